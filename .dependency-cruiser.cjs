@@ -64,12 +64,17 @@ const above = (table, what) => {
   const names = Object.keys(table);
   for (const [n, name] of names.entries())
     for (const other of table[name])
-      if (names.indexOf(other) === -1 || names.indexOf(other) >= n) throw new Error(`${what}${name} may not name ${other}: it does not stand above`);
+      if (names.indexOf(other) === -1 || names.indexOf(other) >= n)
+        throw new Error(`${what}${name} may not name ${other}: it does not stand above`);
   return names;
 };
 const TEST = '(\\.test\\.ts$|^test/)';
 const folderOf = (wing, room) =>
-  wing === 'providers' && room === 'domains' ? `src/providers/(${DOMAINS})/` : room === undefined ? `src/${wing}/` : `src/${wing}/${room}/`;
+  wing === 'providers' && room === 'domains'
+    ? `src/providers/(${DOMAINS})/`
+    : room === undefined
+      ? `src/${wing}/`
+      : `src/${wing}/${room}/`;
 const ADAPTER = `^src/providers/(${DOMAINS})/[^_/][^/]*\\.v\\d+\\.ts$`;
 const rule = (name, from, to) => ({ name, severity: 'error', from: { pathNot: TEST, ...from }, to });
 /** Besides `index.ts`: what starts without the rest of its room. */
@@ -83,7 +88,10 @@ const door = (name, folder) => {
   return rule(
     `door:${name}`,
     { pathNot: [`^${folder}`, ...commands, TEST] },
-    { path: `^${folder}`, pathNot: `^(${folder}(index${SIDE_DOORS[name] ? `|${SIDE_DOORS[name]}` : ''})|src/[^/]+/open)\\.ts$` },
+    {
+      path: `^${folder}`,
+      pathNot: `^(${folder}(index${SIDE_DOORS[name] ? `|${SIDE_DOORS[name]}` : ''})|src/[^/]+/open)\\.ts$`,
+    },
   );
 };
 
@@ -111,24 +119,50 @@ module.exports = {
     ),
     rule('rooms-call-no-actors', { path: '^src/(?!platform/)[^/]+/' }, { path: '^src/platform/actor-runtime/' }),
     rule('wings-opened-by-context', { pathNot: ['^src/context\\.ts$', TEST] }, { path: '^src/[^/]+/open\\.ts$' }),
-    rule('all-of-src', { path: '^src/', pathNot: ['^src/(context\\.ts|operations/cli/)', TEST] }, { path: '^src/(context\\.ts|operations/cli/)' }),
+    rule(
+      'all-of-src',
+      { path: '^src/', pathNot: ['^src/(context\\.ts|operations/cli/)', TEST] },
+      { path: '^src/(context\\.ts|operations/cli/)' },
+    ),
     ...above(WINGS, 'wing ').flatMap((wing) => [
-      rule(`wing:${wing}`, { path: `^src/${wing}/` }, { path: '^src/[^/]+/', pathNot: `^src/(${[wing, ...WINGS[wing]].join('|')})/` }),
+      rule(
+        `wing:${wing}`,
+        { path: `^src/${wing}/` },
+        { path: '^src/[^/]+/', pathNot: `^src/(${[wing, ...WINGS[wing]].join('|')})/` },
+      ),
       ...(ROOMS[wing] ? [] : [door(wing, `src/${wing}/`)]),
     ]),
     ...Object.entries(ROOMS).flatMap(([wing, rooms]) =>
       above(rooms, `room ${wing}/`).flatMap((room) => {
         const may = [room, ...rooms[room]].map((name) => folderOf(wing, name));
         return [
-          rule(`room:${wing}/${room}`, { path: `^${folderOf(wing, room)}` }, { path: `^src/${wing}/`, pathNot: `^(${may.join('|')})` }),
+          rule(
+            `room:${wing}/${room}`,
+            { path: `^${folderOf(wing, room)}` },
+            { path: `^src/${wing}/`, pathNot: `^(${may.join('|')})` },
+          ),
           // the registry is the door of kit and domains
-          ...(wing === 'providers' && ['kit', 'domains'].includes(room) ? [] : [door(`${wing}/${room}`, folderOf(wing, room))]),
+          ...(wing === 'providers' && ['kit', 'domains'].includes(room)
+            ? []
+            : [door(`${wing}/${room}`, folderOf(wing, room))]),
         ];
       }),
     ),
-    rule('door:providers/kit', { pathNot: [`^src/providers/(kit|registry|${DOMAINS})/`, TEST] }, { path: `^src/providers/(kit|${DOMAINS})/` }),
-    rule('adapter-sees-its-kit', { path: ADAPTER }, { pathNot: ['^src/providers/kit/', '^src/providers/[^/]+/_[^/]+\\.ts$', '(^|/)node_modules/zod/'] }),
-    rule('adapters-by-registry', { pathNot: ['^src/providers/registry/registry\\.gen\\.ts$', TEST] }, { path: ADAPTER }),
+    rule(
+      'door:providers/kit',
+      { pathNot: [`^src/providers/(kit|registry|${DOMAINS})/`, TEST] },
+      { path: `^src/providers/(kit|${DOMAINS})/` },
+    ),
+    rule(
+      'adapter-sees-its-kit',
+      { path: ADAPTER },
+      { pathNot: ['^src/providers/kit/', '^src/providers/[^/]+/_[^/]+\\.ts$', '(^|/)node_modules/zod/'] },
+    ),
+    rule(
+      'adapters-by-registry',
+      { pathNot: ['^src/providers/registry/registry\\.gen\\.ts$', TEST] },
+      { path: ADAPTER },
+    ),
     ...Object.entries(OWNERS).map(([dependency, owner]) =>
       rule(`owner:${dependency}`, { pathNot: [`^${owner}`, TEST] }, { path: `(^|/)node_modules/(${dependency})/` }),
     ),

@@ -1,4 +1,6 @@
-const transform = { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } }] };
+const transform = {
+  '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } }],
+};
 const outside = ['/node_modules/', '/test/peers/', '/.data/'];
 const project = (displayName, testMatch, { without = [], ...more } = {}) => ({
   displayName,
@@ -9,7 +11,10 @@ const project = (displayName, testMatch, { without = [], ...more } = {}) => ({
   modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/.data/'],
   ...more,
 });
-const services = { globalSetup: '<rootDir>/test/support/setup.ts', globalTeardown: '<rootDir>/test/support/teardown.ts' };
+const services = {
+  globalSetup: '<rootDir>/test/support/setup.ts',
+  globalTeardown: '<rootDir>/test/support/teardown.ts',
+};
 const BOUNDARIES = 'test/contract/boundaries.test.ts';
 
 /** `npm test` runs all of them; `npm test -- --selectProjects unit` chooses. */

@@ -31,16 +31,24 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     throw new StartError(
       'The embedded engine runs in one process: use `npm start`, or start this process beside a Dapr sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT).',
     );
-  const logs = openLogs({ level: given.telemetry.logLevel, format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json') });
-  const [{ openContext }, { actorTypes, startActors }, { dueReminder }, { startApi }, { startSandbox }] = await Promise.all([
-    import('./src/context.ts'),
-    import('./actors/host/start.ts'),
-    import('./actors/channel/contract.ts'),
-    import('./api/main.ts'),
-    import('./sandbox/index.ts'),
-  ]);
+  const logs = openLogs({
+    level: given.telemetry.logLevel,
+    format: given.telemetry.logFormat ?? (process.stdout.isTTY ? 'plain' : 'json'),
+  });
+  const [{ openContext }, { actorTypes, startActors }, { dueReminder }, { startApi }, { startSandbox }] =
+    await Promise.all([
+      import('./src/context.ts'),
+      import('./actors/host/start.ts'),
+      import('./actors/channel/contract.ts'),
+      import('./api/main.ts'),
+      import('./sandbox/index.ts'),
+    ]);
   const running = new AsyncDisposableStack();
-  const end = endOnSignal(() => running.disposeAsync(), { clock: systemClock, say, extraMs: roles.api ? given.http.shutdownDelayMs : 0 });
+  const end = endOnSignal(() => running.disposeAsync(), {
+    clock: systemClock,
+    say,
+    extraMs: roles.api ? given.http.shutdownDelayMs : 0,
+  });
   process.on('uncaughtException', (error) => {
     logs.of('start').error({ err: error }, 'an error that nobody caught');
     void end('A fault', 1);
@@ -54,7 +62,9 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       running.defer(() => ledger.end({ timeout: 2 }));
       sandboxUrl = running.use(await startSandbox({ sql: ledger, port: config.social.sandboxPort })).url;
     }
-    const context = running.use(await openContext(config, { logs, actorTypes, channelReminder: dueReminder, sandboxUrl }));
+    const context = running.use(
+      await openContext(config, { logs, actorTypes, channelReminder: dueReminder, sandboxUrl }),
+    );
     const { metricsPort: port, metricsHost: host, metricsToken: token } = config.telemetry;
     if (!roles.api && port !== undefined)
       running.use(
@@ -99,7 +109,8 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
       if (email === undefined) throw new StartError('Whom? Say it like this: node rookery.mjs admin ann@example.com');
       const { database } = configure();
       const address = database.url ?? (await embeddedAddress(join(database.dataFolder, 'postgres')));
-      if (address === undefined) throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
+      if (address === undefined)
+        throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
       const { appointSuperAdmin } = await import('./src/people/identity/index.ts');
       const sql = openDatabase({ url: address, connections: 1, applicationName: 'rookery-admin' });
       try {
@@ -115,7 +126,8 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
     about: 'applies the migrations to DATABASE_URL',
     async run() {
       const config = configure();
-      if (config.database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
+      if (config.database.url === undefined)
+        throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
       const applied = await migrateDatabase(config, (names) => say(`Note: ${NEWER} (${names.join(', ')}).`));
       say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
     },
@@ -124,10 +136,16 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
     about: 'seals every stored secret by ENCRYPTION_KEY, while the service runs',
     async run() {
       const { database, secrets } = configure();
-      if (database.url === undefined) throw new StartError('DATABASE_URL is missing: set it to the database whose secrets are to be sealed anew.');
+      if (database.url === undefined)
+        throw new StartError('DATABASE_URL is missing: set it to the database whose secrets are to be sealed anew.');
       const { reencrypt } = await import('./src/operations/cli/reencrypt.ts');
       const sql = openDatabase({ url: database.url, connections: 2, applicationName: 'rookery-reencrypt' });
-      process.exitCode = await reencrypt({ sql, vault: openVault(secrets.encryptionKey, secrets.formerKeys), clock: systemClock, say });
+      process.exitCode = await reencrypt({
+        sql,
+        vault: openVault(secrets.encryptionKey, secrets.formerKeys),
+        clock: systemClock,
+        say,
+      });
       await sql.end();
     },
   },
@@ -135,7 +153,10 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
     about: 'writes every mail with sample data, to look at',
     takes: '[folder]',
     async run([folder = 'mails']) {
-      const [{ siteOf }, { previewEmails }] = await Promise.all([import('./src/delivery/email/index.ts'), import('./src/operations/cli/emails.ts')]);
+      const [{ siteOf }, { previewEmails }] = await Promise.all([
+        import('./src/delivery/email/index.ts'),
+        import('./src/operations/cli/emails.ts'),
+      ]);
       await previewEmails(folder, siteOf(configure()), say);
     },
   },
@@ -156,7 +177,13 @@ if ('text' in asked) {
   process.exitCode = asked.status;
 } else {
   await commands[asked.run]!.run(asked.args).catch((error: unknown) => {
-    complain(error instanceof StartError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error));
+    complain(
+      error instanceof StartError
+        ? error.message
+        : error instanceof Error
+          ? (error.stack ?? error.message)
+          : String(error),
+    );
     process.exit(1);
   });
 }

@@ -40,7 +40,8 @@ function noHost({ headers }: Exchange): AppError {
 }
 
 /**
- * Outside production only names of this machine, its addresses and the configured hosts are answered: a page that lets its own name lead to
+ * Outside production only names of this machine, its addresses and the configured hosts are answered: a page that lets
+ * its own name lead to
  * 127.0.0.1 is somebody else, whatever it is called (DNS rebinding).
  */
 function hostCheck({ production, http }: Config): (host: string | undefined) => void {
@@ -49,8 +50,15 @@ function hostCheck({ production, http }: Config): (host: string | undefined) => 
   const known = new Set(urls.map((url) => URL.parse(url ?? '')?.hostname));
   return (host) => {
     const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
-    const isOurs = host === undefined || (name !== undefined && (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
-    if (!isOurs) throw new AppError('forbidden', 'The host is not one of this service: use that of NEXT_PUBLIC_BACKEND_URL or FRONTEND_URL');
+    const isOurs =
+      host === undefined ||
+      (name !== undefined &&
+        (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
+    if (!isOurs)
+      throw new AppError(
+        'forbidden',
+        'The host is not one of this service: use that of NEXT_PUBLIC_BACKEND_URL or FRONTEND_URL',
+      );
   };
 }
 

@@ -4,11 +4,12 @@ import { type FieldError, judge } from '../src/platform/kernel/index.ts';
 import type { AnyRoute } from './http/route.ts';
 import { routes } from './resources/routes.gen.ts';
 
-// The declarations are judged without a server: whoever adds a route is told in seconds. `test/integration/api/declarations.test.ts`
-// asks the same routes over the wire.
+// The declarations are judged without a server: whoever adds a route is told in seconds.
+// `test/integration/api/declarations.test.ts` asks the same routes over the wire.
 
 const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`;
-const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) => kinds.some((kind) => route.auth.includes(kind));
+const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) =>
+  kinds.some((kind) => route.auth.includes(kind));
 const withJson = routes.filter(({ input }) => input !== 'stream');
 
 test('the exemptions from CSRF are those of the interface and no others', () => {
@@ -22,16 +23,20 @@ test('the exemptions from CSRF are those of the interface and no others', () => 
 test('every route that writes for an org asks for a permission', () => {
   const own = /^\/(auth|user|orgs|oauth|device|notifications\/preferences)(\/|$)/; // own rows need none (S51)
   const mutating = routes.filter(({ method }) => method !== 'get');
-  expect(mutating.filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path)).map(nameOf)).toEqual([]);
+  expect(
+    mutating
+      .filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path))
+      .map(nameOf),
+  ).toEqual([]);
 });
 
 test('routes opened by keys and tokens are below /public/v1, and only declared exceptions are there [VE13]', () => {
   const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth'));
   expect(forClients.length).toBeGreaterThan(10);
   expect(forClients.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
-  expect(routes.filter((route) => route.path.startsWith('/public/') && !forClients.includes(route)).map(({ path }) => path)).toEqual([
-    '/public/v1/openapi.json',
-  ]);
+  expect(
+    routes.filter((route) => route.path.startsWith('/public/') && !forClients.includes(route)).map(({ path }) => path),
+  ).toEqual(['/public/v1/openapi.json']);
 });
 
 describe('OpenAPI summaries', () => {
@@ -49,7 +54,9 @@ describe('OpenAPI summaries', () => {
   };
 
   test('summaries are imperatives of 2 to 10 words, without a full stop, an RFC in brackets', () => {
-    expect(routes.flatMap((route) => faultsOf(route.summary).map((fault) => `${nameOf(route)}: ${route.summary}: ${fault}`))).toEqual([]);
+    expect(
+      routes.flatMap((route) => faultsOf(route.summary).map((fault) => `${nameOf(route)}: ${route.summary}: ${fault}`)),
+    ).toEqual([]);
   });
 
   test('details stand in descriptions, which are sentences', () => {
@@ -73,13 +80,19 @@ describe('OpenAPI summaries', () => {
 
 describe('request bodies', () => {
   test('three routes set rights, one sets the super-admin flag, and no other sets either [X24]', () => {
-    const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
+    const declares = ({ body }: AnyRoute, field: string): boolean =>
+      body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
     const declaring = (field: string) =>
       withJson
         .filter((route) => declares(route, field))
         .map(nameOf)
         .toSorted();
-    expect(['isSuperAdmin', 'role', 'organizationId', 'revokedAt', 'limitOverrides', 'isLifetime'].map((field) => [field, declaring(field)])).toEqual([
+    expect(
+      ['isSuperAdmin', 'role', 'organizationId', 'revokedAt', 'limitOverrides', 'isLifetime'].map((field) => [
+        field,
+        declaring(field),
+      ]),
+    ).toEqual([
       ['isSuperAdmin', ['PATCH /admin/users/:id']],
       ['role', ['POST /members/invitations', 'POST /settings/team', 'PUT /members/:id']],
       ['organizationId', []],
@@ -90,7 +103,10 @@ describe('request bodies', () => {
   });
 
   test('open bodies are those of the declared list [S7]', () => {
-    const isOpen = ({ body }: AnyRoute) => body !== undefined && inputSchema(body)['type'] === 'object' && inputSchema(body)['additionalProperties'] !== false;
+    const isOpen = ({ body }: AnyRoute) =>
+      body !== undefined &&
+      inputSchema(body)['type'] === 'object' &&
+      inputSchema(body)['additionalProperties'] !== false;
     const ofInterface = /^\/(oauth|device|payments|webhooks\/email|video\/function)(\/|$)/;
     expect(
       routes
@@ -102,8 +118,12 @@ describe('request bodies', () => {
 });
 
 describe('texts of refused input', () => {
-  /** Texts of zod, and those of ours that say no more than that something is wrong: a `refine` or a `regex` has a sentence of its own. */
-  const POOR = /\b(invalid|expected|received|too (big|small)|unrecognized|undefined|NaN)\b|[<>]=|is not valid$|does not have the form|of another type/i;
+  /**
+   * Texts of zod, and those of ours that say no more than that something is wrong: a `refine` or a `regex` has a
+   * sentence of its own.
+   */
+  const POOR =
+    /\b(invalid|expected|received|too (big|small)|unrecognized|undefined|NaN)\b|[<>]=|is not valid$|does not have the form|of another type/i;
   const faultsOf = ({ field, message }: FieldError): string[] => {
     if (/^property .+ should not exist$/.test(message)) return [];
     const prefix = `${field || 'body'}: `;
@@ -122,16 +142,29 @@ describe('texts of refused input', () => {
   ]);
   const met = new Set<string>();
 
-  test.each(inputs.map(({ name, schema }) => [name, schema] as const))('%s is named once, with the expected value in plain words [S6]', (_, schema) => {
-    const wrong = [...mutants(inputSchema(schema))];
-    const errors = wrong.flatMap((input) => judge(schema, input).errors ?? []);
-    for (const { rule } of errors) met.add(rule);
-    expect(errors.flatMap((error) => faultsOf(error).map((fault) => ({ ...error, fault })))).toEqual([]);
-  });
+  test.each(inputs.map(({ name, schema }) => [name, schema] as const))(
+    '%s is named once, with the expected value in plain words [S6]',
+    (_, schema) => {
+      const wrong = [...mutants(inputSchema(schema))];
+      const errors = wrong.flatMap((input) => judge(schema, input).errors ?? []);
+      for (const { rule } of errors) met.add(rule);
+      expect(errors.flatMap((error) => faultsOf(error).map((fault) => ({ ...error, fault })))).toEqual([]);
+    },
+  );
 
   test('the inputs break every kind of rule', () => {
     expect([...met]).toEqual(
-      expect.arrayContaining(['required', 'unknown', 'invalid_type', 'invalid_value', 'invalid_format', 'too_big', 'too_small', 'custom', 'invalid_union']),
+      expect.arrayContaining([
+        'required',
+        'unknown',
+        'invalid_type',
+        'invalid_value',
+        'invalid_format',
+        'too_big',
+        'too_small',
+        'custom',
+        'invalid_union',
+      ]),
     );
   });
 });

@@ -16,11 +16,17 @@ export interface Api extends AsyncDisposable {
 }
 
 const CLOSE_MS = 8_000;
-/** Connections that wait until we are at them: more than come in a burst, since the system resets what it has no room for. It has a most of its own, 4,096 as a rule. */
+/**
+ * Connections that wait until we are at them: more than come in a burst, since the system resets what it has no room
+ * for. It has a most of its own, 4,096 as a rule.
+ */
 const BACKLOG = 4_096;
 /** Milliseconds that a peer has for what it sends: slow ones must not hold connections that others need. */
 const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000, readerMs: 60_000 };
-/** Open connections of a process, each a descriptor and some memory: what comes beyond is closed at once, so that those that are there are served. */
+/**
+ * Open connections of a process, each a descriptor and some memory: what comes beyond is closed at once, so that those
+ * that are there are served.
+ */
 const CONNECTIONS = 10_000;
 /** Milliseconds between two lines that say so. */
 const SAY_FULL_MS = 60_000;
@@ -34,15 +40,24 @@ interface ApiOptions extends AppOptions {
 /** Why a server could not listen, in words that name the setting. */
 function explained(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === 'EADDRINUSE')
-    return new StartError(`Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`, { cause: error });
-  if (error.code === 'EACCES') return new StartError(`This user may not listen on port ${port}. Choose one above 1023 with PORT.`, { cause: error });
+    return new StartError(
+      `Port ${port} on ${host} is taken by another process. Choose a free one with PORT, for example PORT=${port + 1}.`,
+      { cause: error },
+    );
+  if (error.code === 'EACCES')
+    return new StartError(`This user may not listen on port ${port}. Choose one above 1023 with PORT.`, {
+      cause: error,
+    });
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new StartError(`${host} is no address of this machine. Change BACKEND_LISTEN_HOST.`, { cause: error });
   return error;
 }
 
 /** Listens on the configured address. */
-export async function startApi(context: Context, { routes = allRoutes, patience = {}, connections = CONNECTIONS, ...options }: ApiOptions = {}): Promise<Api> {
+export async function startApi(
+  context: Context,
+  { routes = allRoutes, patience = {}, connections = CONNECTIONS, ...options }: ApiOptions = {},
+): Promise<Api> {
   const { host, port } = context.config.http;
   const { headersMs, requestMs, checkMs, restMs, readerMs } = { ...PATIENCE, ...patience };
   const server = createServer(
@@ -65,16 +80,20 @@ export async function startApi(context: Context, { routes = allRoutes, patience 
   });
   let closing = false;
   server.prependListener('request', (request, response) => {
-    if (closing || context.health.draining) response.setHeader('Connection', 'close'); // whoever keeps it goes elsewhere before we are gone
-    // Bytes that wait for a reader who takes none: what they come from (an open file) must not wait with them. Any byte taken begins it anew.
+    // whoever keeps it goes elsewhere before we are gone
+    if (closing || context.health.draining) response.setHeader('Connection', 'close');
+    // Bytes that wait for a reader who takes none: what they come from (an open file) must not wait with them. Any byte
+    // taken begins it anew.
     response.setTimeout(readerMs, () => void (request.socket.writableLength > 0 && request.socket.destroy()));
     response.on('close', () => {
       if (closing) setImmediate(() => server.closeIdleConnections()); // it was under way when the end was asked for
-      if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), restMs).unref(); // answered, and the rest of its body is not wanted
+      // answered, and the rest of its body is not wanted
+      if (!request.complete) setTimeout(() => request.complete || request.socket.destroy(), restMs).unref();
     });
   });
   server.on('clientError', answerMalformed(context.config));
-  server.on('checkExpectation', (request, response) => void server.emit('request', request, response)); // unknown expectations are not ours to meet
+  // unknown expectations are not ours to meet
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(explained(error, host ?? 'this machine', port)));
     server.listen({ port, ...(host !== undefined && { host }), backlog: BACKLOG }, resolve);

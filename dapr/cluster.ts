@@ -2,7 +2,8 @@ import { environment } from '../src/platform/config/index.ts';
 import { startLocalCluster } from './local-cluster.ts';
 
 const started = performance.now();
-const say = (line: string) => void process.stdout.write(`[${String(Math.round((performance.now() - started) / 1000)).padStart(3)}s] ${line}\n`);
+const say = (line: string) =>
+  void process.stdout.write(`[${String(Math.round((performance.now() - started) / 1000)).padStart(3)}s] ${line}\n`);
 
 const stop = new AbortController();
 const asked = new Promise<string>((done) => {

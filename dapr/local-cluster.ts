@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { DATA_FOLDER_MODE } from '../src/platform/config/index.ts';
 import { startEmbeddedPostgres } from '../src/platform/db/embedded/index.ts';
 import { migrate, openDatabase } from '../src/platform/db/index.ts';
-import { HeldError, holdFile, isRunning, markOf, type ProcessMark, readHolder } from '../src/platform/db/embedded/processes.ts';
+import {
+  HeldError,
+  holdFile,
+  isRunning,
+  markOf,
+  type ProcessMark,
+  readHolder,
+} from '../src/platform/db/embedded/processes.ts';
 import { installDapr, type Environment, type Say } from './install/index.ts';
 import { type ClusterPorts, findPorts } from './ports.ts';
 import {
@@ -52,7 +59,10 @@ interface Table {
   tables?: Record<string, { hosts?: readonly { name: string; id: string; entities?: readonly string[] }[] }>;
 }
 
-/** What an earlier cluster of this folder left behind when it was killed: ended by id, and only where id and start are the same. */
+/**
+ * What an earlier cluster of this folder left behind when it was killed: ended by id, and only where id and start are
+ * the same.
+ */
 async function endLeftOvers(file: string, say: Say): Promise<void> {
   const holder = await readHolder(file);
   if (!holder || isRunning(holder)) return;
@@ -63,7 +73,10 @@ async function endLeftOvers(file: string, say: Say): Promise<void> {
   await waitUntil('they are gone', async () => !left.some(isRunning), { ms: 10_000 });
 }
 
-/** Starts placement, scheduler, two actor hosts and an API, each with its daprd, on 127.0.0.1. Resolves when it can serve. */
+/**
+ * Starts placement, scheduler, two actor hosts and an API, each with its daprd, on 127.0.0.1. Resolves when it can
+ * serve.
+ */
 export async function startLocalCluster({ environment, say, signal }: ClusterOptions): Promise<LocalCluster> {
   await using begun = new AsyncDisposableStack();
   const data = environment['DATA_FOLDER'] || '.data';
@@ -75,9 +88,12 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   const hold = begun.use(
     await holdFile(mark).catch((error: unknown) => {
       throw error instanceof HeldError
-        ? new Error(`A cluster runs already with the folder ${folder}: process ${error.holder.pid}. End it, or let DATA_FOLDER name another folder.`, {
-            cause: error,
-          })
+        ? new Error(
+            `A cluster runs already with the folder ${folder}: process ${error.holder.pid}. End it, or let DATA_FOLDER name another folder.`,
+            {
+              cause: error,
+            },
+          )
         : error;
     }),
   );
@@ -99,14 +115,20 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   let serving = false; // before that, the wait for it says who ended
   /** A program without which nothing is served. */
   const needed = async (running: Running): Promise<Running> => {
-    void running.exited.then((how) => void (ending || failure.resolve(`${running.name} ended ${describeExit(how)}; its log is ${running.logFile}`)));
+    void running.exited.then(
+      (how) =>
+        void (ending || failure.resolve(`${running.name} ended ${describeExit(how)}; its log is ${running.logFile}`)),
+    );
     return note(running);
   };
 
   let databaseUrl = environment['DATABASE_URL'];
   if (!databaseUrl) {
     const postgres = begun.use(
-      await startEmbeddedPostgres({ folder: join(data, 'postgres'), log: (line) => void (/^(Making|Ending)/.test(line) && say(line)) }),
+      await startEmbeddedPostgres({
+        folder: join(data, 'postgres'),
+        log: (line) => void (/^(Making|Ending)/.test(line) && say(line)),
+      }),
     );
     databaseUrl = postgres.url;
   }
@@ -119,17 +141,30 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
 
   let redisUrl = environment['REDIS_URL'];
   if (!redisUrl) {
-    const redis = await startRedis({ port: ports.redis, folder: join(folder, 'redis'), logFile: log('redis'), environment });
+    const redis = await startRedis({
+      port: ports.redis,
+      folder: join(folder, 'redis'),
+      logFile: log('redis'),
+      environment,
+    });
     begun.defer(async () => void (await redis.running.stop(5_000)));
     await needed(redis.running);
     redisUrl = redis.url;
   }
   signal.throwIfAborted();
 
-  const placement = await needed(startPlacement({ programs, environment, ports: ports.placement, logFile: log('placement') }));
+  const placement = await needed(
+    startPlacement({ programs, environment, ports: ports.placement, logFile: log('placement') }),
+  );
   begun.defer(async () => void (await placement.stop(5_000)));
   const scheduler = await needed(
-    startScheduler({ programs, environment, ports: ports.scheduler, dataFolder: join(folder, 'scheduler'), logFile: log('scheduler') }),
+    startScheduler({
+      programs,
+      environment,
+      ports: ports.scheduler,
+      dataFolder: join(folder, 'scheduler'),
+      logFile: log('scheduler'),
+    }),
   );
   begun.defer(async () => void (await scheduler.stop(10_000)));
 
@@ -138,9 +173,22 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
   const placementHealthUrl = `http://127.0.0.1:${ports.placement.health}`;
   const tokens = { DAPR_API_TOKEN: randomBytes(24).toString('hex'), APP_API_TOKEN: randomBytes(24).toString('hex') };
   const { METRICS_PORT: _one, ...inherited } = environment; // one port cannot serve several hosts
-  const shared = { ...inherited, ...tokens, NAMESPACE: 'default', DATA_FOLDER: data, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
+  const shared = {
+    ...inherited,
+    ...tokens,
+    NAMESPACE: 'default',
+    DATA_FOLDER: data,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+  };
   const redis = new URL(redisUrl);
-  const start = async (name: string, command: string, appId: string, own: ClusterPorts['api'], httpPort: string): Promise<Member> => {
+  const start = async (
+    name: string,
+    command: string,
+    appId: string,
+    own: ClusterPorts['api'],
+    httpPort: string,
+  ): Promise<Member> => {
     const app = await note(
       startProcess({
         name,
@@ -176,13 +224,15 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
     return { name, app, sidecar, appId, ports: own };
   };
   const hosts: Member[] = [];
-  for (const [n, own] of ports.hosts.entries()) hosts.push(await start(`host-${n + 1}`, HOST_COMMAND, APP_ID, own, '0'));
+  for (const [n, own] of ports.hosts.entries())
+    hosts.push(await start(`host-${n + 1}`, HOST_COMMAND, APP_ID, own, '0'));
   const api = await start('api', API_COMMAND, API_APP_ID, ports.api, port);
   const members = [...hosts, api];
 
   begun.defer(async () => {
     ending = true;
-    await Promise.all(members.map(({ app }) => app.stop())); // apps first: a sidecar that ends before its app cuts every running turn
+    // apps first: a sidecar that ends before its app cuts every running turn
+    await Promise.all(members.map(({ app }) => app.stop()));
     await Promise.all(members.map(({ sidecar }) => sidecar.stop()));
   });
   for (const member of members) watch(member);
@@ -208,7 +258,9 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
 
   const metadataOf = async ({ ports: { http } }: Member) => {
     const { text } = await ask(`http://127.0.0.1:${http}/v1.0/metadata`, { 'dapr-api-token': tokens.DAPR_API_TOKEN });
-    return text ? (JSON.parse(text) as { actorRuntime?: { hostReady?: boolean; placement?: string } }).actorRuntime : undefined;
+    return text
+      ? (JSON.parse(text) as { actorRuntime?: { hostReady?: boolean; placement?: string } }).actorRuntime
+      : undefined;
   };
   const serves = async () => {
     if (signal.aborted) return true; // ended below
@@ -231,7 +283,9 @@ export async function startLocalCluster({ environment, say, signal }: ClusterOpt
     failed: failure.promise,
     async describe() {
       const table = JSON.parse((await ask(`${placementHealthUrl}/placement/state`)).text || '{}') as Table;
-      const types = new Map(table.tables?.['default']?.hosts?.map(({ name, entities = [] }) => [name, entities.join(', ')]));
+      const types = new Map(
+        table.tables?.['default']?.hosts?.map(({ name, entities = [] }) => [name, entities.join(', ')]),
+      );
       const rows = members.map(({ name, appId, ports: own, app, sidecar }) => [
         name,
         appId,

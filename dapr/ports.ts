@@ -11,14 +11,21 @@ export interface ClusterPorts {
   redis: number;
 }
 
-// All below what systems deal out to connections (from 32,768 on): there, a connection that was just closed holds its port for a minute.
+// All below what systems deal out to connections (from 32,768 on): there, a connection that was just closed holds its
+// port for a minute.
 const STEP = 100;
 const STEPS = 20;
 
 const block = (step: number, hosts: number): ClusterPorts => ({
   step,
   placement: { grpc: 6_005 + step, raft: 8_201 + step, health: 8_081 + step, metrics: 9_091 + step },
-  scheduler: { grpc: 6_006 + step, etcdClient: 2_379 + step, etcdPeer: 2_380 + step, health: 8_082 + step, metrics: 9_092 + step },
+  scheduler: {
+    grpc: 6_006 + step,
+    etcdClient: 2_379 + step,
+    etcdPeer: 2_380 + step,
+    health: 8_082 + step,
+    metrics: 9_092 + step,
+  },
   hosts: Array.from({ length: hosts }, (_, n) => sidecar(step, n, 7_001 + n + step)),
   api: sidecar(step, hosts, undefined),
   redis: 6_390 + step,
@@ -40,7 +47,8 @@ const numbersOf = ({ placement, scheduler, hosts, api, redis }: ClusterPorts): n
 const isFree = (port: number) =>
   new Promise<boolean>((done) => {
     const probe = createServer().once('error', () => done(false));
-    probe.listen({ port, exclusive: true }, () => probe.close(() => done(true))); // every address, as the health ports of placement and scheduler do
+    // every address, as the health ports of placement and scheduler do
+    probe.listen({ port, exclusive: true }, () => probe.close(() => done(true)));
   });
 
 /** The first block of ports that is free as a whole; rejects with the ports that were taken. */

@@ -8,11 +8,20 @@ import { startProcess, waitUntil } from './processes.ts';
 const folder = mkdtempSync(join(tmpdir(), 'rookery-processes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const start = (logFile: string, command: string, args: readonly string[]) =>
-  startProcess({ name: 'program', command, args, environment: { PATH: '/usr/bin:/bin' }, logFile: join(folder, logFile) });
+  startProcess({
+    name: 'program',
+    command,
+    args,
+    environment: { PATH: '/usr/bin:/bin' },
+    logFile: join(folder, logFile),
+  });
 
 test('the last words of a program are in its log, also those that are read after its end', async () => {
   for (let n = 0; n < 20; n++) {
-    const running = start(`${n}.log`, '/bin/sh', ['-c', 'head -c 150000 /dev/zero | tr "\\0" x; echo; echo the last words; exit 3']);
+    const running = start(`${n}.log`, '/bin/sh', [
+      '-c',
+      'head -c 150000 /dev/zero | tr "\\0" x; echo; echo the last words; exit 3',
+    ]);
     expect(await running.exited).toEqual({ code: 3, signal: null });
     await settles(() => expect(readFileSync(running.logFile, 'utf8')).toMatch(/^x{150000}\nthe last words\n$/));
   }
@@ -20,7 +29,9 @@ test('the last words of a program are in its log, also those that are read after
 
 test('a wait for programs of which one ended says its last lines', async () => {
   const running = start('refused.log', '/bin/sh', ['-c', 'seq 30; echo why it ended >&2; exit 1']);
-  const waited = await waitUntil('it serves', async () => false, { needs: [running] }).catch((error: unknown) => error as Error);
+  const waited = await waitUntil('it serves', async () => false, { needs: [running] }).catch(
+    (error: unknown) => error as Error,
+  );
   expect(waited?.message).toMatch(/^program ended \(with code 1\) before it serves; the end of .*refused\.log:\n/);
   expect(waited?.message).toMatch(/\n {2}30\n {2}why it ended$/);
   expect(waited?.message).not.toMatch(/\n {2}5\n/);

@@ -58,7 +58,12 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
   mkdirSync(dirname(logFile), { recursive: true });
   const log = createWriteStream(logFile, { flags: 'a' });
   const logged = new Promise<void>((done) => void log.once('close', done));
-  const child: ChildProcess = spawn(command, args, { cwd, env: { ...environment }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child: ChildProcess = spawn(command, args, {
+    cwd,
+    env: { ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   child.stdout?.pipe(log, { end: false });
   child.stderr?.pipe(log, { end: false });
   let exit: Exit | undefined;
@@ -102,7 +107,8 @@ export function startProcess({ name, command, args, environment, logFile, cwd = 
 
 /** Where the log of a program that ended is, and its last lines: a reader need not open it to know the reason. */
 export async function endOfLog({ logFile, logged }: Pick<Running, 'logFile' | 'logged'>): Promise<string> {
-  await Promise.race([logged, sleep(LAST_LINES_MS, undefined, { ref: false })]); // what it started may keep its output open
+  // what it started may keep its output open
+  await Promise.race([logged, sleep(LAST_LINES_MS, undefined, { ref: false })]);
   const text = await readFile(logFile, 'utf8').catch(() => '');
   const lines = text.trimEnd().split('\n').slice(-LAST_LINES);
   return `the end of ${logFile}:\n${lines.map((line) => `  ${line.slice(0, LONGEST_LINE)}`).join('\n')}`;
@@ -132,8 +138,10 @@ export async function waitUntil(
   const started = performance.now();
   while (!(await isReady())) {
     const gone = needs.find((one) => one.exit());
-    if (gone) throw new Error(`${gone.name} ended (${describeExit(gone.exit()!)}) before ${what}; ${await endOfLog(gone)}`);
-    if (performance.now() - started > ms) throw new Error(`Not within ${ms / 1_000} s: ${what}. Logs: ${needs.map(({ logFile }) => logFile).join(', ')}`);
+    if (gone)
+      throw new Error(`${gone.name} ended (${describeExit(gone.exit()!)}) before ${what}; ${await endOfLog(gone)}`);
+    if (performance.now() - started > ms)
+      throw new Error(`Not within ${ms / 1_000} s: ${what}. Logs: ${needs.map(({ logFile }) => logFile).join(', ')}`);
     await sleep(100);
   }
 }
@@ -165,8 +173,16 @@ interface Common {
   environment: Environment;
 }
 
-/** Placement, which says which host has which actor. Keeps nothing on disk. Its health port listens on every interface, whatever it is told. */
-export const startPlacement = ({ programs, ports, logFile, environment }: Common & { ports: PlacementPorts }): Running =>
+/**
+ * Placement, which says which host has which actor. Keeps nothing on disk. Its health port listens on every interface,
+ * whatever it is told.
+ */
+export const startPlacement = ({
+  programs,
+  ports,
+  logFile,
+  environment,
+}: Common & { ports: PlacementPorts }): Running =>
   startProcess({
     name: 'placement',
     command: programs.placement,
@@ -190,7 +206,13 @@ export const startPlacement = ({ programs, ports, logFile, environment }: Common
   });
 
 /** Scheduler, which keeps the reminders in `dataFolder`. */
-export const startScheduler = ({ programs, ports, logFile, environment, dataFolder }: Common & { ports: SchedulerPorts; dataFolder: string }): Running =>
+export const startScheduler = ({
+  programs,
+  ports,
+  logFile,
+  environment,
+  dataFolder,
+}: Common & { ports: SchedulerPorts; dataFolder: string }): Running =>
   startProcess({
     name: 'scheduler',
     command: programs.scheduler,
@@ -230,7 +252,17 @@ export interface SidecarStart extends Common {
 }
 
 /** One daprd, on 127.0.0.1 only. It probes its app as `PROBE` says: the drain of a host is built on these flags. */
-export const startSidecar = ({ name, programs, appId, ports, placement, scheduler, logFile, environment, resources = [COMPONENTS] }: SidecarStart): Running =>
+export const startSidecar = ({
+  name,
+  programs,
+  appId,
+  ports,
+  placement,
+  scheduler,
+  logFile,
+  environment,
+  resources = [COMPONENTS],
+}: SidecarStart): Running =>
   startProcess({
     name,
     command: programs.daprd,

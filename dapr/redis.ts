@@ -25,7 +25,10 @@ const answersPing = (port: number, password: string) =>
     socket.setTimeout(1_000, () => end(false));
   });
 
-/** A Redis of the cluster's own, with a new password for each start: it carries wake-ups and counts, nothing that must outlive it. Rejects with what to install where there is none. */
+/**
+ * A Redis of the cluster's own, with a new password for each start: it carries wake-ups and counts, nothing that must
+ * outlive it. Rejects with what to install where there is none.
+ */
 export async function startRedis({
   port,
   folder,

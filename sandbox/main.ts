@@ -2,7 +2,10 @@ import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/platform/db/index.ts';
 import { startSandbox } from './index.ts';
 
-/** The sandbox network as its own process: `node sandbox/main.ts --database postgres://… [--port 4510]`. Prints its address when it listens; SIGTERM ends it. */
+/**
+ * The sandbox network as its own process: `node sandbox/main.ts --database postgres://… [--port 4510]`. Prints its
+ * address when it listens; SIGTERM ends it.
+ */
 const { values } = parseArgs({ options: { database: { type: 'string' }, port: { type: 'string', default: '0' } } });
 if (values.database === undefined) throw new Error('Name the database that holds the ledger: --database postgres://…');
 

@@ -26,10 +26,12 @@ export const Submitted = z.object({
 export type Submitted = z.output<typeof Submitted>;
 
 /** Whether a post of this outcome is taken into the network, and so shows in the ledger as accepted. */
-export const accepts = (outcome: Outcome): boolean => outcome === 'ok' || outcome === 'error_after_accept' || outcome === 'garbage';
+export const accepts = (outcome: Outcome): boolean =>
+  outcome === 'ok' || outcome === 'error_after_accept' || outcome === 'garbage';
 
 /** The outcome of the `nth` request (from 1) under one key. */
-export const outcomeOf = ({ outcome = 'ok', times }: Treatment, nth: number): Outcome => (times !== undefined && nth > times ? 'ok' : outcome);
+export const outcomeOf = ({ outcome = 'ok', times }: Treatment, nth: number): Outcome =>
+  times !== undefined && nth > times ? 'ok' : outcome;
 
 /** The account of a name: the same name is the same account. */
 export const accountOf = (name: string): string =>
@@ -40,7 +42,8 @@ export const accountOf = (name: string): string =>
     .replace(/^-|-$/g, '');
 
 /** A token names its account; every one that is well formed is good until the network is told to refuse it. */
-export const tokenOf = (account: string, generation: number): string => `sandbox.${Buffer.from(account).toString('base64url')}.${generation}`;
+export const tokenOf = (account: string, generation: number): string =>
+  `sandbox.${Buffer.from(account).toString('base64url')}.${generation}`;
 export function readToken(token: string): { account: string; generation: number } | undefined {
   const match = /^sandbox\.([\w-]+)\.(\d{1,9})$/.exec(token);
   return match ? { account: Buffer.from(match[1]!, 'base64url').toString(), generation: Number(match[2]) } : undefined;

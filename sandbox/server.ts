@@ -35,7 +35,10 @@ const MAX_BODY = 32 * 1024 * 1024;
 /** How many keys' counts of `times` are remembered. */
 const MAX_COUNTED = 100_000;
 
-/** A small social network on 127.0.0.1 that publishes nowhere and notes each request in `sandbox_ledger` before it answers. */
+/**
+ * A small social network on 127.0.0.1 that publishes nowhere and notes each request in `sandbox_ledger` before it
+ * answers.
+ */
 export async function startSandbox({ sql, port = 0, clock = systemClock }: SandboxOptions): Promise<Sandbox> {
   const counted = new Map<string, number>();
   let origin = '';
@@ -53,7 +56,8 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
 
   async function submit({ request, body, account }: Asked): Reply {
     const parsed = Submitted.safeParse(json(body));
-    if (!parsed.success) return refuse(422, `${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
+    if (!parsed.success)
+      return refuse(422, `${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
     const { text, media, replyTo, treatment } = parsed.data;
     if (replyTo && !(await hasPost(sql, account, replyTo))) return refuse(404, 'There is no such post to reply to');
     const key = request.headers['idempotency-key'];
@@ -76,7 +80,11 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
       case 'ok':
         return { status: 201, body: postOf(account, noted.postId, noted.repeated) };
       case 'rate_limited':
-        return { status: 429, body: { error: 'Too many posts' }, headers: { 'retry-after': String(treatment.retryAfterSeconds ?? 1) } };
+        return {
+          status: 429,
+          body: { error: 'Too many posts' },
+          headers: { 'retry-after': String(treatment.retryAfterSeconds ?? 1) },
+        };
       case 'error':
       case 'error_after_accept':
         return refuse(500, 'The network failed');
@@ -89,11 +97,25 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
     }
   }
 
-  const postOf = (account: string, id: string, repeated = false) => ({ id, url: `${origin}/${encodeURIComponent(account)}/posts/${id}`, repeated });
+  const postOf = (account: string, id: string, repeated = false) => ({
+    id,
+    url: `${origin}/${encodeURIComponent(account)}/posts/${id}`,
+    repeated,
+  });
 
   async function list({ url, account }: Asked): Reply {
     const rows = await listPosts(sql, account, url.searchParams.get('key') ?? undefined);
-    return { status: 200, body: { items: rows.map(({ id, text, at, replyTo }) => ({ ...postOf(account, id), text, at: at.toISOString(), replyTo })) } };
+    return {
+      status: 200,
+      body: {
+        items: rows.map(({ id, text, at, replyTo }) => ({
+          ...postOf(account, id),
+          text,
+          at: at.toISOString(),
+          replyTo,
+        })),
+      },
+    };
   }
 
   async function remove({ url, account }: Asked): Reply {
@@ -145,10 +167,15 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const body = await read(request);
-      const answer = body ? await route({ request, url: new URL(request.url ?? '/', origin), body }) : refuse(413, 'Too large');
+      const answer = body
+        ? await route({ request, url: new URL(request.url ?? '/', origin), body })
+        : refuse(413, 'Too large');
       if (answer) send(response, answer);
     } catch (error) {
-      send(response, refuse(503, `The ledger cannot be written: ${error instanceof Error ? error.message : 'unknown'}`));
+      send(
+        response,
+        refuse(503, `The ledger cannot be written: ${error instanceof Error ? error.message : 'unknown'}`),
+      );
     }
   }
 
@@ -174,14 +201,20 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
 function register(body: unknown): Answer {
   const parsed = z.object({ name: z.string().max(100) }).safeParse(body);
   const account = parsed.success ? accountOf(parsed.data.name) : '';
-  return account === '' ? refuse(422, 'A name is needed') : { status: 201, body: { id: account, token: tokenOf(account, 1) } };
+  return account === ''
+    ? refuse(422, 'A name is needed')
+    : { status: 201, body: { id: account, token: tokenOf(account, 1) } };
 }
 
 const refuse = (status: number, error: string): Answer => ({ status, body: { error } });
 
 function send(response: ServerResponse, { status, body, headers }: Answer): void {
   const text = body === undefined ? '{"id": <<<' : JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...headers });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  });
   response.end(text);
 }
 

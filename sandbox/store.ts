@@ -17,7 +17,10 @@ export interface Noted {
   repeated: boolean;
 }
 
-/** Writes what came in, many requests in one statement. A key that was accepted before is noted as `repeated`, with the id of the first. */
+/**
+ * Writes what came in, many requests in one statement. A key that was accepted before is noted as `repeated`, with the
+ * id of the first.
+ */
 export const note = groupCommit(async (sql, entries: readonly Entry[]): Promise<Noted[]> => {
   const wanted = entries.filter(({ accepted }) => accepted);
   const fresh = new Set<string>();
@@ -28,11 +31,21 @@ export const note = groupCommit(async (sql, entries: readonly Entry[]): Promise<
   const doubled = wanted.filter(({ postId }) => !fresh.has(postId));
   const firsts = doubled.length > 0 ? await firstsOf(sql, doubled) : new Map<string, string>();
   const results = entries.map((entry): Noted => {
-    const first = entry.accepted && !fresh.has(entry.postId) ? firsts.get(nameOf(entry.account, entry.idempotencyKey)) : undefined;
+    const first =
+      entry.accepted && !fresh.has(entry.postId) ? firsts.get(nameOf(entry.account, entry.idempotencyKey)) : undefined;
     return first === undefined ? { postId: entry.postId, repeated: false } : { postId: first, repeated: true };
   });
   const others = entries.flatMap((entry, n) =>
-    fresh.has(entry.postId) ? [] : [{ ...entry, postId: results[n]!.postId, accepted: false, answered: results[n]!.repeated ? 'repeated' : entry.answered }],
+    fresh.has(entry.postId)
+      ? []
+      : [
+          {
+            ...entry,
+            postId: results[n]!.postId,
+            accepted: false,
+            answered: results[n]!.repeated ? 'repeated' : entry.answered,
+          },
+        ],
   );
   if (others.length > 0) await insert(sql, others);
   return results;
@@ -43,9 +56,13 @@ const nameOf = (account: string, key: string | null) => `${account}\n${key}`;
 const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]>`
   insert into sandbox_ledger (account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered)
   select account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered from unnest(
-    ${entries.map(({ account }) => account)}::text[], ${entries.map(({ postId }) => postId)}::text[], ${entries.map(({ step }) => step)}::text[],
-    ${entries.map(({ text }) => text)}::text[], ${entries.map(({ media }) => JSON.stringify(media))}::text[]::jsonb[], ${entries.map(({ replyTo }) => replyTo)}::text[],
-    ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[], ${entries.map((entry) => String(entry.accepted))}::text[]::bool[], ${entries.map(({ answered }) => answered)}::text[]
+    ${entries.map(({ account }) => account)}::text[], ${entries.map(({ postId }) => postId)}::text[],
+    ${entries.map(({ step }) => step)}::text[],
+    ${entries.map(({ text }) => text)}::text[], ${entries.map(({ media }) => JSON.stringify(media))}::text[]::jsonb[],
+    ${entries.map(({ replyTo }) => replyTo)}::text[],
+    ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[],
+    ${entries.map((entry) => String(entry.accepted))}::text[]::bool[],
+    ${entries.map(({ answered }) => answered)}::text[]
   ) as t (account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered)
   on conflict (account, idempotency_key) where accepted do nothing
   returning post_id as "postId"`;
@@ -54,21 +71,28 @@ const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]
 async function firstsOf(sql: Sql, entries: readonly Entry[]): Promise<Map<string, string>> {
   const rows = await sql<{ account: string; key: string; postId: string }[]>`
     select l.account, l.idempotency_key as key, l.post_id as "postId" from sandbox_ledger l
-    join unnest(${entries.map(({ account }) => account)}::text[], ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[]) as t (account, key)
+    join unnest(${entries.map(({ account }) => account)}::text[],
+      ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[]) as t (account, key)
       on l.account = t.account and l.idempotency_key = t.key
     where l.accepted`;
   return new Map(rows.map((row) => [nameOf(row.account, row.key), row.postId]));
 }
 
 /** What the network shows of an account: accepted and not deleted. By key, or the newest. */
-export const listPosts = (sql: Sql, account: string, key: string | undefined) => sql<{ id: string; text: string; at: Date; replyTo: string | null }[]>`
+export const listPosts = (sql: Sql, account: string, key: string | undefined) => sql<
+  { id: string; text: string; at: Date; replyTo: string | null }[]
+>`
   select post_id as id, text, at, reply_to as "replyTo" from sandbox_ledger l
-  where account = ${account} and accepted and step <> 'delete' ${key === undefined ? sql`` : sql`and idempotency_key = ${key}`}
+  where account = ${account}
+    and accepted
+    and step <> 'delete' ${key === undefined ? sql`` : sql`and idempotency_key = ${key}`}
     and not exists (select from sandbox_ledger d where d.post_id = l.post_id and d.accepted and d.step = 'delete')
   order by seq desc limit 50`;
 
 /** Whether the account has this post, and it was not deleted. */
 export async function hasPost(sql: Sql, account: string, postId: string): Promise<boolean> {
-  const rows = await sql<{ step: string }[]>`select step from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted`;
+  const rows = await sql<
+    { step: string }[]
+  >`select step from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted`;
   return rows.length > 0 && rows.every(({ step }) => step !== 'delete');
 }

@@ -1,12 +1,28 @@
-// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, retired words, licenses, unit tests. Two lanes, for two cores.
+// `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, retired words,
+// licenses, unit tests. Two lanes, for two cores.
 import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
 const lanes: (() => Promise<Ran>)[][] = [
-  [() => run('types', ['tsc', '-p', '.']), () => run('lint', ['oxlint', '--type-aware']), () => run('unused', ['knip', '--no-progress'])],
+  [
+    () => run('types', ['tsc', '-p', '.']),
+    () => run('lint', ['oxlint', '--type-aware']),
+    () => run('unused', ['knip', '--no-progress']),
+  ],
   [
     () => run('format', ['oxfmt', '--check', '.']),
-    () => run('boundaries', ['depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'actors', 'api', 'sandbox', 'dapr', 'rookery.ts']),
+    () =>
+      run('boundaries', [
+        'depcruise',
+        '--config',
+        '.dependency-cruiser.cjs',
+        'src',
+        'actors',
+        'api',
+        'sandbox',
+        'dapr',
+        'rookery.ts',
+      ]),
     () => run('generated', [process.execPath, 'rookery.ts', 'gen', '--check']),
     () => run('requirements', [process.execPath, 'scripts/requirements.ts']),
     () => run('words', [process.execPath, 'scripts/words.ts']),
@@ -22,7 +38,9 @@ const results = await Promise.all(
       const one = await step();
       ran.push(one);
       const isGood = one.status === 0;
-      process.stdout.write(`${isGood ? 'ok  ' : 'FAIL'} ${one.name.padEnd(12)} ${one.seconds.toFixed(1)} s\n${isGood ? '' : `\n${one.output.trim()}\n\n`}`);
+      process.stdout.write(
+        `${isGood ? 'ok  ' : 'FAIL'} ${one.name.padEnd(12)} ${one.seconds.toFixed(1)} s\n${isGood ? '' : `\n${one.output.trim()}\n\n`}`,
+      );
     }
     return ran;
   }),

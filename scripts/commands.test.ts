@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-// Each command that a page names is one that can be typed: the parts of a command are compared with what there is, and `--help` is run.
-// Each link leads to a file and a heading, each path of code to a file.
+// Each command that a page names is one that can be typed: the parts of a command are compared with what there is, and
+// `--help` is run. Each link leads to a file and a heading, each path of code to a file.
 
 jest.setTimeout(300_000); // each command of ours is a process
 
@@ -26,12 +26,15 @@ const commands: Command[] = pages.flatMap((page) => {
   const text = readFileSync(page, 'utf8');
   const blocks = [...text.matchAll(/^```(?:sh|bash)?\n([^]*?)^```/gm)].flatMap(([, body]) => body!.split('\n'));
   const spans = [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, span]) => span!);
-  return [...blocks, ...spans].map((line) => ({ page, words: words(line) })).filter((one) => OURS.test(one.words[0] ?? '') && one.words.length > 1);
+  return [...blocks, ...spans]
+    .map((line) => ({ page, words: words(line) }))
+    .filter((one) => OURS.test(one.words[0] ?? '') && one.words.length > 1);
 });
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-const testFiles = ['{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts', 'test/{integration,contract,e2e,chaos}/**/*.test.ts'].flatMap((pattern) =>
-  globSync(pattern),
-);
+const testFiles = [
+  '{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts',
+  'test/{integration,contract,e2e,chaos}/**/*.test.ts',
+].flatMap((pattern) => globSync(pattern));
 /** `[address]` and `<folder>` stand for what a person puts there. */
 const isGap = (word: string) => /^[[<].*[\]>]$/.test(word);
 const helped = new Map<string, string>();
@@ -39,7 +42,10 @@ const helped = new Map<string, string>();
 function help(...args: string[]): string {
   const key = args.join(' ');
   if (!helped.has(key)) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...args, '--help'], { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...args, '--help'], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
     helped.set(key, status === 0 && stdout.includes('Usage: ') ? '' : `--help ends with ${status}: ${stderr}`);
   }
   return helped.get(key)!;
@@ -60,7 +66,11 @@ function fault([program, first = '', ...rest]: readonly string[]): string | unde
     const runs = manifest.scripts[script];
     if (runs === undefined) return `there is no script ${script}`;
     if (dashes !== undefined && dashes !== '--') return 'arguments follow a --';
-    if (script === 'bench') return help('test/bench/main.ts') || (args[0] && !isGap(args[0]) && !/^(all|\w[\w-]*)$/.test(args[0]) ? args[0] : undefined);
+    if (script === 'bench')
+      return (
+        help('test/bench/main.ts') ||
+        (args[0] && !isGap(args[0]) && !/^(all|\w[\w-]*)$/.test(args[0]) ? args[0] : undefined)
+      );
     return undefined;
   }
   if (program === 'node' && !first.startsWith('rookery')) return existsSync(first) ? undefined : `there is no ${first}`;
@@ -74,7 +84,9 @@ function fault([program, first = '', ...rest]: readonly string[]): string | unde
 describe('the pages', () => {
   test('name commands that can be typed as they stand', () => {
     expect(commands.length).toBeGreaterThan(50);
-    expect(commands.map((one) => ({ ...one, fault: fault(one.words) })).filter((one) => one.fault !== undefined)).toEqual([]);
+    expect(
+      commands.map((one) => ({ ...one, fault: fault(one.words) })).filter((one) => one.fault !== undefined),
+    ).toEqual([]);
   });
   test('what cannot be typed is seen', () => {
     for (const line of [
@@ -97,19 +109,24 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\w\s-]/g, '')
     .trim()
     .replaceAll(/\s+/g, '-');
-const anchorsOf = (page: string) => [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
+const anchorsOf = (page: string) =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!));
 
 /** The links and paths of a page that lead nowhere. Pages of decisions tell of their day: only their links count. */
 function deadEnds(page: string, text: string): string[] {
   const prose = text.replaceAll(/^```[^]*?^```/gm, '');
-  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!).filter((link) => !/^(https?|mailto):/.test(link));
+  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link]) => link!)
+    .filter((link) => !/^(https?|mailto):/.test(link));
   const dead = links.filter((link) => {
     const [path = '', anchor] = link.split('#');
     const to = path === '' ? page : join(dirname(page), path);
     return !existsSync(to) || (anchor !== undefined && !anchorsOf(to).includes(anchor));
   });
   if (page.startsWith('docs/adr/')) return dead;
-  const paths = [...prose.matchAll(/`((?:src|api|actors|test|scripts|docs|dapr|components|sandbox)\/[\w./-]+\.\w+)`/g)].map(([, path]) => path!);
+  const paths = [
+    ...prose.matchAll(/`((?:src|api|actors|test|scripts|docs|dapr|components|sandbox)\/[\w./-]+\.\w+)`/g),
+  ].map(([, path]) => path!);
   return [...dead, ...paths.filter((path) => !existsSync(path))];
 }
 
@@ -118,7 +135,8 @@ describe('links and paths of the pages', () => {
     expect(pages.flatMap((page) => deadEnds(page, readFileSync(page, 'utf8')).map((to) => ({ page, to })))).toEqual([]);
   });
   test('dead ends are seen', () => {
-    const text = '[a](away.md) [b](../README.md) [c](security.md#away) [d](security.md#duties-of-the-operator) `src/away.ts` `src/context.ts`';
+    const text =
+      '[a](away.md) [b](../README.md) [c](security.md#away) [d](security.md#duties-of-the-operator) `src/away.ts` `src/context.ts`';
     expect(deadEnds('docs/operations.md', text)).toEqual(['away.md', 'security.md#away', 'src/away.ts']);
     expect(deadEnds('docs/adr/a.md', '`src/away.ts` [a](away.md)')).toEqual(['away.md']);
   });
@@ -126,12 +144,21 @@ describe('links and paths of the pages', () => {
 
 describe('npm test', () => {
   const npmTest = (...args: string[]) =>
-    spawnSync(process.execPath, ['scripts/test.ts', ...args], { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } });
+    spawnSync(process.execPath, ['scripts/test.ts', ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
   test('a path without tests is a failure, also beside one that has some', () => {
     const none = npmTest('src/confgi');
-    expect([none.status, none.stdout]).toEqual([1, expect.stringMatching(/no test file: src\/confgi\n[^]*0 passed, 1 failed\n$/)]);
+    expect([none.status, none.stdout]).toEqual([
+      1,
+      expect.stringMatching(/no test file: src\/confgi\n[^]*0 passed, 1 failed\n$/),
+    ]);
     const one = npmTest('src/operations/cli/usage.test.ts', 'src/confgi');
-    expect([one.status, one.stdout]).toEqual([1, expect.stringMatching(/no test file: src\/confgi\n[^]*6 passed, 1 failed\n$/)]);
+    expect([one.status, one.stdout]).toEqual([
+      1,
+      expect.stringMatching(/no test file: src\/confgi\n[^]*6 passed, 1 failed\n$/),
+    ]);
   });
   test('options may stand in front of a -- and paths behind it', () => {
     const { status, stdout } = npmTest('--selectProjects', 'unit', '--', 'src/operations/cli/usage.test.ts');

@@ -6,9 +6,9 @@ import { generateRouteList, ROUTES_FILE } from './route-list.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Writes every generated file, or with `check` only compares them; answers the exit status. The two lists of modules come
- * first and are made from the names of files alone: a list that still names a deleted file could not be imported, and the
- * other files are made by code that imports it.
+ * Writes every generated file, or with `check` only compares them; answers the exit status. The two lists of modules
+ * come first and are made from the names of files alone: a list that still names a deleted file could not be imported,
+ * and the other files are made by code that imports it.
  */
 export async function generate({ check, say }: { check: boolean; say: (line: string) => void }): Promise<number> {
   /** Answers whether the file is fresh now. */
@@ -23,7 +23,10 @@ export async function generate({ check, say }: { check: boolean; say: (line: str
     return !check;
   }
 
-  const lists = [await refresh(REGISTRY_FILE, await generateRegistry()), await refresh(ROUTES_FILE, await generateRouteList())];
+  const lists = [
+    await refresh(REGISTRY_FILE, await generateRegistry()),
+    await refresh(ROUTES_FILE, await generateRouteList()),
+  ];
   if (!lists.every(Boolean)) return 1;
   const { references } = await import('./references.ts');
   const fresh: boolean[] = [];

@@ -5,7 +5,19 @@
 // has not, as the archive of nodejs.org, held by the checksum in node.json.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -31,10 +43,12 @@ const read = (file) => {
   }
 };
 const parse = (...path) => JSON.parse(read(join(ROOT, ...path)));
-const sha256 = (...contents) => contents.reduce((hash, content) => hash.update(content), createHash('sha256')).digest('hex');
+const sha256 = (...contents) =>
+  contents.reduce((hash, content) => hash.update(content), createHash('sha256')).digest('hex');
 
 /** What the stamp in node_modules says of an installation that was found whole: for what it was made, with which packages, and its Node. */
-const wanted = () => `${MACHINE} ${sha256(...['package.json', 'package-lock.json', 'scripts/node.json'].map((file) => read(join(ROOT, file))))}`;
+const wanted = () =>
+  `${MACHINE} ${sha256(...['package.json', 'package-lock.json', 'scripts/node.json'].map((file) => read(join(ROOT, file))))}`;
 function stamped(development) {
   const [what, packages, path = ''] = read(STAMP).split('\n');
   const program = resolve(ROOT, path);
@@ -45,7 +59,14 @@ function stamped(development) {
 function stamp(development, program) {
   const draft = `${STAMP}.${process.pid}`;
   try {
-    writeFileSync(draft, [wanted(), development ? 'whole' : 'production', program.startsWith(ROOT) ? relative(ROOT, program) : program].join('\n'));
+    writeFileSync(
+      draft,
+      [
+        wanted(),
+        development ? 'whole' : 'production',
+        program.startsWith(ROOT) ? relative(ROOT, program) : program,
+      ].join('\n'),
+    );
     renameSync(draft, STAMP);
   } catch (error) {
     if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error;
@@ -60,13 +81,18 @@ function matchesLockfile(development) {
     const sorted = (wants = {}) => JSON.stringify(Object.entries(wants).sort(([a], [b]) => (a < b ? -1 : 1)));
     const manifest = parse('package.json');
     return (
-      ['dependencies', 'devDependencies', 'optionalDependencies'].every((kind) => sorted(manifest[kind]) === sorted(locked[''][kind])) &&
+      ['dependencies', 'devDependencies', 'optionalDependencies'].every(
+        (kind) => sorted(manifest[kind]) === sorted(locked[''][kind]),
+      ) &&
       Object.keys(there).every((path) => path in locked) &&
       Object.entries(locked).every(([path, { version, integrity, link, dev, optional, devOptional }]) => {
         if (path === '' || (dev && !development)) return true;
         if (!there[path]) return optional === true || devOptional === true; // of another platform
         if (link) return existsSync(join(ROOT, path));
-        return there[path].integrity === integrity && JSON.parse(read(join(ROOT, path, 'package.json')) || '{}').version === version;
+        return (
+          there[path].integrity === integrity &&
+          JSON.parse(read(join(ROOT, path, 'package.json')) || '{}').version === version
+        );
       })
     );
   } catch {
@@ -75,11 +101,19 @@ function matchesLockfile(development) {
 }
 
 /** Where the program is that a package of the lockfile brings, or the archive. */
-const packaged = join(MODULES, `node-${process.platform.replace('win32', 'win')}-${process.arch}`, 'bin', WINDOWS ? 'node.exe' : 'node');
+const packaged = join(
+  MODULES,
+  `node-${process.platform.replace('win32', 'win')}-${process.arch}`,
+  'bin',
+  WINDOWS ? 'node.exe' : 'node',
+);
 const unpacked = ({ version }) => join(ROOT, '.cache', `node-v${version}-${MACHINE}`, 'bin', 'node');
 const versionOf = (program) =>
   existsSync(program)
-    ? spawnSync(program, ['--version'], { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } }).stdout?.trim() || 'nothing that runs here'
+    ? spawnSync(program, ['--version'], {
+        encoding: 'utf8',
+        env: { ...process.env, NODE_OPTIONS: '' },
+      }).stdout?.trim() || 'nothing that runs here'
     : 'nothing';
 
 /** Fetches the archive of Node for this machine and unpacks its program when the checksum is the one of node.json. */
@@ -93,9 +127,14 @@ async function fetchNode({ version, archives, sha256: sums }) {
     const answer = await fetch(`${archives}${name}.tar.gz`);
     if (!answer.ok) throw new Error(`it answered ${answer.status}`);
     const bytes = Buffer.from(await answer.arrayBuffer());
-    if (sha256(bytes) !== sums[MACHINE]) throw new Error(`its sha256 is ${sha256(bytes)}, and should be ${sums[MACHINE]}`);
+    if (sha256(bytes) !== sums[MACHINE])
+      throw new Error(`its sha256 is ${sha256(bytes)}, and should be ${sums[MACHINE]}`);
     writeFileSync(archive, bytes);
-    const { status, stderr } = spawnSync('tar', ['-xzf', archive, '-C', folder, '--strip-components=1', `${name}/bin/node`], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(
+      'tar',
+      ['-xzf', archive, '-C', folder, '--strip-components=1', `${name}/bin/node`],
+      { encoding: 'utf8' },
+    );
     if (status !== 0) throw new Error(`it cannot be unpacked: ${stderr?.trim()}`);
     rmSync(archive);
     rmSync(join(ROOT, '.cache', name), { recursive: true, force: true });
@@ -174,7 +213,15 @@ async function takeLock() {
 
 /** `npm ci`, by npm as it was called, else the one on the path. */
 function runNpm(development, onChild) {
-  const args = ['ci', '--ignore-scripts', development ? '--include=dev' : '--omit=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  const args = [
+    'ci',
+    '--ignore-scripts',
+    development ? '--include=dev' : '--omit=dev',
+    '--include=optional',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
   const npm = process.env.npm_execpath;
   // This may be the Node of node_modules, which is about to be replaced: npm runs with the one that it came with.
   const ours = process.execPath.startsWith(MODULES + sep);
@@ -185,9 +232,17 @@ function runNpm(development, onChild) {
   const env = { ...process.env, PATH, NODE_OPTIONS: '', npm_node_execpath: '', NODE: '' };
   const [command, all] = npm?.endsWith('.js') ? [ours ? 'node' : process.execPath, [npm, ...args]] : ['npm', args];
   return new Promise((done) => {
-    const child = spawn(command, all, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'inherit'], shell: WINDOWS && command === 'npm' });
+    const child = spawn(command, all, {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      shell: WINDOWS && command === 'npm',
+    });
     onChild(child);
-    child.on('error', (error) => (say(error.code === 'ENOENT' ? `There is no ${command} on the path.` : error.message), done(1)));
+    child.on(
+      'error',
+      (error) => (say(error.code === 'ENOENT' ? `There is no ${command} on the path.` : error.message), done(1)),
+    );
     child.on('close', (code, signal) => done(signal ? 130 : code));
   });
 }
@@ -244,8 +299,10 @@ async function installNow(development) {
  * wherever NODE_ENV is not `production`.
  */
 export async function install(development = process.env.NODE_ENV !== 'production') {
-  if (Number(process.versions.node.split('.')[0]) < 18) fail(`Node 18 or newer is needed to install; this is ${process.version}.`);
-  if (!existsSync(join(ROOT, 'package-lock.json'))) fail('There is no package-lock.json: this is not a whole checkout.');
+  if (Number(process.versions.node.split('.')[0]) < 18)
+    fail(`Node 18 or newer is needed to install; this is ${process.version}.`);
+  if (!existsSync(join(ROOT, 'package-lock.json')))
+    fail('There is no package-lock.json: this is not a whole checkout.');
   const known = stamped(development);
   if (known) return known;
   const program = matchesLockfile(development) ? findNode() : undefined;

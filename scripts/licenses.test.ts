@@ -18,7 +18,8 @@ describe('isAllowed', () => {
 });
 
 describe('licenseFaults', () => {
-  const faults = (locked: Declared, own?: Declared) => licenseFaults({ '': {}, 'node_modules/a/node_modules/@b/c': locked }, () => own);
+  const faults = (locked: Declared, own?: Declared) =>
+    licenseFaults({ '': {}, 'node_modules/a/node_modules/@b/c': locked }, () => own);
 
   test('accepts an allowed license of the lockfile, of package.json and of an old list', () => {
     expect(faults({ license: 'MIT' })).toEqual([]);
@@ -33,7 +34,11 @@ describe('licenseFaults', () => {
 });
 
 test('LICENSE holds the text of Apache-2.0 without a change, and package.json names it', () => {
-  expect(createHash('sha256').update(readFileSync('LICENSE')).digest('hex')).toBe('cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30');
+  expect(createHash('sha256').update(readFileSync('LICENSE')).digest('hex')).toBe(
+    'cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30',
+  );
   expect(JSON.parse(readFileSync('package.json', 'utf8'))).toMatchObject({ license: 'Apache-2.0' });
-  expect(JSON.parse(readFileSync('package-lock.json', 'utf8'))).toMatchObject({ packages: { '': { license: 'Apache-2.0' } } });
+  expect(JSON.parse(readFileSync('package-lock.json', 'utf8'))).toMatchObject({
+    packages: { '': { license: 'Apache-2.0' } },
+  });
 });

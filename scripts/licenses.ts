@@ -1,6 +1,6 @@
-// node scripts/node24.mjs scripts/licenses.ts: compares the license of each package of the lockfile with those that the license of this
-// project (Apache-2.0) goes with, and prints the ones that are missing or not allowed. Packages of test/peers/ are
-// programs that tests talk to; they are not part of what is distributed and not checked here.
+// node scripts/node24.mjs scripts/licenses.ts: compares the license of each package of the lockfile with those that the
+// license of this project (Apache-2.0) goes with, and prints the ones that are missing or not allowed. Packages of
+// test/peers/ are programs that tests talk to; they are not part of what is distributed and not checked here.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -41,14 +41,18 @@ export const isAllowed = (name: string, expression: string): boolean =>
       }),
     );
 
-const expressionOf = ({ license, licenses }: Declared): string | undefined => license ?? licenses?.map(({ type }) => type).join(' AND ');
+const expressionOf = ({ license, licenses }: Declared): string | undefined =>
+  license ?? licenses?.map(({ type }) => type).join(' AND ');
 
 /**
  * One line for each package whose license is missing or not allowed.
  * @param packages the `packages` of a lockfile: path in node_modules → what it declares
  * @param installed reads the package.json of a path; undefined for a package of another platform
  */
-export function licenseFaults(packages: Readonly<Record<string, Declared>>, installed: (path: string) => Declared | undefined): string[] {
+export function licenseFaults(
+  packages: Readonly<Record<string, Declared>>,
+  installed: (path: string) => Declared | undefined,
+): string[] {
   return Object.entries(packages).flatMap(([path, locked]) => {
     if (path === '') return [];
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
@@ -62,12 +66,18 @@ export function licenseFaults(packages: Readonly<Record<string, Declared>>, inst
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const read = (path: string): unknown => JSON.parse(readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8'));
+  const read = (path: string): unknown =>
+    JSON.parse(readFileSync(fileURLToPath(new URL(`../${path}`, import.meta.url)), 'utf8'));
   const { packages } = read('package-lock.json') as { packages: Record<string, Declared> };
   const faults = licenseFaults(packages, (path) => {
     const manifest = `${path}/package.json`;
-    return existsSync(fileURLToPath(new URL(`../${manifest}`, import.meta.url))) ? (read(manifest) as Declared) : undefined;
+    return existsSync(fileURLToPath(new URL(`../${manifest}`, import.meta.url)))
+      ? (read(manifest) as Declared)
+      : undefined;
   });
-  process.stdout.write(faults.map((line) => `${line}\n`).join('') + `${Object.keys(packages).length - 1} packages, ${faults.length} faults\n`);
+  process.stdout.write(
+    faults.map((line) => `${line}\n`).join('') +
+      `${Object.keys(packages).length - 1} packages, ${faults.length} faults\n`,
+  );
   process.exitCode = faults.length > 0 ? 1 : 0;
 }

@@ -27,9 +27,13 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string): unknown => JSON.parse(readFileSync(`${ROOT}${path}`, 'utf8'));
 /** Each folder of a package below one of node_modules, with its name. */
 function installedIn(folder: string): { path: string; name: string }[] {
-  const folders = existsSync(`${ROOT}${folder}`) ? readdirSync(`${ROOT}${folder}`).filter((name) => !name.startsWith('.')) : [];
+  const folders = existsSync(`${ROOT}${folder}`)
+    ? readdirSync(`${ROOT}${folder}`).filter((name) => !name.startsWith('.'))
+    : [];
   return folders
-    .flatMap((name) => (name.startsWith('@') ? readdirSync(`${ROOT}${folder}/${name}`).map((rest) => `${name}/${rest}`) : [name]))
+    .flatMap((name) =>
+      name.startsWith('@') ? readdirSync(`${ROOT}${folder}/${name}`).map((rest) => `${name}/${rest}`) : [name],
+    )
     .flatMap((name) => [{ path: `${folder}/${name}`, name }, ...installedIn(`${folder}/${name}/node_modules`)]);
 }
 const peers = readdirSync(`${ROOT}test/peers`).filter((name) => existsSync(`${ROOT}test/peers/${name}/package.json`));
@@ -42,14 +46,20 @@ describe.each(folders.map((folder) => [folder || 'the program', folder]))('%s', 
 
   test('each package is pinned by its content [X26]', () => {
     expect(installed.length).toBeGreaterThan(0);
-    expect(installed.filter(([, { version, integrity }]) => !version || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? '')).map(([path]) => path)).toEqual(
-      [],
-    );
+    expect(
+      installed
+        .filter(([, { version, integrity }]) => !version || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''))
+        .map(([path]) => path),
+    ).toEqual([]);
   });
   test('each direct dependency has one exact version, the installed one [X26]', () => {
     const direct = Object.entries({ ...own.dependencies, ...own.devDependencies, ...own.optionalDependencies });
-    expect(direct.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)).map(([name]) => name)).toEqual([]);
-    expect(direct.filter(([name, version]) => packages[`node_modules/${name}`]?.version !== version).map(([name]) => name)).toEqual([]);
+    expect(direct.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)).map(([name]) => name)).toEqual(
+      [],
+    );
+    expect(
+      direct.filter(([name, version]) => packages[`node_modules/${name}`]?.version !== version).map(([name]) => name),
+    ).toEqual([]);
   });
   test('no entry says where it was fetched from: that is the choice of who installs', () => {
     expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
@@ -62,7 +72,9 @@ describe('the program', () => {
 
   test('what lies in node_modules is what the lockfile names, file by file', () => {
     const tree = installedIn('node_modules').filter(({ path }) => existsSync(`${ROOT}${path}/package.json`));
-    const there = new Map(tree.map(({ path, name }) => [path, `${name}@${(read(`${path}/package.json`) as { version?: string }).version}`]));
+    const there = new Map(
+      tree.map(({ path, name }) => [path, `${name}@${(read(`${path}/package.json`) as { version?: string }).version}`]),
+    );
     expect([...there.keys()].filter((path) => !(path in packages))).toEqual([]);
     const wrong = Object.entries(packages).filter(([path, { version, optional, devOptional }]) => {
       const wanted = `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`;
@@ -71,14 +83,19 @@ describe('the program', () => {
     expect(wrong.map(([path]) => path)).toEqual([]);
   });
   test('the lockfile is whole: it has each optional package of each platform', () => {
-    const names = new Set(Object.keys(packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)));
-    const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));
+    const names = new Set(
+      Object.keys(packages).map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),
+    );
+    const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
+      Object.keys(optionalDependencies),
+    );
     expect(wanted.length).toBeGreaterThan(50);
     expect(wanted.filter((name) => !names.has(name))).toEqual([]);
   });
   test('no package runs a script when it is installed [X26]', () => {
     expect(readFileSync(`${ROOT}.npmrc`, 'utf8')).toMatch(/^ignore-scripts=true$/m);
-    expect(readFileSync(`${ROOT}scripts/install.mjs`, 'utf8')).toContain("['ci', '--ignore-scripts',"); // also where it is told otherwise
+    // also where it is told otherwise
+    expect(readFileSync(`${ROOT}scripts/install.mjs`, 'utf8')).toContain("['ci', '--ignore-scripts',");
     expect(JSON.stringify(own)).not.toMatch(/"(pre|post)?install"|"prepare"/);
   });
   test('the Node that everything runs on has one version, and for each platform a checksum', () => {

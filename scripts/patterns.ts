@@ -1,4 +1,5 @@
-// Every regular expression of the program, for the analyser: literals, forms that adapters declare, patterns of schemas.
+// Every regular expression of the program, for the analyser: literals, forms that adapters declare, patterns of
+// schemas.
 import { parseSync } from '@swc/core';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -38,31 +39,44 @@ export const literalsOf = (text: string): { source: string; flags: string }[] =>
 
 /** The patterns of a JSON Schema or an OpenAPI document. */
 export const patternsOf = (document: unknown): { source: string; flags: string }[] =>
-  [...nodesOf(document)].flatMap(({ pattern }) => (typeof pattern === 'string' ? [{ source: pattern, flags: 'u' }] : []));
+  [...nodesOf(document)].flatMap(({ pattern }) =>
+    typeof pattern === 'string' ? [{ source: pattern, flags: 'u' }] : [],
+  );
 
 /** The forms of typed fields, as `readFields` tries them: on the whole value. */
 const declared = () =>
   adapters.flatMap(({ domain, id, version, credentials, setup }) =>
     Object.values({ ...setup?.fields, ...credentials }).flatMap(({ validation }) =>
-      validation === undefined ? [] : [{ source: `^(?:${validation})$`, flags: 'u', file: `src/providers/${domain}/${id}.${version}.ts` }],
+      validation === undefined
+        ? []
+        : [{ source: `^(?:${validation})$`, flags: 'u', file: `src/providers/${domain}/${id}.${version}.ts` }],
     ),
   );
 
 /** All of them, each once. */
 export function allPatterns(): Pattern[] {
-  const files = FOLDERS.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`));
-  const literals = ['rookery.ts', ...files.filter((file) => /\.(ts|js)$/.test(file) && !file.endsWith('.test.ts'))].flatMap((file) =>
-    literalsOf(readFileSync(file, 'utf8')).map((one) => ({ ...one, file })),
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
   );
+  const literals = [
+    'rookery.ts',
+    ...files.filter((file) => /\.(ts|js)$/.test(file) && !file.endsWith('.test.ts')),
+  ].flatMap((file) => literalsOf(readFileSync(file, 'utf8')).map((one) => ({ ...one, file })));
   const schemas = 'docs/openapi.gen.json';
   const inSchemas = patternsOf(JSON.parse(readFileSync(schemas, 'utf8'))).map((one) => ({ ...one, file: schemas }));
   const same = Map.groupBy([...literals, ...declared(), ...inSchemas], ({ source, flags }) => `/${source}/${flags}`);
-  return [...same.values()].map((all) => ({ source: all[0]!.source, flags: all[0]!.flags, files: [...new Set(all.map(({ file }) => file))] }));
+  return [...same.values()].map((all) => ({
+    source: all[0]!.source,
+    flags: all[0]!.flags,
+    files: [...new Set(all.map(({ file }) => file))],
+  }));
 }
 
 /** How the cost of a pattern grows with its text: `linear`, or how else, with the text that shows it. */
 export async function growthOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string> {
   const found = await check(source, flags, { timeout: TIMEOUT_MS });
   if (found.status === 'safe') return 'linear';
-  return found.status === 'vulnerable' ? `${found.complexity?.summary}: ${found.attack?.pattern}` : `unknown: ${found.error?.kind}`;
+  return found.status === 'vulnerable'
+    ? `${found.complexity?.summary}: ${found.attack?.pattern}`
+    : `unknown: ${found.error?.kind}`;
 }

@@ -8,13 +8,19 @@ import { Documents, Proofs, providersReference } from '../src/providers/registry
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The fixtures record what each adapter was tried against. */
 const fixture = (name: string) =>
-  readFile(new URL(`../test/fixtures/providers/${name}.json`, import.meta.url), 'utf8').then((text) => JSON.parse(text) as unknown);
+  readFile(new URL(`../test/fixtures/providers/${name}.json`, import.meta.url), 'utf8').then(
+    (text) => JSON.parse(text) as unknown,
+  );
 
 /** The generated pages of `docs/`, each made from the code that is running. */
 export const references: readonly { file: URL; make: () => string | Promise<string> }[] = [
   {
     file: doc('providers.gen.md'),
-    make: async () => providersReference({ proofs: Proofs.parse(await fixture('proven')), documents: Documents.parse(await fixture('documents')) }),
+    make: async () =>
+      providersReference({
+        proofs: Proofs.parse(await fixture('proven')),
+        documents: Documents.parse(await fixture('documents')),
+      }),
   },
   { file: doc('settings.gen.md'), make: settingsReference },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },

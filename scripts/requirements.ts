@@ -29,7 +29,8 @@ function* citedIn(line: string, source: Source, families: RegExp): Generator<str
   if (!isTest(source)) return;
   // A title ends with its codes in brackets, of whatever family: a mistyped one must not pass unseen.
   for (const [, list] of line.matchAll(/\[([A-Z]{1,2}\d{1,3}(?:, ?[A-Z]{1,2}\d{1,3})*)\]/g)) yield* list!.split(/, ?/);
-  for (const [, list] of line.matchAll(/\(([A-Z]{1,2}\d{1,3}(?:, [A-Z]{1,2}\d{1,3})*)\)/g)) for (const [code] of list!.matchAll(families)) yield code;
+  for (const [, list] of line.matchAll(/\(([A-Z]{1,2}\d{1,3}(?:, [A-Z]{1,2}\d{1,3})*)\)/g))
+    for (const [code] of list!.matchAll(families)) yield code;
   const begin = /\btest\(\s*['"`]([A-Z]{1,2}\d{1,3}(?:, [A-Z]{1,2}\d{1,3})*)\b/.exec(line);
   if (begin) yield* begin[1]!.split(', ');
 }
@@ -48,7 +49,10 @@ function* pagesIn(line: string, source: Source): Generator<string> {
 export function requirementFaults(page: string, sources: readonly Source[]): string[] {
   const rows = [...page.matchAll(/^\| ([A-Z]{1,2}\d{1,3}) \|/gm)].map(([, code]) => code!);
   const known = new Set(rows);
-  const families = new RegExp(`\\b(?:${[...new Set(rows.map((code) => code.replace(/\d+/, '')))].join('|')})\\d{1,3}\\b`, 'g');
+  const families = new RegExp(
+    `\\b(?:${[...new Set(rows.map((code) => code.replace(/\d+/, '')))].join('|')})\\d{1,3}\\b`,
+    'g',
+  );
   const pages = new Set([PAGE, ...sources.filter(isPage).map(({ path }) => path)].map((path) => basename(path)));
 
   const faults = rows.filter((code, n) => rows.indexOf(code) !== n).map((code) => `${PAGE}: ${code} has two rows`);
@@ -61,19 +65,33 @@ export function requirementFaults(page: string, sources: readonly Source[]): str
         if (!known.has(code)) faults.push(`${at}: ${code} has no row`);
       }
       if (source.path.startsWith(MIGRATIONS)) continue;
-      for (const name of pagesIn(line, source)) if (!pages.has(basename(name))) faults.push(`${at}: there is no page ${name}`);
+      for (const name of pagesIn(line, source))
+        if (!pages.has(basename(name))) faults.push(`${at}: there is no page ${name}`);
     }
-  return [...faults, ...rows.filter((code) => !cited.has(code)).map((code) => `${PAGE}: no test or comment cites ${code}`)];
+  return [
+    ...faults,
+    ...rows.filter((code) => !cited.has(code)).map((code) => `${PAGE}: no test or comment cites ${code}`),
+  ];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const paths = globSync(['*.{md,ts,mjs}', '{src,api,actors,dapr,sandbox,scripts,test,docs,components,deploy,web}/**/*.{ts,mjs,js,sql,proto,md}'], {
-    exclude: (name) => name.includes('node_modules'),
-  });
-  const isRead = (path: string) => !/\.gen\.(?!md$)|^test\/peers\//.test(path) && path !== PAGE && path !== 'scripts/requirements.test.ts';
+  const paths = globSync(
+    [
+      '*.{md,ts,mjs}',
+      '{src,api,actors,dapr,sandbox,scripts,test,docs,components,deploy,web}/**/*.{ts,mjs,js,sql,proto,md}',
+    ],
+    {
+      exclude: (name) => name.includes('node_modules'),
+    },
+  );
+  const isRead = (path: string) =>
+    !/\.gen\.(?!md$)|^test\/peers\//.test(path) && path !== PAGE && path !== 'scripts/requirements.test.ts';
   const sources = paths.filter(isRead).map((path) => ({ path, text: readFileSync(path, 'utf8') }));
   const page = readFileSync(PAGE, 'utf8');
   const faults = requirementFaults(page, sources);
-  process.stdout.write(faults.map((line) => `${line}\n`).join('') + `${page.match(/^\| [A-Z]{1,2}\d/gm)?.length} rows, ${faults.length} faults\n`);
+  process.stdout.write(
+    faults.map((line) => `${line}\n`).join('') +
+      `${page.match(/^\| [A-Z]{1,2}\d/gm)?.length} rows, ${faults.length} faults\n`,
+  );
   process.exitCode = faults.length > 0 ? 1 : 0;
 }

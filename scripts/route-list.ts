@@ -10,7 +10,8 @@ export async function routeFiles(): Promise<string[]> {
   return files.filter((file) => /^[^/]+\/([^/]+\.)?(routes|public|admin)\.ts$/.test(file)).toSorted();
 }
 
-const nameOf = (file: string) => file.slice(0, -'.ts'.length).replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase());
+const nameOf = (file: string) =>
+  file.slice(0, -'.ts'.length).replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** `routes.gen.ts`: imports every file that declares routes, in the order of their names. */
 export async function generateRouteList(): Promise<string> {

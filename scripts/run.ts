@@ -8,15 +8,24 @@ export interface Ran {
 }
 
 /** Runs a command to its end and keeps what it said; `live` shows it as it comes. */
-export function run(name: string, command: readonly string[], { live = false, env = {} }: { live?: boolean; env?: Record<string, string> } = {}): Promise<Ran> {
+export function run(
+  name: string,
+  command: readonly string[],
+  { live = false, env = {} }: { live?: boolean; env?: Record<string, string> } = {},
+): Promise<Ran> {
   const started = performance.now();
-  const child = spawn(command[0]!, command.slice(1), { stdio: live ? 'inherit' : ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const child = spawn(command[0]!, command.slice(1), {
+    stdio: live ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
   let output = '';
   child.stdout?.on('data', (chunk) => (output += chunk));
   child.stderr?.on('data', (chunk) => (output += chunk));
   return new Promise((done) =>
     child
       .on('error', (error) => done({ name, status: 1, output: error.message, seconds: 0 }))
-      .on('close', (status) => done({ name, status: status ?? 1, output, seconds: (performance.now() - started) / 1000 })),
+      .on('close', (status) =>
+        done({ name, status: status ?? 1, output, seconds: (performance.now() - started) / 1000 }),
+      ),
   );
 }

@@ -25,7 +25,9 @@ const LEVELS = [
 ];
 const level = new Map(
   LEVELS.flatMap((chapter, c) =>
-    chapter.split(' ').flatMap((section, s) => [...section].map((of, n): [string, string] => [`V${c + 1}.${s + 1}.${n + 1}`, of])),
+    chapter
+      .split(' ')
+      .flatMap((section, s) => [...section].map((of, n): [string, string] => [`V${c + 1}.${s + 1}.${n + 1}`, of])),
   ),
 );
 
@@ -33,26 +35,36 @@ const rows = readFileSync('docs/security.md', 'utf8')
   .split('\n')
   .filter((line) => /^\| V\d/.test(line))
   .map((line) => line.slice(2, -2).split(' | '));
-const evidence = rows.flatMap(([id, , , how = '']) => [...how.matchAll(/`([^`]+)` “([^”]+)”/g)].map(([, file, title]) => ({ id, file: file!, title: title! })));
+const evidence = rows.flatMap(([id, , , how = '']) =>
+  [...how.matchAll(/`([^`]+)` “([^”]+)”/g)].map(([, file, title]) => ({ id, file: file!, title: title! })),
+);
 
 /** What begins so in a file: the title of a test, or the heading of a page. */
 function stands(file: string, title: string): boolean {
   const path = /\.(ts|md)$/.test(file) ? file : `test/integration/${file}.test.ts`;
   if (!existsSync(path)) return false;
   const text = readFileSync(path, 'utf8');
-  if (path.endsWith('.md')) return text.split('\n').some((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === title);
+  if (path.endsWith('.md'))
+    return text.split('\n').some((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === title);
   const lines = text.replaceAll('\\`', '`').split('\n');
   return lines.some((line, n) => ["'", '"', '`'].some((quote) => line.includes(quote + title)) && runs(lines, n));
 }
 
-/** Whether the test that is named in this line runs: neither it nor a block around it is skipped, put off or expected to fail. What is skipped where a part is missing counts. */
+/**
+ * Whether the test that is named in this line runs: neither it nor a block around it is skipped, put off or expected to
+ * fail. What is skipped where a part is missing counts.
+ */
 function runs(lines: readonly string[], at: number): boolean {
   const depth = (line: string) => /^ */.exec(line)![0].length;
   let around = depth(lines[at]!) + 1;
   for (let n = at; n >= 0; n -= 1) {
     const line = lines[n]!;
     if (line.trim() === '' || depth(line) >= around) continue;
-    if (/\bx(it|test|describe)\b|\.(skip|todo|failing)\b/.test(line) && !/\? test : test\.skip\b|: describe\.skip\b/.test(line)) return false;
+    if (
+      /\bx(it|test|describe)\b|\.(skip|todo|failing)\b/.test(line) &&
+      !/\? test : test\.skip\b|: describe\.skip\b/.test(line)
+    )
+      return false;
     around = depth(line);
   }
   return true;
@@ -60,7 +72,9 @@ function runs(lines: readonly string[], at: number): boolean {
 
 test('each requirement of levels 1 and 2 has one row with its level, our own few words and an answer', () => {
   expect(level.size).toBe(345);
-  expect(rows.map(([id]) => id).toSorted()).toEqual([...level].flatMap(([id, of]) => (of === '3' ? [] : [id])).toSorted());
+  expect(rows.map(([id]) => id).toSorted()).toEqual(
+    [...level].flatMap(([id, of]) => (of === '3' ? [] : [id])).toSorted(),
+  );
   expect(rows).toHaveLength(253);
   for (const [id, of, what = '', how = ''] of rows) {
     expect([id, of]).toEqual([id, level.get(id!)]);

@@ -1,5 +1,6 @@
-// `npm test`: everything. Arguments go to jest as they are (`npm test -- test/chaos`, `npm test -- --selectProjects unit`).
-// Unit, integration and contract tests run two files at a time; what starts whole services runs alone, one file after another.
+// `npm test`: everything. Arguments go to jest as they are (`npm test -- test/chaos`, `npm test -- --selectProjects
+// unit`). Unit, integration and contract tests run two files at a time; what starts whole services runs alone, one file
+// after another.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { findDapr, installDapr } from '../dapr/install/index.ts';
@@ -14,24 +15,32 @@ interface File {
 }
 
 /**
- * A whole run is some ten thousand tests on two cores. One or two files that fail run once more, alone: what passes then is named as unsteady at
- * the end, and is a fault to be mended, of the test or of the product. More than that, and what fails again, is a failure.
+ * A whole run is some ten thousand tests on two cores. One or two files that fail run once more, alone: what passes
+ * then is named as unsteady at the end, and is a fault to be mended, of the test or of the product. More than that, and
+ * what fails again, is a failure.
  */
 const MOST_AGAIN = 2;
 
-/** Files that were unsteady in a run, kept over runs: a whole run in CI fails for one that comes a second time. CI says where its own list lies. */
+/**
+ * Files that were unsteady in a run, kept over runs: a whole run in CI fails for one that comes a second time. CI says
+ * where its own list lies.
+ */
 const UNSTEADY = join(process.env['CI_STATE_DIR'] ?? '.cache', 'unsteady.json');
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const failedOf = (files: ReadonlyMap<string, File>) => [...files.values()].filter(({ status }) => status === 'failed');
 const count = (files: ReadonlyMap<string, File>, ...wanted: string[]) =>
-  [...files.values()].reduce((sum, { assertionResults }) => sum + assertionResults.filter(({ status }) => wanted.includes(status)).length, 0);
+  [...files.values()].reduce(
+    (sum, { assertionResults }) => sum + assertionResults.filter(({ status }) => wanted.includes(status)).length,
+    0,
+  );
 
 /** Runs jest and notes what it says of each file; false when it did not get so far, or failed though no file did. */
 async function runFiles(args: readonly string[], files: Map<string, File>): Promise<boolean> {
   const report = `.cache/jest-${process.pid}.json`;
   rmSync(report, { force: true });
-  const { status } = await jest('tests', ['--json', `--outputFile=${report}`, ...args], { live: true }); // ours first: what follows a `--` is a path
+  // ours first: what follows a `--` is a path
+  const { status } = await jest('tests', ['--json', `--outputFile=${report}`, ...args], { live: true });
   if (!existsSync(report)) return false;
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: File[] };
   rmSync(report);
@@ -39,7 +48,9 @@ async function runFiles(args: readonly string[], files: Map<string, File>): Prom
   return status === 0 || failedOf(files).length > 0;
 }
 
-if (!(await findDapr())) await installDapr({ environment: process.env, say }).catch((error: Error) => say(`Dapr: ${error.message}`)); // its tests skip by name, or fail under DAPR_REQUIRED=1
+if (!(await findDapr()))
+  // its tests skip by name, or fail under DAPR_REQUIRED=1
+  await installDapr({ environment: process.env, say }).catch((error: Error) => say(`Dapr: ${error.message}`));
 
 mkdirSync('.cache', { recursive: true });
 const given = process.argv.slice(2);
@@ -60,14 +71,19 @@ if (given.length === 0 && first.length > 0 && first.length <= MOST_AGAIN)
   ran = (await runFiles(['--runInBand', '--runTestsByPath', ...first.map(({ name }) => name)], files)) && ran;
 
 /** Paths among the arguments: what has a slash, and is neither an option nor the value of one. */
-const paths = given.filter((arg, n) => arg.includes('/') && !arg.startsWith('-') && !/^-(t|-testNamePattern)$/.test(given[n - 1] ?? ''));
+const paths = given.filter(
+  (arg, n) => arg.includes('/') && !arg.startsWith('-') && !/^-(t|-testNamePattern)$/.test(given[n - 1] ?? ''),
+);
 const untested = paths.filter((path) => ![...files.keys()].some((name) => new RegExp(path, 'i').test(name)));
 for (const path of untested) say(`no test file: ${path}`);
 ran &&= untested.length === 0;
 
 const last = failedOf(files);
-for (const { name, message, assertionResults } of last) if (assertionResults.length === 0) say(`did not run: ${name}\n${message}`);
-const unsteady = first.filter(({ name }) => !last.some((file) => file.name === name)).map(({ name }) => relative('.', name));
+for (const { name, message, assertionResults } of last)
+  if (assertionResults.length === 0) say(`did not run: ${name}\n${message}`);
+const unsteady = first
+  .filter(({ name }) => !last.some((file) => file.name === name))
+  .map(({ name }) => relative('.', name));
 for (const name of unsteady) say(`unsteady, passed alone: ${name}`);
 const again = noteUnsteady(UNSTEADY, unsteady);
 for (const name of again) say(`unsteady for the second time: ${name} (mend it, then take it out of ${UNSTEADY})`);

@@ -1,7 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Adds test files that failed and then passed alone to the list that is kept over runs; answers those that it had already. */
+/**
+ * Adds test files that failed and then passed alone to the list that is kept over runs; answers those that it had
+ * already.
+ */
 export function noteUnsteady(list: string, names: readonly string[]): string[] {
   const known = knownUnsteady(list);
   const added = names.filter((name) => !known.includes(name));

@@ -1,9 +1,10 @@
-// node scripts/wiring.ts [--file <path>] [--lines <pattern>] [--from <number>] [--only <numbers>] [--rounds <number>] [--types]: drops each line of
-// the composition in turn, and puts the default in the place of each setting that a line passes on, and asks whether anything notices. The types of
-// all changes are checked in one program. Each change that compiles is given to tests in a copy of the repository, the likeliest file first, further
-// files in further rounds; a round is one run of jest, in which each test file stands once for each change that it is asked about. Prints each change
-// with the test that noticed it, as it comes, and in the end those that nothing noticed. `--from` and `--only` take numbers that a run has printed;
-// `--rounds` ends after so many rounds, `--types` before the first.
+// node scripts/wiring.ts [--file <path>] [--lines <pattern>] [--from <number>] [--only <numbers>] [--rounds <number>]
+// [--types]: drops each line of the composition in turn, and puts the default in the place of each setting that a line
+// passes on, and asks whether anything notices. The types of all changes are checked in one program. Each change that
+// compiles is given to tests in a copy of the repository, the likeliest file first, further files in further rounds; a
+// round is one run of jest, in which each test file stands once for each change that it is asked about. Prints each
+// change with the test that noticed it, as it comes, and in the end those that nothing noticed. `--from` and `--only`
+// take numbers that a run has printed; `--rounds` ends after so many rounds, `--types` before the first.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,9 @@ import type { Setting } from '../src/platform/config/kinds.ts';
 import { SETTINGS } from '../src/platform/config/settings.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const WINGS = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`src/${entry.name}/open.ts`] : []));
+const WINGS = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [`src/${entry.name}/open.ts`] : [],
+);
 const FILES = ['src/context.ts', ...WINGS.toSorted(), 'actors/host/start.ts'];
 const JWT_SECRET = 'x'.repeat(32);
 const AT_ONCE = 2;
@@ -24,7 +27,10 @@ const AT_ONCE = 2;
 const SILENCE_MS = 6 * 60_000;
 const TESTS = 'test/integration';
 
-/** Beginnings of the test files that show a room, where they are not called like the room; `/x.` for the files of a room x. */
+/**
+ * Beginnings of the test files that show a room, where they are not called like the room; `/x.` for the files of a room
+ * x.
+ */
 const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Actors: ['operations/', 'publishing/posts.reconciler'],
   Admin: ['operations/admin.'],
@@ -43,7 +49,12 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Logins: ['publishing/channels.login', 'operations/settings-effect'],
   Maker: ['publishing/shortlinks.posts'],
   Metrics: ['operations/metrics'],
-  Providers: ['operations/settings-effect.publishing', 'operations/settings-effect.outbound', 'publishing/egress.api', 'providers/catalog.'],
+  Providers: [
+    'operations/settings-effect.publishing',
+    'operations/settings-effect.outbound',
+    'publishing/egress.api',
+    'providers/catalog.',
+  ],
   Organizations: ['people/organizations.', 'people/organizations.crud', 'entitlements/hosts'],
   MailTransport: ['delivery/email.'],
   Override: ['delivery/email.'],
@@ -96,7 +107,8 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Asked last, for a change anywhere. */
-const EVERYWHERE = /^(operations\/|publishing\/posts\.(api|publishing)|entitlements\/limits-api|delivery\/webhooks\.(api|delivery)|billing\/life)/;
+const EVERYWHERE =
+  /^(operations\/|publishing\/posts\.(api|publishing)|entitlements\/limits-api|delivery\/webhooks\.(api|delivery)|billing\/life)/;
 
 const { values } = parseArgs({
   options: {
@@ -135,7 +147,11 @@ function droppable(lines: readonly string[]): number[] {
   let isType = false;
   return lines.flatMap((line, n) => {
     if (/^(export )?(interface|type) /.test(line)) isType = !/;\s*$/.test(line);
-    const counts = !isType && !/^\s*(\/\/|\/?\*|import |export (\{|type|interface))/.test(line) && !/^(interface|type) /.test(line) && /\w/.test(line);
+    const counts =
+      !isType &&
+      !/^\s*(\/\/|\/?\*|import |export (\{|type|interface))/.test(line) &&
+      !/^(interface|type) /.test(line) &&
+      /\w/.test(line);
     if (line.startsWith('}')) isType = false;
     return counts && wanted.test(line) ? [n] : [];
   });
@@ -172,14 +188,22 @@ function changesOf(file: string): Change[] {
   return droppable(lines).flatMap((n) => {
     const line = lines[n]!;
     const parts = takenOut(lines, n);
-    const reads = new RegExp(String.raw`(?<![.\w'])(?:config(?=[,)])|(?:${['config', ...parts].join('|')})(?:\.[a-z]\w*)+)`, 'g');
+    const reads = new RegExp(
+      String.raw`(?<![.\w'])(?:config(?=[,)])|(?:${['config', ...parts].join('|')})(?:\.[a-z]\w*)+)`,
+      'g',
+    );
     const uses = [...line.matchAll(reads)].map(({ 0: read, index }) => {
       const path = read.replace(/^config\.?/, '');
       const value = `USUAL${path === '' ? '' : `.${path}`}`;
       const isShort = path === '' && line.trim() === 'config,';
       return { path, index, read, value: isShort ? `config: ${value}` : value };
     });
-    const of = { file, room: roomOf(lines, n), words: [...line.matchAll(/'([\w-]+)'/g)].map(([, word]) => word!), options: line.match(/\w+/g) ?? [] };
+    const of = {
+      file,
+      room: roomOf(lines, n),
+      words: [...line.matchAll(/'([\w-]+)'/g)].map(([, word]) => word!),
+      options: line.match(/\w+/g) ?? [],
+    };
     const named = (what: string) => `${file}:${n + 1}  ${what}: ${line.trim()}`;
     return [
       { ...of, name: named('dropped'), text: lines.toSpliced(n, 1).join('\n'), passedOn: uses.map(({ path }) => path) },
@@ -198,15 +222,31 @@ function settingsAt(): (path: string) => string[] {
   const others = ({ type, fallback }: Setting<unknown>): string[] => {
     if (typeof fallback === 'number') return [String(fallback + 1)];
     if (type === 'true or false') return ['true', 'false'];
-    return ['other', '5', 'postgres', '127.0.0.1', '10.9.0.0/16', ...['https', 'redis', 'postgres'].map((scheme) => `${scheme}://other.example`)];
+    return [
+      'other',
+      '5',
+      'postgres',
+      '127.0.0.1',
+      '10.9.0.0/16',
+      ...['https', 'redis', 'postgres'].map((scheme) => `${scheme}://other.example`),
+    ];
   };
   const usual = readConfig({ JWT_SECRET }).config as unknown as Record<string, unknown>;
-  const at = (config: unknown, path: string) => path.split('.').reduce((part, key) => (part as Record<string, unknown> | undefined)?.[key], config);
+  const at = (config: unknown, path: string) =>
+    path.split('.').reduce((part, key) => (part as Record<string, unknown> | undefined)?.[key], config);
   const changed = Object.entries(SETTINGS as Record<string, Setting<unknown>>).flatMap(([name, setting]) =>
     others(setting).map((value) => ({ name, config: readConfig({ JWT_SECRET, [name]: value }).config })),
   );
   return (path) =>
-    path === '' ? [] : [...new Set(changed.filter(({ config }) => !isDeepStrictEqual(at(config, path), at(usual, path))).map(({ name }) => name))];
+    path === ''
+      ? []
+      : [
+          ...new Set(
+            changed
+              .filter(({ config }) => !isDeepStrictEqual(at(config, path), at(usual, path)))
+              .map(({ name }) => name),
+          ),
+        ];
 }
 
 /** Groups of processes that are under way: they end with this one. */
@@ -242,14 +282,25 @@ function run(command: string, args: readonly string[], onLine: (line: string) =>
     });
   });
 }
-/** Checks the types of all changes at once, each as a file of its own beside the one that it changes; answers the numbers of those that compile. */
+/**
+ * Checks the types of all changes at once, each as a file of its own beside the one that it changes; answers the
+ * numbers of those that compile.
+ */
 async function compiling(changes: readonly Change[]): Promise<Set<number>> {
   const nameOf = (n: number) => join(copy, changedName(changes[n]!.file, n));
   const project = join(copy, 'tsconfig.changes.json');
-  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }; // a name left without a use says nothing about the change
+  // a name left without a use says nothing about the change
+  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
   const left = new Set(changes.keys());
   for (const n of left) writeFileSync(nameOf(n), changes[n]!.text);
-  writeFileSync(project, JSON.stringify({ extends: './tsconfig.json', compilerOptions, include: ['src/*.ts', 'src/*/*.ts', 'actors/*/*.ts'] }));
+  writeFileSync(
+    project,
+    JSON.stringify({
+      extends: './tsconfig.json',
+      compilerOptions,
+      include: ['src/*.ts', 'src/*/*.ts', 'actors/*/*.ts'],
+    }),
+  );
   // while a file has errors of syntax, only those are told: the types are checked in the round without such files
   for (let refused = new Set([-1]); refused.size > 0 && left.size > 0;) {
     const { code, said } = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--pretty', 'false']);
@@ -264,7 +315,10 @@ async function compiling(changes: readonly Change[]): Promise<Set<number>> {
   return left;
 }
 
-/** Puts in the place of a file one that exports what the chosen change exports, or what the file has itself where none is chosen. */
+/**
+ * Puts in the place of a file one that exports what the chosen change exports, or what the file has itself where none
+ * is chosen.
+ */
 function makeChoice(file: string, numbers: readonly number[]): void {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const names = [...text.matchAll(/^export (?:async )?(?:function|const|class) (\w+)/gm)].map(([, name]) => name!);
@@ -284,18 +338,31 @@ function makeChoice(file: string, numbers: readonly number[]): void {
 }
 
 /** The test files that should notice a change, the likeliest first, in the rounds in which they are asked. */
-function roundsOf(change: Change, settings: (path: string) => string[], texts: ReadonlyMap<string, string>): string[][] {
+function roundsOf(
+  change: Change,
+  settings: (path: string) => string[],
+  texts: ReadonlyMap<string, string>,
+): string[][] {
   const all = [...texts.keys()];
   const small = (files: readonly string[]) => files.toSorted((a, b) => texts.get(a)!.length - texts.get(b)!.length);
   const names = [...new Set(change.passedOn.flatMap(settings))];
-  const mention = (file: string) => names.length < 40 && names.some((name) => new RegExp(`\\b${name}\\b`).test(texts.get(file)!));
+  const mention = (file: string) =>
+    names.length < 40 && names.some((name) => new RegExp(`\\b${name}\\b`).test(texts.get(file)!));
   const isTable = (file: string) => file.includes('/settings-effect.');
-  const hasRow = (file: string) => names.length < 40 && names.some((name) => new RegExp(String.raw`effect\(\s*\[[^\]]*'${name}'`).test(texts.get(file)!));
+  const hasRow = (file: string) =>
+    names.length < 40 &&
+    names.some((name) => new RegExp(String.raw`effect\(\s*\[[^\]]*'${name}'`).test(texts.get(file)!));
   const startingWith = (beginnings: readonly string[]) =>
-    beginnings.flatMap((beginning) => small(all.filter((file) => `/${file}`.includes(`/${beginning.replace(/^\//, '')}`))));
+    beginnings.flatMap((beginning) =>
+      small(all.filter((file) => `/${file}`.includes(`/${beginning.replace(/^\//, '')}`))),
+    );
   const beginnings = [
     ...(SHOWN_BY[change.room ?? ''] ??
-      (change.room === undefined ? [] : change.room.endsWith('Wing') ? [`${change.room.slice(0, -4).toLowerCase()}/`] : [`/${change.room.toLowerCase()}.`])),
+      (change.room === undefined
+        ? []
+        : change.room.endsWith('Wing')
+          ? [`${change.room.slice(0, -4).toLowerCase()}/`]
+          : [`/${change.room.toLowerCase()}.`])),
     ...change.words.filter((word) => word.length > 3).map((word) => `/${word}.`),
   ];
   const isSweep = change.options.includes('everyMs');
@@ -310,13 +377,18 @@ function roundsOf(change: Change, settings: (path: string) => string[], texts: R
     ...all.filter((file) => EVERYWHERE.test(file)),
   ];
   const ordered = [...new Set(files)];
-  return [ordered.slice(0, 1), ordered.slice(1, 4), ordered.slice(4, 9), ordered.slice(9)].filter((round) => round.length > 0);
+  return [ordered.slice(0, 1), ordered.slice(1, 4), ordered.slice(4, 9), ordered.slice(9)].filter(
+    (round) => round.length > 0,
+  );
 }
 
 const copy = mkdtempSync(join(tmpdir(), 'rookery-wiring-'));
 try {
   const SKIP = /^(\.git|\.data|\.cache|node_modules|coverage)$/;
-  cpSync(ROOT, copy, { recursive: true, filter: (path) => !SKIP.test(path.slice(ROOT.length)) && !path.endsWith('/node_modules') });
+  cpSync(ROOT, copy, {
+    recursive: true,
+    filter: (path) => !SKIP.test(path.slice(ROOT.length)) && !path.endsWith('/node_modules'),
+  });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const changes = FILES.filter((file) => values.file === undefined || file === values.file).flatMap(changesOf);
   const compile = await compiling(changes);
@@ -334,7 +406,9 @@ try {
       [...compile].filter((n) => changes[n]!.file === file),
     );
 
-  const asked = [...compile].filter((n) => n + 1 >= Number(values.from) && (only === undefined || only.includes(n + 1)));
+  const asked = [...compile].filter(
+    (n) => n + 1 >= Number(values.from) && (only === undefined || only.includes(n + 1)),
+  );
   const rounds = new Map(asked.map((n) => [n, roundsOf(changes[n]!, settings, texts)]));
   if (values.types)
     for (const n of asked)
@@ -347,13 +421,18 @@ try {
 
   const noticed = new Map<number, string>();
   for (let round = 0; !values.types && round < Number(values.rounds); round += 1) {
-    const pairs = asked.filter((n) => !noticed.has(n)).flatMap((n) => (rounds.get(n)![round] ?? []).map((file) => ({ n, file })));
+    const pairs = asked
+      .filter((n) => !noticed.has(n))
+      .flatMap((n) => (rounds.get(n)![round] ?? []).map((file) => ({ n, file })));
     if (pairs.length === 0) continue;
     const plain = [...new Set(pairs.map(({ file }) => file))];
     say(`round ${round + 1}: ${plain.length} test files, ${pairs.length} times with a change`);
     const nameOf = (n: number, file: string) => `${dirname(file)}/change-${n}.${basename(file)}`;
     for (const { n, file } of pairs)
-      writeFileSync(join(copy, TESTS, nameOf(n, file)), `process.env['${CHOICE}'] = '${n}';\nawait import('./${basename(file)}');\n`);
+      writeFileSync(
+        join(copy, TESTS, nameOf(n, file)),
+        `process.env['${CHOICE}'] = '${n}';\nawait import('./${basename(file)}');\n`,
+      );
     const left = new Set([...plain, ...pairs.map(({ n, file }) => nameOf(n, file))]);
     /** Titles of what fails in a file without a change, once that file has ended: they notice nothing. */
     const broken = new Map<string, Set<string>>();
@@ -366,7 +445,14 @@ try {
     for (const files of [plain, pairs.map(({ n, file }) => nameOf(n, file))])
       await run(
         process.execPath,
-        ['node_modules/jest/bin/jest.js', '--maxWorkers', String(AT_ONCE), '--forceExit', '--runTestsByPath', ...files.map((file) => `${TESTS}/${file}`)],
+        [
+          'node_modules/jest/bin/jest.js',
+          '--maxWorkers',
+          String(AT_ONCE),
+          '--forceExit',
+          '--runTestsByPath',
+          ...files.map((file) => `${TESTS}/${file}`),
+        ],
         (line) => {
           const [, verdict, folder = '', number, name = ''] =
             /^(PASS|FAIL) .*test\/integration\/([\w-]+\/)(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];

@@ -21,20 +21,26 @@ describe.each(RETIRED)('instead of $term', ({ words = [], names = [], texts = []
   });
   test('finds each retired name as a whole identifier, and only there', () => {
     for (const name of names) {
-      for (const text of [`const a = { ${name}: 1 };`, `export const ${name} = 1;`, `a.${name}();`]) expect([text, faults(text).length]).toEqual([text, 1]);
+      for (const text of [`const a = { ${name}: 1 };`, `export const ${name} = 1;`, `a.${name}();`])
+        expect([text, faults(text).length]).toEqual([text, 1]);
       if (!texts.includes(name)) expect(faults(`const a = 'x ${name} y';`)).toEqual([]);
     }
   });
   test('finds each retired phrase in texts, each retired file name', () => {
     for (const phrase of texts) expect(faults(`const a = \`select ${phrase}, \${b}\`;`)).toHaveLength(1);
-    for (const file of files) expect([faults('', `src/x/${file}.ts`).length, faults('', `src/x/${file}.test.ts`).length]).toEqual([1, 1]);
+    for (const file of files)
+      expect([faults('', `src/x/${file}.ts`).length, faults('', `src/x/${file}.test.ts`).length]).toEqual([1, 1]);
   });
 });
 
 test('passes comments, longer words, and names that clients know', () => {
-  expect(faults("// the doer of a film\nconst heartbeat = { lastBeatAt: 1, always: 'a heartbeat', letterhead: 1 };")).toEqual([]);
+  expect(
+    faults("// the doer of a film\nconst heartbeat = { lastBeatAt: 1, always: 'a heartbeat', letterhead: 1 };"),
+  ).toEqual([]);
 });
 
 test('names file, line and term', () => {
-  expect(faults('const a = 1;\nconst doer = a;', 'api/b.ts')).toEqual(['api/b.ts:2: doer is now audit actor, write (audit)']);
+  expect(faults('const a = 1;\nconst doer = a;', 'api/b.ts')).toEqual([
+    'api/b.ts:2: doer is now audit actor, write (audit)',
+  ]);
 });

@@ -1,5 +1,5 @@
-// node scripts/node24.mjs scripts/words.ts: prints each use of a retired word in src, api and actors: in identifiers, in texts
-// (summaries, logs, errors, SQL) and in names of files. docs/glossary.md has the terms that are used.
+// node scripts/node24.mjs scripts/words.ts: prints each use of a retired word in src, api and actors: in identifiers,
+// in texts (summaries, logs, errors, SQL) and in names of files. docs/glossary.md has the terms that are used.
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,14 +28,38 @@ export const RETIRED: readonly Retired[] = [
   { term: 'locked membership, deps', names: ['acting', 'Ground'] },
   { term: 'heartbeat', words: ['beat', 'beats'], texts: ['last_beat'] },
   { term: 'egress route', names: ['Way', 'wayOf', 'openWay'], texts: ['the open way'], files: ['way'] },
-  { term: 'entitlement', names: ['standing', 'Standing', 'standingOf', 'standColumn'], texts: ['limits_version'], files: ['standing'] },
-  { term: 'over-limit, enforce limits', words: ['prune', 'pruning'], names: ['Excess', 'excess', 'excessOf'], files: ['excess'] },
-  { term: 'dunning, transition', names: ['Passing', 'openPassing', 'nextTurn', 'runTurn', 'expectTurn'], files: ['passing'] },
+  {
+    term: 'entitlement',
+    names: ['standing', 'Standing', 'standingOf', 'standColumn'],
+    texts: ['limits_version'],
+    files: ['standing'],
+  },
+  {
+    term: 'over-limit, enforce limits',
+    words: ['prune', 'pruning'],
+    names: ['Excess', 'excess', 'excessOf'],
+    files: ['excess'],
+  },
+  {
+    term: 'dunning, transition',
+    names: ['Passing', 'openPassing', 'nextTurn', 'runTurn', 'expectTurn'],
+    files: ['passing'],
+  },
   { term: 'apply (billing), complete (keys)', names: ['openSettle', 'Settle', 'settleKey', 'settleEvent'] },
   { term: 'dispatcher', words: ['courier', 'couriers'] },
-  { term: 'mail transport, templates, texts', words: ['outlet', 'outlets'], names: ['Letter'], files: ['letters', 'wording'] },
+  {
+    term: 'mail transport, templates, texts',
+    words: ['outlet', 'outlets'],
+    names: ['Letter'],
+    files: ['letters', 'wording'],
+  },
   { term: 'ingest, store', words: ['intake'], names: ['Keep', 'keepReceived', 'keepFetched'], files: ['keep'] },
-  { term: 'pending deletion', names: ['Remains', 'crossOut', 'takeBack', 'leaveObject'], texts: ['media_remains'], files: ['remains'] },
+  {
+    term: 'pending deletion',
+    names: ['Remains', 'crossOut', 'takeBack', 'leaveObject'],
+    texts: ['media_remains'],
+    files: ['remains'],
+  },
   { term: 'video, thumbnail', words: ['film', 'films', 'poster', 'posters'] },
   { term: 'sandboxed exec, parts in flight', words: ['confined'], names: ['openUnderWay'], files: ['under-way'] },
   { term: 'limiter', names: ['openGate', 'openTurns'], files: ['turns', 'gate'] },
@@ -70,17 +94,22 @@ const includesPhrase = (text: string, phrase: string) => new RegExp(`(?<![\\w-])
 /** One line for each file and retired word that it uses. */
 export function wordFaults({ path, text }: Source): string[] {
   const nodes = [...nodesOf(parseSync(text, { syntax: 'typescript', target: 'es2024' }))];
-  const identifiers = new Set(nodes.flatMap(({ type, value }) => (type === 'Identifier' && typeof value === 'string' ? [value] : [])));
+  const identifiers = new Set(
+    nodes.flatMap(({ type, value }) => (type === 'Identifier' && typeof value === 'string' ? [value] : [])),
+  );
   const parts = new Set([...identifiers].filter((name) => !PUBLISHED.has(name)).flatMap(partsOf));
   const texts = nodes.map(textOf).filter((one) => typeof one === 'string');
   const file = basename(path).replace(/(\.test)?\.ts$/, '');
-  const lineOf = (word: string) => text.split('\n').findIndex((line) => line.toLowerCase().includes(word.toLowerCase())) + 1;
+  const lineOf = (word: string) =>
+    text.split('\n').findIndex((line) => line.toLowerCase().includes(word.toLowerCase())) + 1;
   return RETIRED.flatMap(({ term, words = [], names = [], texts: phrases = [], files = [] }) => [
     ...words
       .filter((word) => parts.has(word) || texts.some((one) => includesPhrase(one, word)))
       .map((word) => `${path}:${lineOf(word)}: ${word} is now ${term}`),
     ...names.filter((one) => identifiers.has(one)).map((one) => `${path}:${lineOf(one)}: ${one} is now ${term}`),
-    ...phrases.filter((phrase) => texts.some((one) => includesPhrase(one, phrase))).map((phrase) => `${path}:${lineOf(phrase)}: ${phrase} is now ${term}`),
+    ...phrases
+      .filter((phrase) => texts.some((one) => includesPhrase(one, phrase)))
+      .map((phrase) => `${path}:${lineOf(phrase)}: ${phrase} is now ${term}`),
     ...[...files.filter((one) => one === file), ...words.filter((word) => partsOf(file).includes(word))].map(
       (one) => `${path}: the file name ${one} is now ${term}`,
     ),

@@ -20,7 +20,12 @@ import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
 import { openProvidersWing } from './providers/open.ts';
 import type { ProvidersOptions } from './providers/registry/index.ts';
-import { disableForPlan as disableChannels, pauseQueue, resumeQueue, stopAll as stopChannels } from './publishing/channels/index.ts';
+import {
+  disableForPlan as disableChannels,
+  pauseQueue,
+  resumeQueue,
+  stopAll as stopChannels,
+} from './publishing/channels/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
 import type { DueChange } from './publishing/posts/index.ts';
 
@@ -70,10 +75,24 @@ export interface ContextOptions {
   network?: Network;
 }
 
-/** Opens the wings in their order, each with the rooms below it, and merges their rooms; disposing of the context closes them in reverse. */
+/**
+ * Opens the wings in their order, each with the rooms below it, and merges their rooms; disposing of the context closes
+ * them in reverse.
+ */
 export async function openContext(
   config: Config,
-  { logs, actorTypes, channelReminder, sandboxUrl, clock = systemClock, paymentsServer, servers = {}, adapters = [], network = {}, ...edge }: ContextOptions,
+  {
+    logs,
+    actorTypes,
+    channelReminder,
+    sandboxUrl,
+    clock = systemClock,
+    paymentsServer,
+    servers = {},
+    adapters = [],
+    network = {},
+    ...edge
+  }: ContextOptions,
 ): Promise<Context & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
   const wings: Wing[] = [];
@@ -94,9 +113,12 @@ export async function openContext(
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
-  const operations = enter(await openOperationsWing({ ...low, ...delivery, ...people, ...billing, ...publishing, actorTypes }));
+  const operations = enter(
+    await openOperationsWing({ ...low, ...delivery, ...people, ...billing, ...publishing, actorTypes }),
+  );
 
-  for (const { name, help, read, label } of wings.flatMap(({ gauges }) => gauges)) platform.metrics.gauge(name, help, read, label);
+  for (const { name, help, read, label } of wings.flatMap(({ gauges }) => gauges))
+    platform.metrics.gauge(name, help, read, label);
   const end = opened.move();
   return {
     ...low,
@@ -114,8 +136,16 @@ export async function openContext(
   };
 }
 
-/** Binds what lower rooms ask of higher ones, most of it in the transaction of the caller: the interfaces are in their `ports.ts`. */
-const bindPorts = (config: Config, engine: Engine, channelReminder: (due: DueChange) => Reminder, payments: () => Pick<Payments, 'endAll'>) => ({
+/**
+ * Binds what lower rooms ask of higher ones, most of it in the transaction of the caller: the interfaces are in their
+ * `ports.ts`.
+ */
+const bindPorts = (
+  config: Config,
+  engine: Engine,
+  channelReminder: (due: DueChange) => Reminder,
+  payments: () => Pick<Payments, 'endAll'>,
+) => ({
   sso: ssoOf(config.login),
   stop: { channels: disableChannels, members: disableMembers },
   approvals: { namesOf: approvalNamesOf, endAllOf: deleteApprovalsOf },

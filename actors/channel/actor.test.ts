@@ -5,11 +5,23 @@ import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
-const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', channel: { credentials: 'v2:' } } as ClaimedPost;
+const claimed = {
+  orgId: 'o',
+  channelId: 'c',
+  postId: 'p',
+  attempt: 1,
+  incarnation: 'h',
+  channel: { credentials: 'v2:' },
+} as ClaimedPost;
 const idle: Next = { kind: 'idle' };
 
 /** A channel whose rows answer these, one after the other. */
-function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } }, lookUp?: LookUp, behind: ClaimedPost[] = []) {
+function channelOf(
+  nexts: Next[],
+  outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } },
+  lookUp?: LookUp,
+  behind: ClaimedPost[] = [],
+) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
   const move = (name: keyof typeof held) => async (orgId: string, id: string) => {
@@ -17,13 +29,23 @@ function channelOf(nexts: Next[], outcome: Outcome = { kind: 'published', releas
     return held[name];
   };
   const needs: ChannelNeeds = {
-    clock: { now: () => NOW, in: (ms) => new Date(NOW.getTime() + ms), monotonic: () => 0, sleep: async (ms) => void did.push(`sleep ${ms}`) },
+    clock: {
+      now: () => NOW,
+      in: (ms) => new Date(NOW.getTime() + ms),
+      monotonic: () => 0,
+      sleep: async (ms) => void did.push(`sleep ${ms}`),
+    },
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
       sendPost: async () => (did.push('send'), outcome),
       settleAndClaim: async (_claimed, { kind }) => (did.push(`settle ${kind}`), { lookUp, next: behind.shift() }),
     },
-    channels: { enable: move('enable'), disable: move('disable'), remove: move('remove'), needsLogin: move('needsLogin') },
+    channels: {
+      enable: move('enable'),
+      disable: move('disable'),
+      remove: move('remove'),
+      needsLogin: move('needsLogin'),
+    },
   };
   return { ...turnOf(channelActor, 'o:c', needs), did, held };
 }
@@ -44,7 +66,16 @@ test('what the commit of a result has claimed is sent without another claim', as
   const { turn, did, besides } = channelOf([{ kind: 'claimed', claimed }], undefined, undefined, [claimed, claimed]);
   await channel.spec.methods.wake({}, turn);
   await besides();
-  expect(did).toEqual(['claim', 'send', 'settle published', 'send', 'settle published', 'send', 'settle published', 'claim']);
+  expect(did).toEqual([
+    'claim',
+    'send',
+    'settle published',
+    'send',
+    'settle published',
+    'send',
+    'settle published',
+    'claim',
+  ]);
 });
 
 test('a nudge that finds nothing to take does nothing', async () => {
@@ -76,7 +107,11 @@ test('beyond the horizon no reminder is set', async () => {
 });
 
 test('a lost answer is left to the look-up of the post', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'lost', message: 'no answer' }, { about: 'unconfirmed', due: NOW });
+  const { turn, log, did, besides } = channelOf(
+    [{ kind: 'claimed', claimed }],
+    { kind: 'lost', message: 'no answer' },
+    { about: 'unconfirmed', due: NOW },
+  );
   await channel.spec.methods.wake({}, turn);
   await besides();
   expect(did).toEqual(['claim', 'send', 'settle lost', 'claim']);
@@ -84,7 +119,10 @@ test('a lost answer is left to the look-up of the post', async () => {
 });
 
 test('a refused login stops the channel before its slot is free', async () => {
-  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], { kind: 'reauthorize', message: 'expired' });
+  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], {
+    kind: 'reauthorize',
+    message: 'expired',
+  });
   await channel.spec.methods.wake({}, turn);
   await besides();
   expect(log).toEqual([]);

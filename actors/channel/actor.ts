@@ -50,7 +50,10 @@ const claim = ({ id, ctx }: Here): Promise<Next> => {
   return ctx.posts.claimNext(orgId, channelId);
 };
 
-/** One post after the other, each settled before the next is claimed, or in the commit that takes it: the row decides who goes on, not this loop. */
+/**
+ * One post after the other, each settled before the next is claimed, or in the commit that takes it: the row decides
+ * who goes on, not this loop.
+ */
 async function goOn(turn: Here, first: Next): Promise<void> {
   for (let next = first; next.kind !== 'idle'; next = await claim(turn)) {
     if (next.kind === 'claimed') {
@@ -69,13 +72,22 @@ async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next,
 }
 
 /**
- * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot or go on to the next
- * post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler wakes whoever can.
+ * Sends and writes the result: conditional on attempt and incarnation, and all but a lost answer free the slot or go on
+ * to the next post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler
+ * wakes whoever can.
  */
-async function publish({ ctx: { posts, channels }, remindOther }: Here, claimed: ClaimedPost): Promise<{ next: ClaimedPost | undefined } | undefined> {
+async function publish(
+  { ctx: { posts, channels }, remindOther }: Here,
+  claimed: ClaimedPost,
+): Promise<{ next: ClaimedPost | undefined } | undefined> {
   const outcome = await posts.sendPost(claimed);
-  if (outcome.kind === 'reauthorize') await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials); // before the slot is free, and never over a newer login
+  if (outcome.kind === 'reauthorize')
+    // before the slot is free, and never over a newer login
+    await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials);
   const { lookUp, next } = await posts.settleAndClaim(claimed, outcome);
-  if (lookUp) await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), LOOK_UPS[lookUp.about], lookUp.due, { owner: claimed.orgId });
+  if (lookUp)
+    await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), LOOK_UPS[lookUp.about], lookUp.due, {
+      owner: claimed.orgId,
+    });
   return outcome.kind === 'not-sent' ? undefined : { next };
 }

@@ -16,8 +16,10 @@ const TOTALS = {
 
 /** Registers the counters of the host of this process, its active actors and its mailboxes. */
 export function measureHost(metrics: Metrics, host: Pick<Host, 'counters' | 'activations' | 'mailboxes'>): void {
-  for (const [counter, [name, help]] of Object.entries(TOTALS)) metrics.total(name, help, () => host.counters[counter as keyof typeof TOTALS]);
-  const depth = (what: 'queued' | 'longest') => () => Object.fromEntries(Object.entries(host.mailboxes()).map(([type, box]) => [type, box[what]]));
+  for (const [counter, [name, help]] of Object.entries(TOTALS))
+    metrics.total(name, help, () => host.counters[counter as keyof typeof TOTALS]);
+  const depth = (what: 'queued' | 'longest') => () =>
+    Object.fromEntries(Object.entries(host.mailboxes()).map(([type, box]) => [type, box[what]]));
   metrics.gauge('actors_active', 'Actors in the memory of this host, by type.', () => host.activations(), 'type');
   metrics.gauge('mailbox_waiting', 'Calls that wait for a turn, by type.', depth('queued'), 'type');
   metrics.gauge('mailbox_longest', 'The longest queue of one actor, by type.', depth('longest'), 'type');

@@ -38,8 +38,9 @@ export interface Found {
 const ROUNDS = 20;
 
 /**
- * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap of its own,
- * when the database or this process stood still, it waits one silence, so that hosts that live can say so first.
+ * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap
+ * of its own, when the database or this process stood still, it waits one silence, so that hosts that live can say so
+ * first.
  */
 export function startReconciler({
   posts: { sweeps },
@@ -84,7 +85,9 @@ export function startReconciler({
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
-    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [lookUpOf(orgId, postId, 'unconfirmed', now)]));
+    const doubtful = taken.flatMap(({ orgId, postId, now }) =>
+      postId === null ? [] : [lookUpOf(orgId, postId, 'unconfirmed', now)],
+    );
     if (doubtful.length > 0) await remind(doubtful);
     await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
@@ -103,7 +106,8 @@ export function startReconciler({
   async function askAgain(found: Found): Promise<number> {
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
-    if (unasked.length > 0) await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
+    if (unasked.length > 0)
+      await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
     return 0; // the reminders have not fired yet: another look now would find the same posts
   }
   async function deliver(found: Found): Promise<number> {
@@ -124,7 +128,11 @@ export function startReconciler({
   }
   async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
     const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
-    if (failed.length > 0) log.warn({ what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code }, 'actors could not be woken');
+    if (failed.length > 0)
+      log.warn(
+        { what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code },
+        'actors could not be woken',
+      );
   }
   /** Goes on while a scan comes back full, within reason. */
   async function round(full: number, scan: () => Promise<number>): Promise<void> {

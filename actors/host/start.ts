@@ -19,7 +19,10 @@ const DELIVERIES_MS = 8_000;
 /** Every actor type there is. */
 export const actorTypes: readonly string[] = implementations.map(({ contract }) => contract.type);
 
-/** The actors of this process while they work. Disposing of it drains: no turn starts, calls under way end or are written as unconfirmed. */
+/**
+ * The actors of this process while they work. Disposing of it drains: no turn starts, calls under way end or are
+ * written as unconfirmed.
+ */
 export interface ActorHost extends AsyncDisposable {
   readonly host: Host;
   readonly reconciler: Reconciler;
@@ -27,11 +30,15 @@ export interface ActorHost extends AsyncDisposable {
 }
 
 /**
- * Starts an actor host: turns, the reconciler, and the listeners, sweeps and workers of the wings. `reconcileMs`: between two
- * rounds of the reconciler; a test that makes them itself sets it.
+ * Starts an actor host: turns, the reconciler, and the listeners, sweeps and workers of the wings. `reconcileMs`:
+ * between two rounds of the reconciler; a test that makes them itself sets it.
  */
-export async function startActors(context: Context, { reconcileMs }: { reconcileMs?: number } = {}): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } = context;
+export async function startActors(
+  context: Context,
+  { reconcileMs }: { reconcileMs?: number } = {},
+): Promise<ActorHost> {
+  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } =
+    context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);

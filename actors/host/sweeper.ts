@@ -22,8 +22,19 @@ export interface Sweeper extends AsyncDisposable {
 
 const MOST_ROUNDS = 200;
 
-/** Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and how long it took (HE5). */
-export function startSweeper({ sql, sweeps, lease, clock, log, tickMs = 30_000, limit = 500 }: SweeperOptions): Sweeper {
+/**
+ * Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and
+ * how long it took (HE5).
+ */
+export function startSweeper({
+  sql,
+  sweeps,
+  lease,
+  clock,
+  log,
+  tickMs = 30_000,
+  limit = 500,
+}: SweeperOptions): Sweeper {
   let declared = false;
 
   async function runWhole({ name, run }: Sweep): Promise<void> {

@@ -32,7 +32,8 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
     changeWebhook: (change, { id, ctx }) => ctx.webhooks.change(id, change),
   },
   reminders: {
-    // The end of a trial, the notices and the end of a grace period. Months turn by the commit that stores posts, whoever is reminded.
+    // The end of a trial, the notices and the end of a grace period. Months turn by the commit that stores posts,
+    // whoever is reminded.
     async transition(here) {
       await here.ctx.payments.runTransitions(here.id);
       await scheduleNextTransition(here);

@@ -13,7 +13,10 @@ const create = (id: string, roots = 1, items = 0) =>
     createdBy: 'u',
   }) as unknown as Create;
 
-/** Rows of one org in memory, with the commit's condition as the statement has it; `behind` happens before a commit, as another host would. */
+/**
+ * Rows of one org in memory, with the commit's condition as the statement has it; `behind` happens before a commit, as
+ * another host would.
+ */
 function world({ max, used = 0 }: { max: number; used?: number }) {
   const rows = { max, used, version: 0, ids: new Set<string>(), looks: 0, commits: 0 };
   let behind: (() => void) | undefined;
@@ -33,12 +36,17 @@ function world({ max, used = 0 }: { max: number; used?: number }) {
       billing: { enabled: true, quota: async () => ((rows.looks += 1), quota()) },
       posts: {
         findKnownPosts: async (_: string, ids: readonly string[]) => new Set(ids.filter((id) => rows.ids.has(id))),
-        async admitPosts(_: string, creates: readonly Create[], asked?: { entitlementVersion: string; max: number }): Promise<Admitted[]> {
+        async admitPosts(
+          _: string,
+          creates: readonly Create[],
+          asked?: { entitlementVersion: string; max: number },
+        ): Promise<Admitted[]> {
           behind?.();
           rows.commits += 1;
           const rootsOf = ({ posts }: Create) => posts.filter(({ rootPostId }) => rootPostId === undefined).length;
           const wanted = creates.reduce((sum, one) => sum + rootsOf(one), 0);
-          if (asked!.entitlementVersion !== String(rows.version) || rows.used + wanted > asked!.max) return creates.map(() => ({ stale: true }));
+          if (asked!.entitlementVersion !== String(rows.version) || rows.used + wanted > asked!.max)
+            return creates.map(() => ({ stale: true }));
           for (const one of creates) {
             if (rows.ids.has(one.posts[0]!.id)) continue;
             rows.used += rootsOf(one);
@@ -50,7 +58,8 @@ function world({ max, used = 0 }: { max: number; used?: number }) {
     },
   };
 }
-const codes = (answers: readonly (AppError | undefined)[]): (ErrorCode | 'stored')[] => answers.map((error) => error?.code ?? 'stored');
+const codes = (answers: readonly (AppError | undefined)[]): (ErrorCode | 'stored')[] =>
+  answers.map((error) => error?.code ?? 'stored');
 
 describe('creates of one turn', () => {
   test('take one look and one commit while there is room, and no further look in the turns after it', async () => {
@@ -81,7 +90,11 @@ describe('creates of one turn', () => {
 
   test('find the smaller ones behind one that does not fit', async () => {
     const { needs } = world({ max: 5 });
-    expect(codes(await admitPosts('o', [create('a', 3), create('b', 4), create('c', 2)], needs, {}))).toEqual(['stored', 'limit_exceeded', 'stored']);
+    expect(codes(await admitPosts('o', [create('a', 3), create('b', 4), create('c', 2)], needs, {}))).toEqual([
+      'stored',
+      'limit_exceeded',
+      'stored',
+    ]);
   });
 
   test('are judged again when somebody else changed the rows in between', async () => {
@@ -107,8 +120,14 @@ describe('creates of one turn', () => {
   test('of a database that is away fail each for itself, and the next turn looks again', async () => {
     const { needs, rows } = world({ max: 10 });
     const room: Room = {};
-    const away = { ...needs, billing: { enabled: true, quota: () => Promise.reject(new AppError('unavailable', 'away')) } };
-    expect(codes(await admitPosts('o', [create('a'), create('b')], away, room))).toEqual(['unavailable', 'unavailable']);
+    const away = {
+      ...needs,
+      billing: { enabled: true, quota: () => Promise.reject(new AppError('unavailable', 'away')) },
+    };
+    expect(codes(await admitPosts('o', [create('a'), create('b')], away, room))).toEqual([
+      'unavailable',
+      'unavailable',
+    ]);
     expect(codes(await admitPosts('o', [create('a')], needs, room))).toEqual(['stored']);
     expect(rows.used).toBe(1);
   });

@@ -21,15 +21,21 @@ const MOST_STALE = 20;
 const RETRY_MS = 500;
 
 /**
- * Lets in the creates that the plan has room for, in the order of their coming; each whole or not at all, one error or nothing for each.
- * Memory decides and the commit is conditional on the rows, so that a second activation elsewhere cannot admit past the limit
- * with it; a refusal is spoken only after a look at the rows.
+ * Lets in the creates that the plan has room for, in the order of their coming; each whole or not at all, one error or
+ * nothing for each. Memory decides and the commit is conditional on the rows, so that a second activation elsewhere
+ * cannot admit past the limit with it; a refusal is spoken only after a look at the rows.
  */
-export async function admitPosts(orgId: string, creates: readonly Create[], { posts, billing }: AdmissionNeeds, room: Room): Promise<(AppError | undefined)[]> {
+export async function admitPosts(
+  orgId: string,
+  creates: readonly Create[],
+  { posts, billing }: AdmissionNeeds,
+  room: Room,
+): Promise<(AppError | undefined)[]> {
   if (!billing.enabled) return (await posts.admitPosts(orgId, creates)).map(({ refused }) => refused);
   const answers: (AppError | undefined)[] = creates.map(() => undefined);
   let waiting: Waiting[] = creates.map((create, n) => ({ n, create }));
-  const refuse = (error: AppError) => waiting.forEach(({ n }) => (answers[n] = error)); // what was stored before stays answered as stored
+  // what was stored before stays answered as stored
+  const refuse = (error: AppError) => waiting.forEach(({ n }) => (answers[n] = error));
 
   let looked = false; // at the rows, since the last commit
   let stale = 0;
@@ -53,7 +59,8 @@ export async function admitPosts(orgId: string, creates: readonly Create[], { po
       );
       const again = fitting.filter((_, n) => admitted[n]!.stale);
       fitting.forEach(({ n: at }, n) => (answers[at] = admitted[n]!.refused));
-      room.quota = again.length > 0 ? undefined : { ...quota, used: Math.max(...admitted.map(({ used }) => used ?? quota.used)) };
+      room.quota =
+        again.length > 0 ? undefined : { ...quota, used: Math.max(...admitted.map(({ used }) => used ?? quota.used)) };
       looked = false;
       waiting = [...again, ...over].toSorted((a, b) => a.n - b.n);
       if (again.length > 0 && ++stale === MOST_STALE) {

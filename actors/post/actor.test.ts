@@ -7,7 +7,11 @@ import { postActor } from './contract.ts';
 const NOW = new Date('2026-01-01T00:00:00Z');
 const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h' } as ClaimedPost;
 
-function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, next = undefined as LookUp | undefined } = {}) {
+function postOf({
+  waits = true,
+  outcome = { kind: 'absent' } as Outcome,
+  next = undefined as LookUp | undefined,
+} = {}) {
   const did: string[] = [];
   const changed = { state: 'QUEUE', publishDate: NOW };
   const needs: PostNeeds = {
@@ -16,7 +20,10 @@ function postOf({ waits = true, outcome = { kind: 'absent' } as Outcome, next = 
       removePost: async (...call) => void did.push(`remove ${call.join(' ')}`),
       retryPost: async (...call) => void did.push(`retry ${call.join(' ')}`),
       setRelease: async (...call) => (did.push(`release ${call.join(' ')}`), 'c'),
-      findUnsettled: async (_orgId, _postId, detail) => (did.push(`findUnsettled ${detail}`), waits ? claimed : undefined),
+      findUnsettled: async (_orgId, _postId, detail) => (
+        did.push(`findUnsettled ${detail}`),
+        waits ? claimed : undefined
+      ),
       lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
       settleAttempt: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
     },
@@ -34,7 +41,10 @@ test('a lost answer is looked up beside the turn before anything is sent again, 
 });
 
 test('a network that did not say is asked again', async () => {
-  const { turn, log, besides } = postOf({ outcome: { kind: 'lost', message: 'm' }, next: { about: 'unconfirmed', due: NOW } });
+  const { turn, log, besides } = postOf({
+    outcome: { kind: 'lost', message: 'm' },
+    next: { about: 'unconfirmed', due: NOW },
+  });
   await post.spec.reminders['look-up'](turn, undefined);
   await besides();
   expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);

@@ -6,17 +6,22 @@ import { channelActor } from '../channel/contract.ts';
 import { LOOK_UPS, postActor } from './contract.ts';
 
 export interface PostNeeds {
-  posts: Pick<Posts, 'editPost' | 'removePost' | 'retryPost' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settleAttempt'>;
+  posts: Pick<
+    Posts,
+    'editPost' | 'removePost' | 'retryPost' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settleAttempt'
+  >;
 }
 type Here = Turn<typeof postActor, unknown, undefined, PostNeeds>;
 
 export default implementFor<PostNeeds>()(postActor, {
   state: z.object({}),
 
-  // Each is one conditional change; a channel whose next due time came nearer has its reminder moved in the same commit.
+  // Each is one conditional change; a channel whose next due time came nearer has its reminder moved in the same
+  // commit.
   methods: {
     edit: (change, { id, ctx }) => ctx.posts.editPost(...keyOf(id), change),
-    setDate: ({ date, action }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
+    setDate: ({ date, action }, { id, ctx }) =>
+      ctx.posts.editPost(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
     setStatus: ({ status }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status }),
     cancel: (_, { id, ctx }) => ctx.posts.removePost(...keyOf(id)),
     retry: ({ confirm }, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), confirm),
@@ -38,7 +43,10 @@ function keyOf(key: string): [orgId: string, postId: string] {
 }
 
 /** Asks the network beside the turn and writes what it has shown. Settled meanwhile: nothing to do. */
-async function lookUp({ id, ctx: { posts }, actors, beside, remindOther }: Here, about: 'unconfirmed' | 'processing'): Promise<void> {
+async function lookUp(
+  { id, ctx: { posts }, actors, beside, remindOther }: Here,
+  about: 'unconfirmed' | 'processing',
+): Promise<void> {
   const claimed = await posts.findUnsettled(...keyOf(id), about);
   if (!claimed) return;
   const channel = actors(channelActor, tenantKey(claimed.orgId, claimed.channelId));

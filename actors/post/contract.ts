@@ -5,11 +5,17 @@ import { PostChange } from '../../src/publishing/posts/index.ts';
 const none = z.strictObject({});
 const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });
 
-/** One actor per post: what people do to it, and what surrounds its publishing. The Channel publishes; the row owns the content. The id is `<orgId>:<postId>`. */
+/**
+ * One actor per post: what people do to it, and what surrounds its publishing. The Channel publishes; the row owns the
+ * content. The id is `<orgId>:<postId>`.
+ */
 export const postActor = actorContract('Post', {
   methods: {
     edit: method({ input: PostChange, output: Changed }),
-    setDate: method({ input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }), output: Changed }),
+    setDate: method({
+      input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }),
+      output: Changed,
+    }),
     setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }), output: Changed }),
     cancel: method({ input: none }), // deletes the post with what follows it in its thread
     retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),

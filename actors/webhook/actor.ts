@@ -8,7 +8,10 @@ interface Needs {
 }
 type Here = Turn<typeof webhookActor, unknown, undefined, Needs>;
 
-/** Sends what waits, beside the turn. The room keeps one round for each webhook: a second call only tells it to look again. */
+/**
+ * Sends what waits, beside the turn. The room keeps one round for each webhook: a second call only tells it to look
+ * again.
+ */
 const deliver = async ({ id, ctx, beside }: Here): Promise<void> => beside(() => ctx.webhooks.deliver(id));
 
 export default implementFor<Needs>()(webhookActor, {

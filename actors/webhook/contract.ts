@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { actorContract, method, nudge } from '../../src/platform/actor-runtime/index.ts';
 
-/** One actor per webhook: its deliveries, one at a time, in the order of its events. The id is `<orgId>:<webhookId>`. */
+/**
+ * One actor per webhook: its deliveries, one at a time, in the order of its events. The id is `<orgId>:<webhookId>`.
+ */
 export const webhookActor = actorContract('Webhook', {
   methods: {
     deliver: method({ input: z.strictObject({}) }), // deliveries may be waiting

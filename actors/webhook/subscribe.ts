@@ -5,7 +5,10 @@ import { webhookActor } from './contract.ts';
 
 const Wake = z.object({ keys: z.array(z.string()) });
 
-/** Wakes the webhooks that the outbox has written deliveries for. Call it before the host starts; what is missed here is found by the reconciler. */
+/**
+ * Wakes the webhooks that the outbox has written deliveries for. Call it before the host starts; what is missed here is
+ * found by the reconciler.
+ */
 export const wakeWebhooks = ({ bus, actors, log }: { bus: Bus; actors: Actors; log: Pick<RuntimeLog, 'warn'> }): void =>
   bus.subscribe(WEBHOOKS_TOPIC, async (message) => {
     const wake = Wake.safeParse(message);

@@ -24,7 +24,8 @@ function say(text) {
   element('message').textContent = text;
   element('message').hidden = text === '';
 }
-const reasonOf = ({ error_description: description, message }) => description ?? message ?? 'Something went wrong. Try again.';
+const reasonOf = ({ error_description: description, message }) =>
+  description ?? message ?? 'Something went wrong. Try again.';
 
 /** Shows who is logged in; without a session the form for it is shown. */
 async function whoAmI() {

@@ -27,7 +27,11 @@ decide.addEventListener('submit', async (event) => {
   const { status, body } = await ask('POST', `device/${act}`, { user_code: code });
   if (status !== 200) return say(reasonOf(body));
   decide.hidden = true;
-  say(act === 'approve' ? 'The device is connected. You can close this page.' : 'The device was refused. You can close this page.');
+  say(
+    act === 'approve'
+      ? 'The device is connected. You can close this page.'
+      : 'The device was refused. You can close this page.',
+  );
 });
 
 await show();

@@ -12,7 +12,13 @@ const text = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf
 const hashOf = (source: string) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`;
 
 /** The frame of the pages around `content`: title, message, and the form for who is not logged in. */
-const layout = ({ title, root, style, content, script }: Record<'title' | 'root' | 'style' | 'content' | 'script', string>) => `<!doctype html>
+const layout = ({
+  title,
+  root,
+  style,
+  content,
+  script,
+}: Record<'title' | 'root' | 'style' | 'content' | 'script', string>) => `<!doctype html>
 <html lang="en" data-root="${root}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -28,7 +34,10 @@ ${text('login.html')}</main>
 </html>
 `;
 
-/** One document with everything in it, so that a proxy has one path to let through; its policy runs this script and this style and nothing else. `root` leads from the page to the root of the service. */
+/**
+ * One document with everything in it, so that a proxy has one path to let through; its policy runs this script and this
+ * style and nothing else. `root` leads from the page to the root of the service.
+ */
 function page(name: 'consent' | 'device', title: string, root: string): Page {
   const style = text('console.css');
   const script = `${text('console.js')}\n${text(`${name}.js`)}`;
@@ -53,8 +62,15 @@ function show(reply: Reply, { html, policy }: Page): string {
 
 export const devicePage = (reply: Reply): string => show(reply, device);
 
-/** The consent page where it belongs, at `<FRONTEND_URL>/oauth/authorize`; undefined when the browser came by another address, and has to be sent there. */
-export function consentPage({ frontendUrl, backendUrl, trustProxyHops }: Config['http'], { headers, url }: Request, reply: Reply): string | undefined {
+/**
+ * The consent page where it belongs, at `<FRONTEND_URL>/oauth/authorize`; undefined when the browser came by another
+ * address, and has to be sent there.
+ */
+export function consentPage(
+  { frontendUrl, backendUrl, trustProxyHops }: Config['http'],
+  { headers, url }: Request,
+  reply: Reply,
+): string | undefined {
   const belowApi = url.startsWith('/api/');
   const frontend = new URL(frontendUrl);
   const host = (trustProxyHops > 0 && headers['x-forwarded-host']) || headers['host'];

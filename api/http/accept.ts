@@ -1,4 +1,7 @@
-/** The weight of a type in an `Accept` header, from 0 to 1: its own weight, else its family's, else that of anything (RFC 9110 12.5.1). */
+/**
+ * The weight of a type in an `Accept` header, from 0 to 1: its own weight, else its family's, else that of anything
+ * (RFC 9110 12.5.1).
+ */
 function weight(accept: string, type: string): number {
   const [family] = type.split('/');
   const ranges = accept
@@ -15,4 +18,5 @@ function weight(accept: string, type: string): number {
 }
 
 /** Says whether a browser navigates: it wants HTML more than JSON, which API clients want, or take like anything. */
-export const prefersHtml = (accept: string | undefined): boolean => accept !== undefined && weight(accept, 'text/html') > weight(accept, 'application/json');
+export const prefersHtml = (accept: string | undefined): boolean =>
+  accept !== undefined && weight(accept, 'text/html') > weight(accept, 'application/json');

@@ -9,11 +9,21 @@ import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 import { failedAuthentication } from './throttle.ts';
 
 /** The exact sentences that clients match (S12), with what to send where for whoever writes a client. */
-const wants = (field: string, sentence: string, rule = 'required') => ({ errors: [{ field, message: `${field}: ${sentence}`, rule }] });
+const wants = (field: string, sentence: string, rule = 'required') => ({
+  errors: [{ field, message: `${field}: ${sentence}`, rule }],
+});
 const noKey = () =>
-  new AppError('unauthenticated', 'No API Key found', wants('Authorization', 'send an API key or an access token in this header, raw or as `Bearer <key>`'));
+  new AppError(
+    'unauthenticated',
+    'No API Key found',
+    wants('Authorization', 'send an API key or an access token in this header, raw or as `Bearer <key>`'),
+  );
 const noSession = () =>
-  new AppError('unauthenticated', 'Log in first', wants('auth', 'send the session of POST /auth/login in this cookie, or in the header `auth`'));
+  new AppError(
+    'unauthenticated',
+    'Log in first',
+    wants('auth', 'send the session of POST /auth/login in this cookie, or in the header `auth`'),
+  );
 const notForKeys = () => {
   const what = 'API keys and access tokens open /public/v1 only';
   return new AppError(
@@ -23,7 +33,11 @@ const notForKeys = () => {
   );
 };
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
-const principal = (kind: Principal['kind'], { userId, orgId, roleKey, granted, isSuperAdmin }: Holder, more: Partial<Principal>): Principal => ({
+const principal = (
+  kind: Principal['kind'],
+  { userId, orgId, roleKey, granted, isSuperAdmin }: Holder,
+  more: Partial<Principal>,
+): Principal => ({
   kind,
   userId,
   orgId,
@@ -33,14 +47,23 @@ const principal = (kind: Principal['kind'], { userId, orgId, roleKey, granted, i
   ...more,
 });
 
-/** Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the cookie, in this order; a header that fails is never made good by a cookie (S13, S14). */
-export async function authenticate(exchange: Exchange, route: AnyRoute, context: Context, writeCookie: CookieWriter): Promise<void> {
+/**
+ * Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the
+ * cookie, in this order; a header that fails is never made good by a cookie (S13, S14).
+ */
+export async function authenticate(
+  exchange: Exchange,
+  route: AnyRoute,
+  context: Context,
+  writeCookie: CookieWriter,
+): Promise<void> {
   if (route.auth.includes('none')) return;
   try {
     await identify(exchange, route, context, writeCookie);
     if (exchange.principal?.sessionId !== undefined) await actAs(exchange, route, context, writeCookie);
   } catch (error) {
-    if (error instanceof AppError && error.status === 401 && error.code !== 'no_subscription') await failedAuthentication(exchange, context);
+    if (error instanceof AppError && error.status === 401 && error.code !== 'no_subscription')
+      await failedAuthentication(exchange, context);
     throw error;
   }
 }
@@ -62,12 +85,18 @@ async function identify(
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
       const holder = await oauth.access.authenticate(credential);
-      exchange.principal = principal('oauth', holder, { scopes: scopesOfToken(holder.scope), plan: billing.planOf(holder, clock.now()) });
+      exchange.principal = principal('oauth', holder, {
+        scopes: scopesOfToken(holder.scope),
+        plan: billing.planOf(holder, clock.now()),
+      });
       return;
     }
     if (!auth.includes('api-key')) throw unauthenticated();
     const holder = await credentials.apiKeys.authenticate(credential);
-    exchange.principal = principal('api-key', holder, { apiKeyId: holder.apiKeyId, plan: billing.planOf(holder, clock.now()) });
+    exchange.principal = principal('api-key', holder, {
+      apiKeyId: holder.apiKeyId,
+      plan: billing.planOf(holder, clock.now()),
+    });
     return;
   }
   if (!people) throw noKey();
@@ -86,20 +115,33 @@ async function identify(
   // The session slides, and what belongs to it slides with it.
   const csrf = cookies['csrf_token'];
   exchange.cookiesToSet.set('auth', writeCookie('auth', await credentials.sessions.renew(holder)));
-  exchange.cookiesToSet.set('csrf_token', writeCookie('csrf_token', isCsrfToken(csrf) ? csrf : randomHex(32), { httpOnly: false }));
+  exchange.cookiesToSet.set(
+    'csrf_token',
+    writeCookie('csrf_token', isCsrfToken(csrf) ? csrf : randomHex(32), { httpOnly: false }),
+  );
 }
 
 /**
- * A super-admin who brings an impersonation acts as that user on every route but those for super-admins (S212). One that does not hold is
- * refused, and its cookie taken away: nobody who believes to act as somebody else acts as themselves.
+ * A super-admin who brings an impersonation acts as that user on every route but those for super-admins (S212). One
+ * that does not hold is refused, and its cookie taken away: nobody who believes to act as somebody else acts as
+ * themselves.
  */
-async function actAs(exchange: Exchange, route: AnyRoute, { admin }: Context, writeCookie: CookieWriter): Promise<void> {
+async function actAs(
+  exchange: Exchange,
+  route: AnyRoute,
+  { admin }: Context,
+  writeCookie: CookieWriter,
+): Promise<void> {
   const { request, principal: self } = exchange;
   const token = request.headers['impersonate'] ?? request.cookies['impersonate'];
   if (!token || self?.sessionId === undefined || impersonationOf(route) === 'ignored') return;
   const wantedOrg = request.headers['showorg'] ?? request.cookies['showorg'];
   try {
-    const user = await admin.impersonations.authenticate(token, { userId: self.userId, sessionId: self.sessionId }, wantedOrg);
+    const user = await admin.impersonations.authenticate(
+      token,
+      { userId: self.userId, sessionId: self.sessionId },
+      wantedOrg,
+    );
     exchange.principal = principal('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
   } catch (error) {
     exchange.cookiesToSet.set('impersonate', writeCookie('impersonate', null));

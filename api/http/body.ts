@@ -33,7 +33,10 @@ export async function collect(stream: IncomingMessage, limit: number, withinMs: 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const late = setTimeout(() => stop(new AppError('invalid_request', `The body did not arrive within ${withinMs / 1000} s: send it again`)), withinMs);
+    const late = setTimeout(
+      () => stop(new AppError('invalid_request', `The body did not arrive within ${withinMs / 1000} s: send it again`)),
+      withinMs,
+    );
     const stop = (error: Error) => {
       clearTimeout(late);
       stream.off('data', onData).off('end', onEnd).resume();
@@ -50,7 +53,10 @@ export async function collect(stream: IncomingMessage, limit: number, withinMs: 
     };
     stream.on('data', onData).on('end', onEnd);
     stream.once('error', stop);
-    stream.once('close', () => stream.complete || stop(new AppError('invalid_request', 'The body ended early: send it again')));
+    stream.once(
+      'close',
+      () => stream.complete || stop(new AppError('invalid_request', 'The body ended early: send it again')),
+    );
   });
 }
 
@@ -61,14 +67,19 @@ interface Place {
   parent: Place | undefined;
   depth: number;
 }
-/** Made for the few places that have a fault: a long key with many values behind it is not repeated for each of them. */
+/**
+ * Made for the few places that have a fault: a long key with many values behind it is not repeated for each of them.
+ */
 function pathOf(place: Place | undefined): string {
   const keys: string[] = [];
   for (let at = place; at?.parent; at = at.parent) keys.unshift(at.key);
   return keys.join('.');
 }
 
-/** Lists what JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268); as many faults as a refusal names. */
+/**
+ * Lists what JSON may say and our tables may not hold: odd keys, NUL, half surrogate pairs, endless nesting (S268); as
+ * many faults as a refusal names.
+ */
 function oddities(body: unknown): FieldError[] {
   const found: FieldError[] = [];
   const add = (place: Place, what: string, ruleOf: string) => {
@@ -79,14 +90,21 @@ function oddities(body: unknown): FieldError[] {
   for (let here = stack.pop(); here && found.length < MOST_FAULTS; here = stack.pop()) {
     const { value, depth } = here;
     if (typeof value === 'string') {
-      if (value.includes('\0') || !value.isWellFormed()) add(here, 'contains characters that cannot be stored', 'invalid_characters');
+      if (value.includes('\0') || !value.isWellFormed())
+        add(here, 'contains characters that cannot be stored', 'invalid_characters');
     } else if (typeof value === 'object' && value !== null) {
-      if (depth > DEPTH) return [{ field: pathOf(here), message: `${pathOf(here)}: nested too deeply`, rule: 'too_deep' }];
+      if (depth > DEPTH)
+        return [{ field: pathOf(here), message: `${pathOf(here)}: nested too deeply`, rule: 'too_deep' }];
       for (const key of Object.keys(value)) {
         if (key.length > KEY_LENGTH) add(here, `a key has more than ${KEY_LENGTH} characters`, 'too_big');
         else if (FORBIDDEN_KEYS.has(key))
-          found.push({ field: pathOf({ value, key, parent: here, depth }), message: `property ${key} should not exist`, rule: 'unknown' });
-        else if (key.includes('\0') || !key.isWellFormed()) add(here, 'a key contains characters that cannot be stored', 'invalid_characters');
+          found.push({
+            field: pathOf({ value, key, parent: here, depth }),
+            message: `property ${key} should not exist`,
+            rule: 'unknown',
+          });
+        else if (key.includes('\0') || !key.isWellFormed())
+          add(here, 'a key contains characters that cannot be stored', 'invalid_characters');
         else stack.push({ value: (value as Record<string, unknown>)[key], key, parent: here, depth: depth + 1 });
         if (found.length >= MOST_FAULTS) break;
       }
@@ -96,7 +114,10 @@ function oddities(body: unknown): FieldError[] {
 }
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = ['"', '\\', ',', '[', '{'].map((sign) => sign.charCodeAt(0));
-/** Says whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is made of them. */
+/**
+ * Says whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is
+ * made of them.
+ */
 function hasTooMany(json: Buffer): boolean {
   let values = 0;
   let quoted = false;
@@ -130,7 +151,10 @@ function parseJson(text: string): unknown {
 /** The parameters of a query or a form, in their order. */
 export function readParameters(text: string): [name: string, value: string][] {
   const pairs = [...new URLSearchParams(text)];
-  if (pairs.length > MOST_PARAMETERS) throw validationFailed([{ field: '', message: `at most ${MOST_PARAMETERS} parameters are taken`, rule: 'too_big' }]);
+  if (pairs.length > MOST_PARAMETERS)
+    throw validationFailed([
+      { field: '', message: `at most ${MOST_PARAMETERS} parameters are taken`, rule: 'too_big' },
+    ]);
   return pairs;
 }
 
@@ -144,15 +168,22 @@ export function findRepeated(pairs: readonly (readonly [name: string, value: str
 function readForm(text: string): Record<string, string> {
   const pairs = readParameters(text);
   const twice = findRepeated(pairs);
-  if (twice !== undefined) throw validationFailed([{ field: twice, message: `${twice}: sent twice`, rule: 'repeated' }]);
+  if (twice !== undefined)
+    throw validationFailed([{ field: twice, message: `${twice}: sent twice`, rule: 'repeated' }]);
   return Object.fromEntries(pairs);
 }
 
 /** Says whether a request comes without a body; an absent one counts as `{}` whatever its type says (S8). */
-export const isBodyless = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
+export const isBodyless = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0';
 
 /** The JSON body of a request, or with `form` an HTML form's. */
-export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs = BODY_MS, form = false): Promise<JsonBody> {
+export async function readJson(
+  stream: IncomingMessage,
+  limit = LIMIT,
+  withinMs = BODY_MS,
+  form = false,
+): Promise<JsonBody> {
   if (isBodyless(stream)) return { value: {}, bytes: NOTHING };
   const { 'content-encoding': encoding, 'content-type': type } = stream.headers;
   if (encoding !== undefined && encoding !== 'identity') throw unsupported('Send the body without a content encoding');
@@ -164,8 +195,10 @@ export async function readJson(stream: IncomingMessage, limit = LIMIT, withinMs 
   const bytes = await collect(stream, isForm ? Math.min(limit, FORM_LIMIT) : limit, withinMs);
   if (bytes.length === 0) return { value: {}, bytes };
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
-  if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) throw unsupported('Send JSON as UTF-8');
-  if (!isForm && hasTooMany(bytes)) throw validationFailed([{ field: '', message: `body: has more than ${MOST_VALUES} values`, rule: 'too_big' }]);
+  if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter)))
+    throw unsupported('Send JSON as UTF-8');
+  if (!isForm && hasTooMany(bytes))
+    throw validationFailed([{ field: '', message: `body: has more than ${MOST_VALUES} values`, rule: 'too_big' }]);
   const text = decode(bytes);
   const value: unknown = isForm ? readForm(text) : parseJson(text);
   const errors = oddities(value);

@@ -2,9 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { parseAddress } from '../../src/platform/outbound/index.ts';
 
-const plain = (address: string): string => (address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address);
+const plain = (address: string): string =>
+  address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 
-/** The socket's peer; behind `hops` proxies, the entry of `x-forwarded-for` that many from the right. Everything left of it was written by the client. */
+/**
+ * The socket's peer; behind `hops` proxies, the entry of `x-forwarded-for` that many from the right. Everything left of
+ * it was written by the client.
+ */
 export function clientIp(request: IncomingMessage, hops: number): string {
   const peer = plain(request.socket.remoteAddress ?? '');
   if (hops < 1) return peer;
@@ -14,7 +18,10 @@ export function clientIp(request: IncomingMessage, hops: number): string {
   return isIP(entry) ? plain(entry) : peer; // fewer entries than proxies: it did not come through them
 }
 
-/** The network that a limit by address counts: an IPv4 address, or the /64 network of an IPv6 one, since one subscriber has all of it. */
+/**
+ * The network that a limit by address counts: an IPv4 address, or the /64 network of an IPv6 one, since one subscriber
+ * has all of it.
+ */
 export function networkOf(ip: string): string {
   const address = parseAddress(ip);
   return address?.family === 6 ? `${(address.value >> 64n).toString(16)}::/64` : ip;

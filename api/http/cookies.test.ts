@@ -13,9 +13,12 @@ test.each([
   ['http://10.0.0.1', 'http://10.0.0.2', undefined],
 ])('%s and %s share %s [S26]', (front, back, domain) => expect(commonDomain(front, back)).toBe(domain));
 
-const http = { frontendUrl: 'http://localhost', backendUrl: 'http://localhost' } as Parameters<typeof cookieWriter>[0]['http'];
+const http = { frontendUrl: 'http://localhost', backendUrl: 'http://localhost' } as Parameters<
+  typeof cookieWriter
+>[0]['http'];
 test('the cookie flags follow the deployment [S26, S229, CS4]', () => {
-  const write = (production: boolean, notSecured: boolean) => cookieWriter({ production, notSecured, http })('auth', 'x');
+  const write = (production: boolean, notSecured: boolean) =>
+    cookieWriter({ production, notSecured, http })('auth', 'x');
   expect(write(true, false)).toBe('auth=x; Max-Age=2592000; Path=/; Secure; SameSite=None; HttpOnly');
   expect(write(true, true)).toBe('auth=x; Max-Age=2592000; Path=/; SameSite=Lax; HttpOnly');
   expect(write(false, false)).toBe('auth=x; Max-Age=2592000; Path=/; Secure; SameSite=Lax; HttpOnly');

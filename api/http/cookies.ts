@@ -33,7 +33,11 @@ export interface CookieOptions {
 export function cookieWriter({ production, notSecured, http }: Pick<Config, 'production' | 'notSecured' | 'http'>) {
   const domain = commonDomain(http.frontendUrl, http.backendUrl);
   const flags = `; Path=/${domain ? `; Domain=${domain}` : ''}${notSecured ? '; SameSite=Lax' : production ? '; Secure; SameSite=None' : '; Secure; SameSite=Lax'}`;
-  return (name: string, value: string | null, { maxAgeSeconds = MONTH_SECONDS, httpOnly = true }: CookieOptions = {}): string =>
+  return (
+    name: string,
+    value: string | null,
+    { maxAgeSeconds = MONTH_SECONDS, httpOnly = true }: CookieOptions = {},
+  ): string =>
     `${name}=${value ?? ''}; Max-Age=${value === null ? 0 : maxAgeSeconds}${flags}${httpOnly ? '; HttpOnly' : ''}`;
 }
 export type CookieWriter = ReturnType<typeof cookieWriter>;

@@ -7,7 +7,9 @@ import type { Reply, Request } from './route.ts';
 export const device = ({ ip, userAgent, cookies }: Request) => ({ ip, userAgent, session: cookies['auth'] });
 
 /** The fields that `returnToken` adds (S33). */
-export const ReturnedTokens = z.object({ accessToken: z.string(), refreshToken: z.string(), expiresIn: z.int(), csrfToken: z.string() }).partial();
+export const ReturnedTokens = z
+  .object({ accessToken: z.string(), refreshToken: z.string(), expiresIn: z.int(), csrfToken: z.string() })
+  .partial();
 
 /** Sets the cookies of a login; with `returnToken` answers what a client without cookies needs. */
 export function logIn(
@@ -30,7 +32,10 @@ export function dropCookies(reply: Reply): void {
   reply.cookie('csrf_token', null, { httpOnly: false });
 }
 
-/** A person leaves: the browser forgets what pages of this origin kept, too. Cookies go by name, for the directive takes those of every program below the domain. */
+/**
+ * A person leaves: the browser forgets what pages of this origin kept, too. Cookies go by name, for the directive takes
+ * those of every program below the domain.
+ */
 export function logOut(reply: Reply): void {
   dropCookies(reply);
   reply.header('Clear-Site-Data', '"storage"');

@@ -35,7 +35,8 @@ function oauthBody(error: AppError, errors: AnyRoute['errors']): Record<string, 
   if (error instanceof OAuthError) return { error: error.error, error_description: plain(error.message) };
   const faults = (error.extra['errors'] ?? []) as readonly FieldError[];
   const ofRedirect = faults.some(({ field }) => field.split('.')[0] === 'redirect_uris');
-  const invalid = errors === 'registration' ? (ofRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata') : 'invalid_request';
+  const invalid =
+    errors === 'registration' ? (ofRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata') : 'invalid_request';
   return {
     error: OAUTH_CODES[error.status] ?? invalid,
     error_description: plain(
@@ -51,10 +52,22 @@ function oauthBody(error: AppError, errors: AnyRoute['errors']): Record<string, 
 
 const REFUSAL_BYTES = 64_000;
 
-/** A refusal as JSON, in the words that the route's callers know; one that would be too long says no more than its code and its sentence. */
-export function refusalText(error: AppError, route: AnyRoute | undefined, requestId: string, frontendUrl: string): string {
+/**
+ * A refusal as JSON, in the words that the route's callers know; one that would be too long says no more than its code
+ * and its sentence.
+ */
+export function refusalText(
+  error: AppError,
+  route: AnyRoute | undefined,
+  requestId: string,
+  frontendUrl: string,
+): string {
   const bodyOf = (one: AppError) =>
-    JSON.stringify(route?.errors || one instanceof OAuthError ? oauthBody(one, route?.errors) : errorBody(one, requestId, frontendUrl));
+    JSON.stringify(
+      route?.errors || one instanceof OAuthError
+        ? oauthBody(one, route?.errors)
+        : errorBody(one, requestId, frontendUrl),
+    );
   const text = bodyOf(error);
   return Buffer.byteLength(text) <= REFUSAL_BYTES ? text : bodyOf(new AppError(error.code, error.message));
 }

@@ -46,7 +46,8 @@ export function openExchange(
   { hops, headers }: Opening,
   params: Readonly<Record<string, string>> = {},
 ): Exchange {
-  const url = (raw as { originalUrl?: string }).originalUrl ?? raw.url ?? '/'; // a router below a prefix cuts the prefix off `url`
+  // a router below a prefix cuts the prefix off `url`
+  const url = (raw as { originalUrl?: string }).originalUrl ?? raw.url ?? '/';
   const at = url.indexOf('?');
   const asked = raw.headers['x-request-id'];
   const request: Request = {

@@ -10,7 +10,10 @@ export const newPassword = z.string().min(8).max(128);
 
 /** A form that asks for the new password twice. */
 export const repeated = <T extends z.ZodType<{ password: string; repeatPassword: string }>>(form: T) =>
-  form.refine(({ password, repeatPassword }) => password === repeatPassword, { path: ['repeatPassword'], message: 'the two passwords differ' });
+  form.refine(({ password, repeatPassword }) => password === repeatPassword, {
+    path: ['repeatPassword'],
+    message: 'the two passwords differ',
+  });
 
 export const instant = z.iso.datetime();
 

@@ -10,5 +10,8 @@ const SECURITY: Readonly<Record<string, string>> = {
 };
 
 /** The security headers of the interface: in production, unless NOT_SECURED. */
-export const securityHeaders = ({ production, notSecured }: Pick<Config, 'production' | 'notSecured'>): Readonly<Record<string, string>> =>
+export const securityHeaders = ({
+  production,
+  notSecured,
+}: Pick<Config, 'production' | 'notSecured'>): Readonly<Record<string, string>> =>
   production && !notSecured ? SECURITY : {};

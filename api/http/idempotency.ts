@@ -21,18 +21,26 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   const { request, principal, params } = exchange;
   const key = request.headers[NAME];
   if (key === undefined || !principal) return {};
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidField(NAME, `${NAME}: must be 1 to 255 printable characters`, 'invalid_format');
-  const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? ''); // of an upload only its length is known beforehand
+  if (!/^[\x20-\x7e]{1,255}$/.test(key))
+    throw invalidField(NAME, `${NAME}: must be 1 to 255 printable characters`, 'invalid_format');
+  // of an upload only its length is known beforehand
+  const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? '');
   // A stored answer may show a secret once: it belongs to whoever got it, not to all members.
   const scope = `${principal.userId} ${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
   const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
   const found = await claimKey(sql, mine, sha256(bytes));
   if (found.kind === 'claimed') return { claim: mine };
-  if (found.kind === 'mismatch') throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body: send a new key');
+  if (found.kind === 'mismatch')
+    throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body: send a new key');
   if (found.kind === 'running')
-    throw new AppError('idempotency_in_flight', 'The first request with this Idempotency-Key is still running: send it again later', { retryAfterMs: 1_000 });
+    throw new AppError(
+      'idempotency_in_flight',
+      'The first request with this Idempotency-Key is still running: send it again later',
+      { retryAfterMs: 1_000 },
+    );
   const { status, reply } = found;
-  return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } }; // a reply that shows a secret is kept sealed
+  // a reply that shows a secret is kept sealed
+  return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } };
 }
 
 interface Completion {
@@ -42,8 +50,15 @@ interface Completion {
   passing?: boolean;
 }
 
-/** Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key back. A handler that wrote its answer with its effect has completed it already. */
-export async function complete(mine: IdempotencyClaim, { status, reply, passing = false }: Completion, { sql }: Context): Promise<void> {
+/**
+ * Keeps the answer for whoever repeats the request; an answer that says nothing about the request itself gives the key
+ * back. A handler that wrote its answer with its effect has completed it already.
+ */
+export async function complete(
+  mine: IdempotencyClaim,
+  { status, reply, passing = false }: Completion,
+  { sql }: Context,
+): Promise<void> {
   const kept = (status >= 200 && status < 300) || (KEPT_FAILURES.has(status) && !passing);
   await (kept ? completeKey(sql, mine, status, reply) : releaseKey(sql, mine));
 }

@@ -37,7 +37,8 @@ test.each([
 
 test('the message quotes nothing of the text', () => {
   const secret = 'hunter2-canary';
-  for (const text of [`{"password":"${secret}" x}`, `{"password":${secret}}`, `{"${secret}`, secret]) expect(jsonFault(text)).not.toContain('hunter2');
+  for (const text of [`{"password":"${secret}" x}`, `{"password":${secret}}`, `{"${secret}`, secret])
+    expect(jsonFault(text)).not.toContain('hunter2');
 });
 
 describe('jsonFault', () => {
@@ -45,7 +46,8 @@ describe('jsonFault', () => {
   test('a text that JSON.parse accepts has no fault, and each mutation is judged as JSON.parse does', () => {
     const texts = [whole, ` ${whole}\n`, '1', '"x"', 'null', '-0', '1e9', '[[[]]]'];
     for (const sign of ['"', '\\', '{', '}', '[', ']', ',', ':', '0', '-', '.', 'e', 'x', ' ', '\n', '\u0000'])
-      for (let at = 0; at <= whole.length; at += 1) texts.push(whole.slice(0, at) + sign + whole.slice(at), whole.slice(0, at) + sign + whole.slice(at + 1));
+      for (let at = 0; at <= whole.length; at += 1)
+        texts.push(whole.slice(0, at) + sign + whole.slice(at), whole.slice(0, at) + sign + whole.slice(at + 1));
     for (let at = 0; at < whole.length; at += 1) texts.push(whole.slice(0, at), whole.slice(at));
     for (const text of texts) expect([text, jsonFault(text).includes('line')]).toEqual([text, !isJson(text)]);
   });

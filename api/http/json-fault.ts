@@ -1,5 +1,5 @@
-// JSON.parse tells a place for some faults and a piece of the text for others. A place is wanted for all of them, and never a piece:
-// a body may hold a password.
+// JSON.parse tells a place for some faults and a piece of the text for others. A place is wanted for all of them, and
+// never a piece: a body may hold a password.
 
 const WHITE = /[ \t\n\r]*/y;
 // oxlint-disable-next-line no-control-regex -- JSON takes none of them in a string
@@ -71,7 +71,10 @@ function firstFault(text: string): { at: number; wanted: Wanted } | undefined {
   }
 }
 
-/** The sentence for a text that is not JSON: line and column, both from 1, and what JSON has there; nothing of the text itself. */
+/**
+ * The sentence for a text that is not JSON: line and column, both from 1, and what JSON has there; nothing of the text
+ * itself.
+ */
 export function jsonFault(text: string): string {
   const fault = firstFault(text);
   if (!fault) return 'The body is not valid JSON';

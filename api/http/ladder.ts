@@ -30,31 +30,48 @@ export interface Tools {
 }
 
 /** The status of a success by S2. */
-export const successStatus = ({ method, path, creates }: AnyRoute): number => (creates || (method === 'post' && path.startsWith('/public/v1/')) ? 201 : 200);
+export const successStatus = ({ method, path, creates }: AnyRoute): number =>
+  creates || (method === 'post' && path.startsWith('/public/v1/')) ? 201 : 200;
 
 function replyOf(exchange: Exchange, writeCookie: CookieWriter): Reply {
   const { headers, cookiesToSet } = exchange;
   return {
     cookie: (name, value, options) => void cookiesToSet.set(name, writeCookie(name, value, options)),
     header(name, value) {
-      validateHeaderValue(name, value); // here, where the handler's mistake becomes a 500, and not while the answer is written
+      // here, where the handler's mistake becomes a 500, and not while the answer is written
+      validateHeaderValue(name, value);
       headers[name.toLowerCase()] = value;
     },
     status: (code) => void (exchange.status = code),
   };
 }
 
-/** The ladder, in the order of S15; the request has its id and its headers already, and what is thrown here is answered by `refuse`. */
+/**
+ * The ladder, in the order of S15; the request has its id and its headers already, and what is thrown here is answered
+ * by `refuse`.
+ */
 export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): Promise<void> {
   const { context, writeCookie } = tools;
   const readBody = async () =>
-    (await (exchange.body ??= readJson(exchange.request.stream, route.bodyLimit, tools.bodyMs, route.input === 'json-or-form'))).value;
+    (
+      await (exchange.body ??= readJson(
+        exchange.request.stream,
+        route.bodyLimit,
+        tools.bodyMs,
+        route.input === 'json-or-form',
+      ))
+    ).value;
   exchange.route = route;
   await authenticate(exchange, route, context, writeCookie);
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
   await throttle(exchange, route, context);
   permit(route, exchange.principal);
-  const body = route.input === 'stream' ? undefined : route.method === 'get' && isBodyless(exchange.request.stream) ? {} : await readBody();
+  const body =
+    route.input === 'stream'
+      ? undefined
+      : route.method === 'get' && isBodyless(exchange.request.stream)
+        ? {}
+        : await readBody();
   const input = validate(route, { body, search: exchange.search, params: exchange.params });
   const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
@@ -70,7 +87,10 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   }
 }
 
-/** Notes what is done as somebody else: each change, and each read once a route and minute, so that a page that polls does not fill the log. */
+/**
+ * Notes what is done as somebody else: each change, and each read once a route and minute, so that a page that polls
+ * does not fill the log.
+ */
 async function noteImpersonated(exchange: Exchange, route: AnyRoute, { admin, cache }: Context): Promise<void> {
   const { principal } = exchange;
   if (!principal?.impersonatorId) return;
@@ -110,14 +130,20 @@ async function perform(
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);
-  if (route.output === 'text' || route.output === 'bytes') return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
+  if (route.output === 'text' || route.output === 'bytes')
+    return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
   if (tools.checkAnswers && status !== 304) route.answer.parse(answer);
   const text = JSON.stringify(answer);
   if (mine) await complete(mine, { status, reply: text }, context);
   sendJson(exchange, status, text);
 }
 
-async function completeRefused(exchange: Exchange, thrown: unknown, mine: IdempotencyClaim, context: Context): Promise<void> {
+async function completeRefused(
+  exchange: Exchange,
+  thrown: unknown,
+  mine: IdempotencyClaim,
+  context: Context,
+): Promise<void> {
   const error = asCallerError(thrown);
   const reply = refusalText(error, undefined, exchange.request.id, context.config.http.frontendUrl);
   await complete(mine, { status: error.status, reply, passing: 'retryAfterMs' in error.extra }, context);
@@ -133,11 +159,13 @@ export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools):
   }
   const { retryAfterMs } = error.extra;
   if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.ceil(retryAfterMs / 1000);
-  for (const name of ['content-type', 'etag', 'cache-control']) delete headers[name]; // they described the answer that did not come about
+  // they described the answer that did not come about
+  for (const name of ['content-type', 'etag', 'cache-control']) delete headers[name];
   if (exchange.route?.errors) {
     headers['cache-control'] = 'no-store'; // RFC 6749 5.2
     headers['pragma'] = 'no-cache';
-    if (error.status === 401 && request.headers['authorization'] !== undefined) headers['www-authenticate'] = 'Basic realm="oauth"';
+    if (error.status === 401 && request.headers['authorization'] !== undefined)
+      headers['www-authenticate'] = 'Basic realm="oauth"';
   }
   sendJson(exchange, error.status, refusalText(error, exchange.route, request.id, context.config.http.frontendUrl));
   return error;

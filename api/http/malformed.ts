@@ -10,14 +10,20 @@ const explained = (code: string | undefined): AppError =>
     ? new AppError('too_large', 'The request line and the headers are too long: shorten them')
     : new AppError(
         'invalid_request',
-        code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'The request did not arrive in time: send it again' : 'The request is not valid HTTP',
+        code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? 'The request did not arrive in time: send it again'
+          : 'The request is not valid HTTP',
       );
 
-/** Answers what the parser refused (so that no response exists), in the form of every other error, and ends the connection. */
+/**
+ * Answers what the parser refused (so that no response exists), in the form of every other error, and ends the
+ * connection.
+ */
 export const answerMalformed =
   (config: Config) =>
   (fault: NodeJS.ErrnoException, socket: Duplex): void => {
-    const underWay = (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage; // Node's own handler asks it too
+    // Node's own handler asks it too
+    const underWay = (socket as { _httpMessage?: { headersSent: boolean } | null })._httpMessage;
     if (fault.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent) return void socket.destroy();
     const error = explained(fault.code);
     const id = newId();
@@ -30,5 +36,7 @@ export const answerMalformed =
       ...securityHeaders(config),
     };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head.join('')}\r\n${body}`, () => socket.destroy());
+    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head.join('')}\r\n${body}`, () =>
+      socket.destroy(),
+    );
   };

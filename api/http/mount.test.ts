@@ -19,7 +19,15 @@ const at = (path: `/${string}`): AnyRoute =>
     handle: async () => undefined,
     present: (nothing: unknown) => nothing,
   });
-const routes = [at('/posts/:id'), at('/posts/bulk'), at('/'), at('/posts/:id/missing'), at('/posts'), at('/posts/group/:group'), at('/:any/deep/:id')];
+const routes = [
+  at('/posts/:id'),
+  at('/posts/bulk'),
+  at('/'),
+  at('/posts/:id/missing'),
+  at('/posts'),
+  at('/posts/group/:group'),
+  at('/:any/deep/:id'),
+];
 const find = routeTable(routes);
 
 test.each([
@@ -40,9 +48,12 @@ test.each([
   expect([found?.route.path, found?.params]).toEqual([path, params]);
 });
 
-test.each(['/posts//', '//posts', '/nothing', '/posts/a%20b', '/Posts', '', 'posts', 'x/posts', 'http://h/posts', '*'])('%j is left to Express', (url) => {
-  expect(find('GET', url)).toBeUndefined();
-});
+test.each(['/posts//', '//posts', '/nothing', '/posts/a%20b', '/Posts', '', 'posts', 'x/posts', 'http://h/posts', '*'])(
+  '%j is left to Express',
+  (url) => {
+    expect(find('GET', url)).toBeUndefined();
+  },
+);
 
 test('the table finds the same route as Express, for every declared path and for paths between them', () => {
   const asked: [AnyRoute | undefined, object][] = [];
@@ -56,7 +67,9 @@ test('the table finds the same route as Express, for every declared path and for
   const paths = new Set<string>();
   for (const own of segments)
     for (const other of segments) {
-      const mixed = own.map((segment, n) => (segment.startsWith(':') ? (other[n]?.replace(':', 'x-') ?? 'x') : segment)); // a parameter that reads like somebody's fixed segment
+      const mixed = own.map((segment, n) =>
+        segment.startsWith(':') ? (other[n]?.replace(':', 'x-') ?? 'x') : segment,
+      ); // a parameter that reads like somebody's fixed segment
       paths.add(`/${mixed.join('/')}`);
     }
   let matched = 0;
@@ -66,7 +79,8 @@ test('the table finds the same route as Express, for every declared path and for
       express(request as never, new ServerResponse(request) as never);
       const [own, params] = asked.pop()!;
       const found = table(method, path);
-      if (found?.route !== own) throw new Error(`${method} ${path}: ${own?.path} on Express, ${found?.route.path} in the table`);
+      if (found?.route !== own)
+        throw new Error(`${method} ${path}: ${own?.path} on Express, ${found?.route.path} in the table`);
       if (!found) continue;
       expect(found.params).toEqual(params);
       matched += 1;
@@ -75,7 +89,11 @@ test('the table finds the same route as Express, for every declared path and for
 });
 
 test('other methods are left to Express', () =>
-  expect([find('POST', '/posts'), find('HEAD', '/posts'), find('', '/posts')]).toEqual([undefined, undefined, undefined]));
+  expect([find('POST', '/posts'), find('HEAD', '/posts'), find('', '/posts')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]));
 
 test('fixed segments come before parameters', () => {
   expect(routes.toSorted(bySpecificity).map(({ path }) => path)).toEqual([

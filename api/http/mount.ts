@@ -8,7 +8,11 @@ import { askedFor, unknownRoute } from './unknown-route.ts';
 
 /** Takes a request up the ladder of its route; `route` undefined is a refusal that Express decided on. */
 export type Serve = (exchange: Exchange, route: AnyRoute | undefined, refusal?: AppError) => Promise<void>;
-export type Open = (request: IncomingMessage, response: ServerResponse, params?: Readonly<Record<string, string>>) => Exchange;
+export type Open = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  params?: Readonly<Record<string, string>>,
+) => Exchange;
 
 const segmentsOf = (path: string): string[] => path.split('/').slice(1);
 
@@ -44,21 +48,32 @@ export function mountOnExpress(routes: readonly AnyRoute[], open: Open, serve: S
   const ordered = routes.toSorted(bySpecificity);
 
   for (const route of ordered)
-    router[route.method](route.path, (request, response) => void serve(open(request, response, request.params as Record<string, string>), route));
+    router[route.method](
+      route.path,
+      (request, response) => void serve(open(request, response, request.params as Record<string, string>), route),
+    );
   for (const path of new Set(ordered.map((route) => route.path)))
     router.all(path, (request, response) => {
       const shape = path.replace(/:\w+/g, ':');
-      const methods = ordered.filter((route) => route.path.replace(/:\w+/g, ':') === shape).map((route) => route.method.toUpperCase());
+      const methods = ordered
+        .filter((route) => route.path.replace(/:\w+/g, ':') === shape)
+        .map((route) => route.method.toUpperCase());
       const exchange = open(request, response);
       const allowed = [...new Set(methods)].join(', ');
       exchange.headers['allow'] = allowed;
-      void serve(exchange, undefined, new AppError('method_not_allowed', `${askedFor(sent(request))} is not possible: this path takes ${allowed}`));
+      void serve(
+        exchange,
+        undefined,
+        new AppError('method_not_allowed', `${askedFor(sent(request))} is not possible: this path takes ${allowed}`),
+      );
     });
   app.use('/api', router);
   app.use(router);
   app.use((request, response) => void serve(open(request, response), undefined, unknownRoute(sent(request))));
   app.use((error: unknown, request: express.Request, response: express.Response, _next: express.NextFunction) => {
-    const undecodable = error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400); // a path that names nothing
+    const undecodable =
+      // a path that names nothing
+      error instanceof URIError || (error instanceof Error && 'status' in error && error.status === 400);
     void serve(open(request, response), undefined, undecodable ? unknownRoute(sent(request)) : asAppError(error));
   });
   return app;
@@ -77,7 +92,10 @@ interface Found {
   params: Readonly<Record<string, string>>;
 }
 
-/** The table in front of Express: the route of a plain request. What needs judging (HEAD, an escaped parameter, nothing that is declared) it leaves to Express. */
+/**
+ * The table in front of Express: the route of a plain request. What needs judging (HEAD, an escaped parameter, nothing
+ * that is declared) it leaves to Express.
+ */
 export function routeTable(routes: readonly AnyRoute[]): (method: string, url: string) => Found | undefined {
   const roots = new Map<string, { whole: Map<string, Found>; tree: Branch }>();
   for (const route of routes) {
@@ -98,7 +116,10 @@ export function routeTable(routes: readonly AnyRoute[]): (method: string, url: s
   const descend = (at: Branch, segments: readonly string[], n: number): AnyRoute | undefined => {
     if (n === segments.length) return at.route;
     const fixed = at.fixed.get(segments[n]!);
-    return (fixed && descend(fixed, segments, n + 1)) ?? (at.parameter && segments[n] !== '' ? descend(at.parameter, segments, n + 1) : undefined);
+    return (
+      (fixed && descend(fixed, segments, n + 1)) ??
+      (at.parameter && segments[n] !== '' ? descend(at.parameter, segments, n + 1) : undefined)
+    );
   };
 
   return (method, url) => {

@@ -14,21 +14,31 @@ const SECURITY: Record<Exclude<AuthKind, 'none'>, readonly string[]> = {
   oauth: ['accessToken'],
 };
 
-/** A schema as JSON Schema 2020-12; what has no form there (dates made from text, refinements) is described by what is sent. */
+/**
+ * A schema as JSON Schema 2020-12; what has no form there (dates made from text, refinements) is described by what is
+ * sent.
+ */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const json: Json = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => void (zodSchema instanceof z.ZodDate && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })),
+    override: ({ zodSchema, jsonSchema }) =>
+      void (zodSchema instanceof z.ZodDate && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })),
   });
   delete json['$schema'];
   return json;
 }
 
-const isRequired = (schema: Json, name: string): boolean => Array.isArray(schema['required']) && schema['required'].includes(name);
+const isRequired = (schema: Json, name: string): boolean =>
+  Array.isArray(schema['required']) && schema['required'].includes(name);
 
 function parameters({ path, query, idempotent }: AnyRoute): Json[] {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
   const asked = query ? schemaOf(query, 'input') : {};
   const inQuery = Object.entries((asked['properties'] ?? {}) as Json).map(([name, schema]) => ({
     name,
@@ -36,7 +46,16 @@ function parameters({ path, query, idempotent }: AnyRoute): Json[] {
     required: isRequired(asked, name),
     schema,
   }));
-  const key = idempotent ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }] : [];
+  const key = idempotent
+    ? [
+        {
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
+          schema: { type: 'string', minLength: 1, maxLength: 255 },
+        },
+      ]
+    : [];
   return [...inPath, ...inQuery, ...key];
 }
 
@@ -49,7 +68,11 @@ function refusals(route: AnyRoute): number[] {
     500,
     ...(open ? [] : [401]),
     ...(route.planLimit ? [402] : []),
-    ...(route.permission || route.auth.includes('super-admin') || (route.auth.includes('session') && route.method !== 'get') ? [403] : []),
+    ...(route.permission ||
+    route.auth.includes('super-admin') ||
+    (route.auth.includes('session') && route.method !== 'get')
+      ? [403]
+      : []),
     ...(route.path.includes(':') ? [404] : []),
     ...(route.idempotent ? [409, 422] : []),
     ...(route.body || route.input === 'stream' ? [413, 415] : []),
@@ -60,15 +83,26 @@ function requestBody(route: AnyRoute): Json | undefined {
   if (route.input === 'stream')
     return {
       required: true,
-      content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string', contentEncoding: 'binary' } } } } },
+      content: {
+        'multipart/form-data': {
+          schema: { type: 'object', properties: { file: { type: 'string', contentEncoding: 'binary' } } },
+        },
+      },
     };
   if (!route.body) return undefined;
   const content = { schema: schemaOf(route.body, 'input') };
-  return { required: true, content: { 'application/json': content, ...(route.input === 'json-or-form' && { 'application/x-www-form-urlencoded': content }) } };
+  return {
+    required: true,
+    content: {
+      'application/json': content,
+      ...(route.input === 'json-or-form' && { 'application/x-www-form-urlencoded': content }),
+    },
+  };
 }
 
 function operation(route: AnyRoute): Json {
-  const type = route.output === 'text' ? 'text/plain' : route.output === 'bytes' ? 'application/octet-stream' : 'application/json';
+  const type =
+    route.output === 'text' ? 'text/plain' : route.output === 'bytes' ? 'application/octet-stream' : 'application/json';
   const body = requestBody(route);
   const status = successStatus(route);
   return {
@@ -81,8 +115,13 @@ function operation(route: AnyRoute): Json {
     parameters: parameters(route),
     ...(body && { requestBody: body }),
     responses: {
-      [status]: { description: STATUS_CODES[status], content: { [type]: { schema: schemaOf(route.answer, 'output') } } },
-      ...Object.fromEntries(refusals(route).map((code) => [code, { $ref: `#/components/responses/${route.errors ? 'oauth' : code}` }])),
+      [status]: {
+        description: STATUS_CODES[status],
+        content: { [type]: { schema: schemaOf(route.answer, 'output') } },
+      },
+      ...Object.fromEntries(
+        refusals(route).map((code) => [code, { $ref: `#/components/responses/${route.errors ? 'oauth' : code}` }]),
+      ),
     },
     security: route.auth.includes('none')
       ? []
@@ -93,7 +132,11 @@ function operation(route: AnyRoute): Json {
 }
 
 /** RFC 6749 5.2. */
-const OAuthErrorSchema = { type: 'object', required: ['error'], properties: { error: { type: 'string' }, error_description: { type: 'string' } } };
+const OAuthErrorSchema = {
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+};
 
 const ErrorSchema = {
   type: 'object',
@@ -121,9 +164,14 @@ const ErrorSchema = {
 };
 
 /** The OpenAPI 3.1 document of the routes below a prefix, in the order of their paths (S267). */
-export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '0' }: { prefix?: string; version?: string } = {}): Json {
+export function openApi(
+  routes: readonly AnyRoute[],
+  { prefix = '/', version = '0' }: { prefix?: string; version?: string } = {},
+): Json {
   const paths: Record<string, Json> = {};
-  const shown = routes.filter((route) => route.path.startsWith(prefix)).toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const shown = routes
+    .filter((route) => route.path.startsWith(prefix))
+    .toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
   for (const route of shown) (paths[route.path.replace(/:(\w+)/g, '{$1}')] ??= {})[route.method] = operation(route);
   const inOAuth = shown.some(({ errors }) => errors !== undefined);
   const refusal = (description: string, schema: string) => ({
@@ -147,10 +195,16 @@ export function openApi(routes: readonly AnyRoute[], { prefix = '/', version = '
           type: 'apiKey',
           in: 'cookie',
           name: 'auth',
-          description: 'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE.',
+          description:
+            'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE.',
         },
         sessionHeader: { type: 'apiKey', in: 'header', name: 'auth' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`pm_live_…`, raw or after `Bearer`.' },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: '`pm_live_…`, raw or after `Bearer`.',
+        },
         accessToken: { type: 'http', scheme: 'bearer' },
       },
     },

@@ -10,7 +10,10 @@ const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarde
 export const isOwnMachine = ({ stream, headers }: Request): boolean =>
   LOOPBACK.test(stream.socket.remoteAddress ?? '') && FORWARDED.every((name) => headers[name] === undefined);
 
-/** Says whether a request of this machine also asks for it by a name that leads nowhere else: a page of the web that lets its own name lead here is no owner. */
+/**
+ * Says whether a request of this machine also asks for it by a name that leads nowhere else: a page of the web that
+ * lets its own name lead here is no owner.
+ */
 export function isOwner(request: Request, { production }: Pick<Config, 'production'>): boolean {
   const host = (request.headers['host'] ?? '').toLowerCase().replace(/:\d{1,5}$/, '');
   return !production && isOwnMachine(request) && LOOPBACK_NAME.test(host);

@@ -8,7 +8,9 @@ export function permissionMatrix(routes: readonly AnyRoute[]): string {
     .map((route) => {
       const everybody = route.auth.includes('none');
       const only = route.auth.includes('super-admin');
-      const may = SYSTEM_ROLES.map((role) => (everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–'));
+      const may = SYSTEM_ROLES.map((role) =>
+        everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–',
+      );
       const credential = everybody ? 'none needed' : route.auth.join(', ');
       const impersonation = route.auth.includes('session') ? impersonationOf(route) : '–';
       return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.planLimit ?? '–'} | ${impersonation} | ${may.join(' | ')} |`;

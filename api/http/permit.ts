@@ -3,14 +3,20 @@ import { requireFeature } from '../../src/entitlements/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
 
-/** Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every permission. Then with 402 a client whose plan has no API (S58). */
+/**
+ * Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every
+ * permission. Then with 402 a client whose plan has no API (S58).
+ */
 export function permit(route: AnyRoute, principal: Principal | undefined): void {
   if (!principal) return;
-  if (route.auth.includes('super-admin') && !principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
+  if (route.auth.includes('super-admin') && !principal.isSuperAdmin)
+    throw new AppError('super_admin_required', 'Only a super-admin may do this');
   if (principal.impersonatorId && impersonationOf(route) !== 'allowed')
     throw new AppError('forbidden', 'This is refused while you impersonate a user: stop impersonating first');
   const scope = scopeFor(route.method);
-  if (principal.scopes && !principal.scopes.has(scope)) throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
-  if (route.permission && !principal.permissions.has(route.permission)) throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);
+  if (principal.scopes && !principal.scopes.has(scope))
+    throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
+  if (route.permission && !principal.permissions.has(route.permission))
+    throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);
   if (principal.plan) requireFeature(principal.plan, route.planLimit === 'mcp' ? 'mcp' : 'api');
 }

@@ -7,7 +7,11 @@ import { reportTo } from './report.ts';
 function reporting() {
   const lines: Record<string, unknown>[] = [];
   let at = 0;
-  const logs = openLogs({ level: 'info', format: 'json', write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const logs = openLogs({
+    level: 'info',
+    format: 'json',
+    write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>),
+  });
   const report = reportTo({ logs, metrics: openMetrics(), clock: { ...systemClock, monotonic: () => at } });
   const usual: Answered = {
     requestId: 'r',
@@ -20,9 +24,16 @@ function reporting() {
     userId: undefined,
     error: new AppError('rate_limited', 'Too many'),
   };
-  return { lines, report: (more: Partial<Answered> = {}) => report({ ...usual, ...more }), later: (ms: number) => void (at += ms) };
+  return {
+    lines,
+    report: (more: Partial<Answered> = {}) => report({ ...usual, ...more }),
+    later: (ms: number) => void (at += ms),
+  };
 }
-const refused = (code: 'not_found' | 'validation_failed') => ({ status: code === 'not_found' ? 404 : 400, error: new AppError(code, 'No') });
+const refused = (code: 'not_found' | 'validation_failed') => ({
+  status: code === 'not_found' ? 404 : 400,
+  error: new AppError(code, 'No'),
+});
 
 test('refusals of one route by one code are one log line a minute, with the number of suppressed ones', () => {
   const { lines, report, later } = reporting();
@@ -34,7 +45,13 @@ test('refusals of one route by one code are one log line a minute, with the numb
   report();
   report();
   expect(lines).toHaveLength(4);
-  expect(lines[3]).toMatchObject({ level: 'info', route: '/posts', status: 429, code: 'rate_limited', unlogged: 1_999 });
+  expect(lines[3]).toMatchObject({
+    level: 'info',
+    route: '/posts',
+    status: 429,
+    code: 'rate_limited',
+    unlogged: 1_999,
+  });
   expect(lines[0]).not.toHaveProperty('unlogged');
 });
 

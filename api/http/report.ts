@@ -8,10 +8,19 @@ const PATH_LENGTH = 40;
 const startOf = (path: string): string => `/${path.split('/')[1] ?? ''}`.slice(0, PATH_LENGTH);
 
 /**
- * Two numbers for each request, and a line for what a person should see: what went wrong on our side aloud and each time, refusals as
- * information, the first of a minute for each route and code with the number of those before it that had no line. All others are `debug`.
+ * Two numbers for each request, and a line for what a person should see: what went wrong on our side aloud and each
+ * time, refusals as information, the first of a minute for each route and code with the number of those before it that
+ * had no line. All others are `debug`.
  */
-export function reportTo({ logs, metrics, clock }: { logs: Logs; metrics: Metrics; clock: Clock }): (answered: Answered) => void {
+export function reportTo({
+  logs,
+  metrics,
+  clock,
+}: {
+  logs: Logs;
+  metrics: Metrics;
+  clock: Clock;
+}): (answered: Answered) => void {
   const log = logs.of('http');
   const refusals = new Map<string, { until: number; unlogged: number }>(); // declared routes and known codes: bounded
   return (given) => {
@@ -22,7 +31,8 @@ export function reportTo({ logs, metrics, clock }: { logs: Logs; metrics: Metric
     const line = { ...rest, ms: Math.round(ms * 10) / 10, ...(given.route === undefined && { path: startOf(path) }) };
     if (status < 500 && !error) return log.debug(line, 'a request was answered');
     if (status === 500) return log.error({ ...line, err: error?.cause ?? error }, 'a request failed');
-    if (status > 500) return log.warn({ ...line, code: error?.code, err: error?.cause }, 'a request could not be served');
+    if (status > 500)
+      return log.warn({ ...line, code: error?.code, err: error?.cause }, 'a request could not be served');
 
     const refused = { ...line, code: error?.code };
     const key = `${route} ${error?.code}`;

@@ -12,7 +12,9 @@ describe('routesOf', () => {
   const route = routesOf('clock');
 
   test('names the rooms of its file in each route', () => {
-    expect(route({ ...common, path: '/probe', handle: async ({ rooms }) => rooms.clock.now() }).rooms).toEqual(['clock']);
+    expect(route({ ...common, path: '/probe', handle: async ({ rooms }) => rooms.clock.now() }).rooms).toEqual([
+      'clock',
+    ]);
     expect(routesOf()({ ...common, path: '/probe', handle: async () => 1 }).rooms).toEqual([]);
   });
 
@@ -26,8 +28,17 @@ describe('routesOf', () => {
   });
 
   test('types the parameters from the path', () => {
-    route({ ...common, path: '/probe/:id/part/:partId', handle: async ({ params }) => [params.id, params.partId] satisfies string[] });
-    route({ ...common, path: '/probe/:id', params: z.object({ id: z.coerce.number() }), handle: async ({ params }) => params.id satisfies number });
+    route({
+      ...common,
+      path: '/probe/:id/part/:partId',
+      handle: async ({ params }) => [params.id, params.partId] satisfies string[],
+    });
+    route({
+      ...common,
+      path: '/probe/:id',
+      params: z.object({ id: z.coerce.number() }),
+      handle: async ({ params }) => params.id satisfies number,
+    });
     // @ts-expect-error -- the path has `id` only
     route({ ...common, path: '/probe/:id', handle: async ({ params }) => params.name });
     // @ts-expect-error -- the path has no parameter

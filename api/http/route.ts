@@ -97,7 +97,10 @@ export interface Call<R extends Room, B = undefined, Q = undefined, P = unknown>
 /** The caller with the request. */
 export type Caller = Pick<Call<never>, 'principal' | 'request'>;
 
-/** A route is data. `mount.ts` climbs one ladder for all of them; OpenAPI, the permission matrix and the tenant test are read from here. */
+/**
+ * A route is data. `mount.ts` climbs one ladder for all of them; OpenAPI, the permission matrix and the tenant test are
+ * read from here.
+ */
 export interface Declaration<
   R extends Room,
   Path extends `/${string}`,
@@ -133,23 +136,40 @@ export interface Declaration<
   bodyLimit?: number;
   /** Keys that it does not name are ignored, `strictObject` or not (S7). */
   query?: Q;
-  /** `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked when the cookie `refresh` is what the route acts on (S39). `origin`: a GET that writes, which by cookie only pages of the console may send. */
+  /**
+   * `params`: a verified extension token in `body.params` stands in for the header (S11). `refresh-cookie`: checked
+   * when the cookie `refresh` is what the route acts on (S39). `origin`: a GET that writes, which by cookie only pages
+   * of the console may send.
+   */
   csrf?: 'params' | 'refresh-cookie' | 'origin';
-  /** Default: of a parameter called `id`, or ending in `Id`, a text that cannot be an id reaches the handler as an id that no row has. */
+  /**
+   * Default: of a parameter called `id`, or ending in `Id`, a text that cannot be an id reaches the handler as an id
+   * that no row has.
+   */
   params?: P;
-  /** `json` is parsed by the ladder, and where it says so the form that OAuth libraries send; `stream` is left to the handler. */
+  /**
+   * `json` is parsed by the ladder, and where it says so the form that OAuth libraries send; `stream` is left to the
+   * handler.
+   */
   input?: 'json' | 'json-or-form' | 'stream';
-  /** The form of the answer; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip JSON. */
+  /**
+   * The form of the answer; `text` and `bytes` (a Uint8Array or a Readable, with its own `content-type` header) skip
+   * JSON.
+   */
   output?: 'json' | 'text' | 'bytes';
-  /** Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC 7591. */
+  /**
+   * Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC
+   * 7591.
+   */
   errors?: 'oauth' | 'registration';
   /** The page that a browser gets when it navigates here (`Accept` prefers HTML). */
   page?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**
-   * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared, everything else is `refused`
-   * with 403 until its declaration allows it. `ignored`: they act as themselves, as on every route for super-admins.
+   * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared,
+   * everything else is `refused` with 403 until its declaration allows it. `ignored`: they act as themselves, as on
+   * every route for super-admins.
    */
   impersonation?: Impersonation;
   answer: Answer;
@@ -177,8 +197,8 @@ export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impe
   auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 
 /**
- * `route` for one file, whose handlers are given these rooms and no others. `route` declares a route; the types of parameters, body, query
- * and answer are inferred.
+ * `route` for one file, whose handlers are given these rooms and no others. `route` declares a route; the types of
+ * parameters, body, query and answer are inferred.
  */
 export const routesOf =
   <R extends Room = never>(...rooms: readonly R[]) =>

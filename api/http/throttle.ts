@@ -9,15 +9,24 @@ const FAILED_PER_HOUR = 120;
 
 /** The rooms that counting needs. */
 export type Counting = Pick<Context, 'cache' | 'clock' | 'config'>;
-const scaled = (limit: number, { config }: Pick<Counting, 'config'>): number => Math.max(1, Math.round(limit * config.http.rateLimitScale));
+const scaled = (limit: number, { config }: Pick<Counting, 'config'>): number =>
+  Math.max(1, Math.round(limit * config.http.rateLimitScale));
 
 interface Bucket {
   bucket: string;
   limit: number;
 }
 
-/** Takes one from each bucket, asked about together, and writes the rate headers (S16) of the one with least left; throws `rate_limited` when one is empty. */
-async function take(exchange: Exchange, context: Counting, buckets: readonly Bucket[], windowMs: number): Promise<void> {
+/**
+ * Takes one from each bucket, asked about together, and writes the rate headers (S16) of the one with least left;
+ * throws `rate_limited` when one is empty.
+ */
+async function take(
+  exchange: Exchange,
+  context: Counting,
+  buckets: readonly Bucket[],
+  windowMs: number,
+): Promise<void> {
   const { headers } = exchange;
   const hits = await Promise.all(
     buckets.map(async ({ bucket, limit }) => {
@@ -26,7 +35,8 @@ async function take(exchange: Exchange, context: Counting, buckets: readonly Buc
     }),
   );
   const refused = hits.find(({ allowed }) => !allowed);
-  const { most, allowed, remaining, resetAt } = refused ?? hits.reduce((least, hit) => (hit.remaining < least.remaining ? hit : least));
+  const { most, allowed, remaining, resetAt } =
+    refused ?? hits.reduce((least, hit) => (hit.remaining < least.remaining ? hit : least));
   headers['x-ratelimit-limit'] = most;
   headers['x-ratelimit-remaining'] = Math.max(0, remaining);
   headers['x-ratelimit-reset'] = Math.ceil(resetAt.getTime() / 1000);
@@ -34,7 +44,9 @@ async function take(exchange: Exchange, context: Counting, buckets: readonly Buc
 }
 
 const rateLimited = (resetAt: Date, { clock }: Pick<Counting, 'clock'>) =>
-  new AppError('rate_limited', 'Too many requests, try again later', { retryAfterMs: Math.max(1_000, resetAt.getTime() - clock.now().getTime()) });
+  new AppError('rate_limited', 'Too many requests, try again later', {
+    retryAfterMs: Math.max(1_000, resetAt.getTime() - clock.now().getTime()),
+  });
 
 const limits = new Map<string, { count: number; windowMs: number }>(); // few texts, read for every request
 function limitOf(text: string): { count: number; windowMs: number } {
@@ -46,7 +58,9 @@ function limitOf(text: string): { count: number; windowMs: number } {
   return limit;
 }
 
-/** The bucket of a /48, in buckets of a /64: 65,536 of them can be one customer's, or as many subscribers of a carrier. */
+/**
+ * The bucket of a /48, in buckets of a /64: 65,536 of them can be one customer's, or as many subscribers of a carrier.
+ */
 const NETWORKS_OF_A_SITE = 16;
 
 /** The buckets of an address: that of its network, and behind an IPv6 one that of its /48. */
@@ -56,16 +70,23 @@ function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
   return site === undefined ? [own] : [own, { bucket: `${name}|ip:${site}`, limit: NETWORKS_OF_A_SITE * limit }];
 }
 
-/** The bucket of a person, in buckets of an organization: who belongs to several has more than one of them, and not as many as there are. */
+/**
+ * The bucket of a person, in buckets of an organization: who belongs to several has more than one of them, and not as
+ * many as there are.
+ */
 const ORGS_OF_A_PERSON = 3;
 
-/** One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org stands one of the person. */
+/**
+ * One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org
+ * stands one of the person.
+ */
 export function throttle(exchange: Exchange, route: AnyRoute, context: Context): Promise<void> | undefined {
   if (route.limit === 'none') return undefined;
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
   const name = `${route.method} ${route.path}`;
-  if (!principal || route.limitBy === 'ip') return take(exchange, context, bucketsOf(name, request.ip, count), windowMs);
+  if (!principal || route.limitBy === 'ip')
+    return take(exchange, context, bucketsOf(name, request.ip, count), windowMs);
   const person = { bucket: `${name}|user:${principal.userId}`, limit: ORGS_OF_A_PERSON * count };
   return take(exchange, context, [{ bucket: `${name}|org:${principal.orgId}`, limit: count }, person], windowMs);
 }

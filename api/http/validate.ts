@@ -16,8 +16,14 @@ function queryOf(schema: z.ZodType, search: string): Record<string, string> {
   return { ...query };
 }
 
-/** Body and query against their schemas, every fault reported at once; ids in the path reach the handler as possible ids (S6, S7, S9). */
-export function validate(route: AnyRoute, input: { body: unknown; search: string; params: Readonly<Record<string, string>> }) {
+/**
+ * Body and query against their schemas, every fault reported at once; ids in the path reach the handler as possible ids
+ * (S6, S7, S9).
+ */
+export function validate(
+  route: AnyRoute,
+  input: { body: unknown; search: string; params: Readonly<Record<string, string>> },
+) {
   const body = route.input === 'stream' ? undefined : judge(route.body ?? NoBody, input.body);
   const values = route.query ? queryOf(route.query, input.search) : undefined;
   const query = route.query && judge(route.query, values);
@@ -31,7 +37,9 @@ export function validate(route: AnyRoute, input: { body: unknown; search: string
 
   if (Object.values(input.params).some((value) => value.includes('\0'))) throw notFound();
   const params = route.params?.safeParse(input.params) ?? {
-    data: Object.fromEntries(Object.entries(input.params).map(([name, value]) => [name, isIdName(name) && !isId(value) ? NO_ID : value])),
+    data: Object.fromEntries(
+      Object.entries(input.params).map(([name, value]) => [name, isIdName(name) && !isId(value) ? NO_ID : value]),
+    ),
   };
   if (params.error) throw notFound();
   return { body: route.body ? body?.data : undefined, query: query?.data, params: params.data };

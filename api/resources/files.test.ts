@@ -5,7 +5,10 @@ import { routes } from './routes.gen.ts';
 
 const files = await routeFiles();
 
-/** The file in which a URL is declared. The segment after `/public/v1`, after `/admin`, or the first one names the folder; a file of the next segment goes first. */
+/**
+ * The file in which a URL is declared. The segment after `/public/v1`, after `/admin`, or the first one names the
+ * folder; a file of the next segment goes first.
+ */
 function fileOf(path: string): string {
   const [, kind, rest] = path.startsWith('/public/v1/')
     ? ['', 'public', path.slice('/public/v1/'.length)]
@@ -18,7 +21,9 @@ function fileOf(path: string): string {
 
 const declared = await Promise.all(
   files.map(async (file) =>
-    ((await import(`./${file}`)) as { default: readonly AnyRoute[] }).default.map(({ method, path }) => [`${method} ${path}`, file] as const),
+    ((await import(`./${file}`)) as { default: readonly AnyRoute[] }).default.map(
+      ({ method, path }) => [`${method} ${path}`, file] as const,
+    ),
   ),
 );
 

@@ -11,7 +11,10 @@ const OVERLAY = fileURLToPath(new URL('./overlay/', import.meta.url));
 const GO_MINOR = 26;
 const TICK_MS = 20_000;
 
-/** `charts` is a Go package as well; without any one of these Go resolves the whole module graph and fails with a misleading error. */
+/**
+ * `charts` is a Go package as well; without any one of these Go resolves the whole module graph and fails with a
+ * misleading error.
+ */
 const PARTS = ['go.mod', 'go.sum', 'charts', 'cmd', 'pkg', 'utils'];
 /** Both name the workflow engine's `Backend` type for a slot that nothing fills. */
 const NAME_THE_BACKEND = ['pkg/runtime/compstore/compstore.go', 'pkg/runtime/processor/manager.go'];
@@ -37,14 +40,20 @@ async function requireGo(options: BuildOptions): Promise<string> {
   return version;
 }
 
-/** The module's source as Go's proxy serves it, whatever checksum database the machine's Go asks or leaves out. Answers the folder, read-only. */
+/**
+ * The module's source as Go's proxy serves it, whatever checksum database the machine's Go asks or leaves out. Answers
+ * the folder, read-only.
+ */
 async function fetchSource(cwd: string, options: BuildOptions): Promise<string> {
-  const told = await run('go', ['mod', 'download', '-json', `${MODULE}@v${DAPR_VERSION}`], { ...options, cwd }).catch((error: Error & { out?: string }) => {
-    throw new Error(`Go could not fetch ${MODULE}: ${/"Error": "(.*)"/.exec(error.out ?? '')?.[1] ?? error.message}`);
-  });
+  const told = await run('go', ['mod', 'download', '-json', `${MODULE}@v${DAPR_VERSION}`], { ...options, cwd }).catch(
+    (error: Error & { out?: string }) => {
+      throw new Error(`Go could not fetch ${MODULE}: ${/"Error": "(.*)"/.exec(error.out ?? '')?.[1] ?? error.message}`);
+    },
+  );
   const folder = /"Dir": "(.*)"/.exec(told)?.[1];
   if (!folder) throw new Error(`Go named no folder for ${MODULE}`);
-  if (/"Sum": "(.*)"/.exec(told)?.[1] !== DAPR_SOURCE_SUM) throw new Error(`the source of ${MODULE} v${DAPR_VERSION} is not the one that is pinned here`);
+  if (/"Sum": "(.*)"/.exec(told)?.[1] !== DAPR_SOURCE_SUM)
+    throw new Error(`the source of ${MODULE} v${DAPR_VERSION} is not the one that is pinned here`);
   return JSON.parse(`"${folder}"`) as string;
 }
 
@@ -72,11 +81,19 @@ async function withoutWorkflows(source: string, options: BuildOptions): Promise<
   }
   await run('go', ['mod', 'edit', `-droprequire=${WORKFLOW_MODULE}`], { ...options, cwd: source });
   for await (const file of goFiles(source))
-    if ((await readFile(file, 'utf8')).includes(`"${WORKFLOW_MODULE}`)) throw new Error(`${file} still needs ${WORKFLOW_MODULE}`);
+    if ((await readFile(file, 'utf8')).includes(`"${WORKFLOW_MODULE}`))
+      throw new Error(`${file} still needs ${WORKFLOW_MODULE}`);
 }
 
-/** Builds the three programs from Go modules into `folder`; `work` is an empty folder for the source. Minutes with empty Go caches, seconds with full ones. */
-export async function buildFromSource(folder: string, work: string, { environment, say, signal }: BuildOptions): Promise<void> {
+/**
+ * Builds the three programs from Go modules into `folder`; `work` is an empty folder for the source. Minutes with empty
+ * Go caches, seconds with full ones.
+ */
+export async function buildFromSource(
+  folder: string,
+  work: string,
+  { environment, say, signal }: BuildOptions,
+): Promise<void> {
   const options = { environment: { ...environment, GOWORK: 'off', GOFLAGS: '', CGO_ENABLED: '0' }, say, signal };
   say(`building with ${await requireGo(options)}; this happens once, and takes 4 to 8 minutes with empty Go caches`);
   await mkdir(work, { recursive: true });
@@ -86,16 +103,25 @@ export async function buildFromSource(folder: string, work: string, { environmen
   await copyWritable(await fetchSource(work, options), source, options);
   await withoutWorkflows(source, options);
 
-  const stamps = ['-s', '-w', `-X ${MODULE}/pkg/buildinfo.version=${DAPR_VERSION}`, `-X github.com/dapr/kit/logger.DaprVersion=${DAPR_VERSION}`].join(' ');
+  const stamps = [
+    '-s',
+    '-w',
+    `-X ${MODULE}/pkg/buildinfo.version=${DAPR_VERSION}`,
+    `-X github.com/dapr/kit/logger.DaprVersion=${DAPR_VERSION}`,
+  ].join(' ');
   for (const program of PROGRAMS) {
     say(`building ${program}`);
     const tick = setInterval(() => say(`still building ${program}`), TICK_MS);
     const file = join(folder, program + (process.platform === 'win32' ? '.exe' : ''));
     try {
-      await run('go', ['build', '-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', stamps, '-o', file, `./cmd/${program}`], {
-        ...options,
-        cwd: source,
-      });
+      await run(
+        'go',
+        ['build', '-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags', stamps, '-o', file, `./cmd/${program}`],
+        {
+          ...options,
+          cwd: source,
+        },
+      );
     } finally {
       clearInterval(tick);
     }

@@ -15,7 +15,10 @@ export interface Found {
   programs: DaprPrograms;
 }
 
-/** Where this machine keeps the programs that `npm run dapr:install` made: `$XDG_CACHE_HOME` or `~/.cache`, one folder per version. */
+/**
+ * Where this machine keeps the programs that `npm run dapr:install` made: `$XDG_CACHE_HOME` or `~/.cache`, one folder
+ * per version.
+ */
 export const cacheFolder = (environment: Environment): string =>
   join(environment['XDG_CACHE_HOME'] || join(environment['HOME'] || homedir(), '.cache'), 'rookery', 'dapr');
 
@@ -32,13 +35,19 @@ async function firstOf(folders: readonly string[], program: Program): Promise<st
 }
 
 const output = (file: string, ...args: string[]) =>
-  new Promise<string>((done) => void execFile(file, args, { timeout: ASK_MS, killSignal: 'SIGKILL' }, (_error, out, err) => done(`${out}\n${err}`)));
+  new Promise<string>(
+    (done) =>
+      void execFile(file, args, { timeout: ASK_MS, killSignal: 'SIGKILL' }, (_error, out, err) =>
+        done(`${out}\n${err}`),
+      ),
+  );
 
 /** The version a program gives for itself, or undefined. */
 export async function versionOf(file: string): Promise<string | undefined> {
   const plain = /^v?(\d+\.\d+\.\d+(?:[-+]\S*)?)[ \r]*$/m.exec(await output(file, '--version'))?.[1];
   if (plain) return plain;
-  // placement and scheduler know no --version; a log level that does not exist makes them say one line, stamped with it, and end
+  // placement and scheduler know no --version; a log level that does not exist makes them say one line, stamped with
+  // it, and end
   return /\bver=v?(\d+\.\d+\.\d+\S*)/.exec(await output(file, '--log-level', 'version'))?.[1];
 }
 
@@ -49,17 +58,26 @@ async function programsIn(folders: readonly string[]): Promise<DaprPrograms | st
   if (missing.length > 0) return missing.length === PROGRAMS.length ? 'not there' : `no ${missing.join(', no ')}`;
   const versions = await Promise.all(found.map(async ([, file]) => [file, await versionOf(file!)] as const));
   const wrong = versions.filter(([, version]) => version !== DAPR_VERSION);
-  if (wrong.length > 0) return wrong.map(([file, version]) => `${file} is ${version ?? 'of an unknown version'}`).join(', ') + `; needed is ${DAPR_VERSION}`;
+  if (wrong.length > 0)
+    return (
+      wrong.map(([file, version]) => `${file} is ${version ?? 'of an unknown version'}`).join(', ') +
+      `; needed is ${DAPR_VERSION}`
+    );
   return Object.fromEntries(found) as Record<Program, string>;
 }
 
-/** Looks in `DAPR_BIN_DIR`, the path, the Dapr CLI's folder and our cache, in this order. A `DAPR_BIN_DIR` that is set and does not hold all three is an error. */
+/**
+ * Looks in `DAPR_BIN_DIR`, the path, the Dapr CLI's folder and our cache, in this order. A `DAPR_BIN_DIR` that is set
+ * and does not hold all three is an error.
+ */
 export async function locate(environment: Environment, say: Say = () => {}): Promise<Found | undefined> {
   const named = environment['DAPR_BIN_DIR'];
   if (named) {
     const programs = await programsIn([named]);
     if (typeof programs === 'string')
-      throw new Error(`DAPR_BIN_DIR is ${named}, but it does not hold daprd, placement and scheduler ${DAPR_VERSION} (${programs}). Correct it or unset it.`);
+      throw new Error(
+        `DAPR_BIN_DIR is ${named}, but it does not hold daprd, placement and scheduler ${DAPR_VERSION} (${programs}). Correct it or unset it.`,
+      );
     return { from: `DAPR_BIN_DIR (${named})`, programs };
   }
   const places: readonly (readonly [string, readonly string[]])[] = [
@@ -69,7 +87,8 @@ export async function locate(environment: Environment, say: Say = () => {}): Pro
   ];
   for (const [name, folders] of places) {
     const programs = await programsIn(folders);
-    if (typeof programs !== 'string') return { from: folders.length === 1 ? `${name} (${folders[0]})` : name, programs };
+    if (typeof programs !== 'string')
+      return { from: folders.length === 1 ? `${name} (${folders[0]})` : name, programs };
     if (programs !== 'not there') say(`${name}: ${programs}`);
   }
   return undefined;

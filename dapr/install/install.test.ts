@@ -1,7 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +40,13 @@ function machine() {
   cleanUp.push(() => rmSync(home, { recursive: true, force: true }));
   const lines: string[] = [];
   const environment = (more: Record<string, string> = {}) => ({ HOME: home, PATH: '/usr/bin:/bin', ...more });
-  return { home, environment, lines, say: (line: string) => void lines.push(line), cache: join(home, '.cache', 'rookery', 'dapr') };
+  return {
+    home,
+    environment,
+    lines,
+    say: (line: string) => void lines.push(line),
+    cache: join(home, '.cache', 'rookery', 'dapr'),
+  };
 }
 
 /** Serves archives of fake programs as the release page does. */
@@ -122,7 +138,9 @@ describe('making the programs', () => {
   test('two installs at once fetch once', async () => {
     const { home, environment, lines, say } = machine();
     const page = await releasePage(home);
-    const both = await Promise.all([1, 2].map(() => installDapr({ environment: environment(), say, releases: page.url })));
+    const both = await Promise.all(
+      [1, 2].map(() => installDapr({ environment: environment(), say, releases: page.url })),
+    );
     expect(both.map(({ programs }) => existsSync(programs.daprd))).toEqual([true, true]);
     expect(page.asked.filter((url) => url.startsWith('/moved/daprd') && url.endsWith('.gz'))).toHaveLength(1);
     expect(lines).toContain('another run is at it, waiting for it to end');
@@ -141,9 +159,9 @@ describe('making the programs', () => {
 
   test('goes on at once when there is no release page', async () => {
     const { environment, lines, say } = machine();
-    await expect(installDapr({ environment: environment({ PATH: '' }), say, releases: 'http://127.0.0.1:1' })).rejects.toThrow(
-      /Dapr 1\.18\.3 is not on this machine/,
-    );
+    await expect(
+      installDapr({ environment: environment({ PATH: '' }), say, releases: 'http://127.0.0.1:1' }),
+    ).rejects.toThrow(/Dapr 1\.18\.3 is not on this machine/);
     expect(lines[1]).toMatch(/^release: .*ECONNREFUSED/);
   });
 
@@ -152,9 +170,13 @@ describe('making the programs', () => {
     const bin = join(home, 'go');
     mkdirSync(bin);
     const told = JSON.stringify({ Dir: home, Sum: 'h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' }, null, 1);
-    writeFileSync(join(bin, 'go'), `#!/bin/sh\n[ "$1" = env ] && echo go1.26.6 && exit 0\n[ "$1" = mod ] && echo '${told}' && exit 0\nexit 1\n`, {
-      mode: 0o755,
-    });
+    writeFileSync(
+      join(bin, 'go'),
+      `#!/bin/sh\n[ "$1" = env ] && echo go1.26.6 && exit 0\n[ "$1" = mod ] && echo '${told}' && exit 0\nexit 1\n`,
+      {
+        mode: 0o755,
+      },
+    );
     const made = installDapr({ environment: environment({ PATH: `${bin}:/usr/bin:/bin` }), say, ways: ['build'] });
     await expect(made).rejects.toThrow(/is not on this machine/);
     expect(lines.at(-1)).toBe('build: the source of github.com/dapr/dapr v1.18.3 is not the one that is pinned here');

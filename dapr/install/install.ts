@@ -22,18 +22,24 @@ const NO_WAY =
   `Dapr ${DAPR_VERSION} is not on this machine and could not be made: run \`dapr init --slim --runtime-version ${DAPR_VERSION}\` with the Dapr CLI, ` +
   'or install Go 1.26.6 or newer and run `npm run dapr:install` again, or put daprd, placement and scheduler into a folder and name it in DAPR_BIN_DIR.';
 
-/** Finds daprd, placement and scheduler 1.18.3 or makes them in the cache. Safe to interrupt, to repeat and to run twice at once. */
+/**
+ * Finds daprd, placement and scheduler 1.18.3 or makes them in the cache. Safe to interrupt, to repeat and to run twice
+ * at once.
+ */
 export async function installDapr(options: InstallOptions): Promise<Found> {
   const { environment, say } = options;
   const found = await locate(environment, say);
   if (found) return found;
 
   const cache = cacheFolder(environment);
-  await using _lock = await holdLock(join(cache, `${DAPR_VERSION}.lock`), () => say('another run is at it, waiting for it to end'));
+  await using _lock = await holdLock(join(cache, `${DAPR_VERSION}.lock`), () =>
+    say('another run is at it, waiting for it to end'),
+  );
   const meanwhile = await locate(environment);
   if (meanwhile) return meanwhile;
 
-  for (const left of await readdir(cache)) if (left.startsWith(MAKING)) await rm(join(cache, left), { recursive: true, force: true });
+  for (const left of await readdir(cache))
+    if (left.startsWith(MAKING)) await rm(join(cache, left), { recursive: true, force: true });
   const making = join(cache, MAKING + process.pid);
   const reasons: string[] = [];
   try {
@@ -54,7 +60,12 @@ export async function installDapr(options: InstallOptions): Promise<Found> {
       await rm(place, { recursive: true, force: true }); // only there when somebody took a program out of it
       await rename(folder, place);
       const made = await locate(environment);
-      if (made) return { ...made, from: way === 'release' ? `the release archives, now in ${place}` : `a build from Go modules, now in ${place}` };
+      if (made)
+        return {
+          ...made,
+          from:
+            way === 'release' ? `the release archives, now in ${place}` : `a build from Go modules, now in ${place}`,
+        };
     }
   } finally {
     await rm(making, { recursive: true, force: true });
@@ -66,6 +77,7 @@ export async function installDapr(options: InstallOptions): Promise<Found> {
 async function mustRun(folder: string): Promise<void> {
   for (const program of PROGRAMS) {
     const version = await versionOf(join(folder, program + (process.platform === 'win32' ? '.exe' : '')));
-    if (version !== DAPR_VERSION) throw new Error(`${program} calls itself ${version ?? 'nothing'}, not ${DAPR_VERSION}`);
+    if (version !== DAPR_VERSION)
+      throw new Error(`${program} calls itself ${version ?? 'nothing'}, not ${DAPR_VERSION}`);
   }
 }

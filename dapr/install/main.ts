@@ -2,10 +2,12 @@ import { environment } from '../../src/platform/config/index.ts';
 import { DAPR_VERSION, installDapr } from './index.ts';
 
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error('interrupted; nothing half done was left behind')));
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => stop.abort(new Error('interrupted; nothing half done was left behind')));
 
 const started = performance.now();
-const say = (line: string) => void process.stdout.write(`[${String(Math.round((performance.now() - started) / 1000)).padStart(4)}s] ${line}\n`);
+const say = (line: string) =>
+  void process.stdout.write(`[${String(Math.round((performance.now() - started) / 1000)).padStart(4)}s] ${line}\n`);
 try {
   const { from, programs } = await installDapr({
     environment: environment(),

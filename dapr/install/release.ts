@@ -27,20 +27,25 @@ function archiveName(program: Program): string {
 function download(url: string, file: string, signal: AbortSignal | undefined, hops = HOPS): Promise<void> {
   return new Promise((done, fail) => {
     const { protocol } = new URL(url);
-    const request = (protocol === 'http:' ? plain : secure).get(url, { timeout: SILENCE_MS, ...(signal && { signal }) }, (response) => {
-      const { statusCode = 0, headers } = response;
-      if (statusCode >= 300 && statusCode < 400 && headers.location) {
-        response.resume();
-        const next = new URL(headers.location, url);
-        if (hops === 0 || (protocol === 'https:' && next.protocol !== 'https:')) return fail(new Error(`${url} leads astray`));
-        return void download(next.href, file, signal, hops - 1).then(done, fail);
-      }
-      if (statusCode !== 200) {
-        response.resume();
-        return fail(new Error(`${url} answered ${statusCode}`));
-      }
-      pipeline(response, createWriteStream(file)).then(done, fail);
-    });
+    const request = (protocol === 'http:' ? plain : secure).get(
+      url,
+      { timeout: SILENCE_MS, ...(signal && { signal }) },
+      (response) => {
+        const { statusCode = 0, headers } = response;
+        if (statusCode >= 300 && statusCode < 400 && headers.location) {
+          response.resume();
+          const next = new URL(headers.location, url);
+          if (hops === 0 || (protocol === 'https:' && next.protocol !== 'https:'))
+            return fail(new Error(`${url} leads astray`));
+          return void download(next.href, file, signal, hops - 1).then(done, fail);
+        }
+        if (statusCode !== 200) {
+          response.resume();
+          return fail(new Error(`${url} answered ${statusCode}`));
+        }
+        pipeline(response, createWriteStream(file)).then(done, fail);
+      },
+    );
     request.on('timeout', () => request.destroy(new Error(`${url} does not answer`)));
     request.on('error', fail);
   });
@@ -51,10 +56,18 @@ const sha256 = async (file: string) =>
     .update(await readFile(file))
     .digest('hex');
 
-/** Puts the released programs into `folder`, each checked against the sha256 published beside it. Rejects when one cannot be had. */
+/**
+ * Puts the released programs into `folder`, each checked against the sha256 published beside it. Rejects when one
+ * cannot be had.
+ */
 export async function downloadRelease(
   folder: string,
-  { releases = RELEASES, environment, say, signal }: { releases?: string; environment: Environment; say: Say; signal?: AbortSignal | undefined },
+  {
+    releases = RELEASES,
+    environment,
+    say,
+    signal,
+  }: { releases?: string; environment: Environment; say: Say; signal?: AbortSignal | undefined },
 ): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const program of PROGRAMS) {
@@ -64,7 +77,8 @@ export async function downloadRelease(
     await download(`${releases}/${name}.sha256`, `${archive}.sha256`, signal);
     await download(`${releases}/${name}`, archive, signal);
     const wanted = /^([0-9a-f]{64})\b/.exec(await readFile(`${archive}.sha256`, 'utf8'))?.[1];
-    if (wanted === undefined || wanted !== (await sha256(archive))) throw new Error(`${name} is not what its published sha256 says`);
+    if (wanted === undefined || wanted !== (await sha256(archive)))
+      throw new Error(`${name} is not what its published sha256 says`);
     await run('tar', ['-xf', archive, '-C', folder], { environment, signal });
     await chmod(join(folder, program + (process.platform === 'win32' ? '.exe' : '')), 0o755);
     await Promise.all([rm(archive), rm(`${archive}.sha256`)]);

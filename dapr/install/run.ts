@@ -8,9 +8,18 @@ export interface RunOptions {
 }
 
 /** Runs a program to its end and answers what it printed; rejects with the last lines of its complaint. */
-export function run(command: string, args: readonly string[], { cwd, environment, signal }: RunOptions): Promise<string> {
+export function run(
+  command: string,
+  args: readonly string[],
+  { cwd, environment, signal }: RunOptions,
+): Promise<string> {
   return new Promise((done, fail) => {
-    const child = spawn(command, args, { cwd, env: { ...environment }, stdio: ['ignore', 'pipe', 'pipe'], ...(signal && { signal }) });
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(signal && { signal }),
+    });
     let out = '';
     let complaint = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => void (out += text));
@@ -20,9 +29,14 @@ export function run(command: string, args: readonly string[], { cwd, environment
       if (code === 0) done(out);
       else
         fail(
-          Object.assign(new Error(`${command} ${args[0] ?? ''} ended with ${code}: ${complaint.trim().split('\n').slice(-3).join(' | ') || 'no message'}`), {
-            out,
-          }),
+          Object.assign(
+            new Error(
+              `${command} ${args[0] ?? ''} ended with ${code}: ${complaint.trim().split('\n').slice(-3).join(' | ') || 'no message'}`,
+            ),
+            {
+              out,
+            },
+          ),
         );
     });
   });

@@ -1,4 +1,7 @@
-/** The one version of Dapr that Rookery is built and tested against; docs/adr and `components/` are to be read again before it changes. */
+/**
+ * The one version of Dapr that Rookery is built and tested against; docs/adr and `components/` are to be read again
+ * before it changes.
+ */
 export const DAPR_VERSION = '1.18.3';
 
 /** Go's hash of that version's source (`h1:`), which pins all that it needs by its `go.sum`, too. */

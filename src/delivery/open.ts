@@ -88,11 +88,25 @@ function openMailTransport({ email: { provider } }: Config, providers: Providers
   const adapter = providers.resolve('email', provider?.id ?? 'empty');
   return mailTransportOf(providers, adapter, provider ? providers.fields(adapter, provider.values) : {});
 }
-function mailTransportOf(providers: Providers, adapter: EmailAdapter, values: Readonly<Record<string, string>>): MailTransport | undefined {
+function mailTransportOf(
+  providers: Providers,
+  adapter: EmailAdapter,
+  values: Readonly<Record<string, string>>,
+): MailTransport | undefined {
   const mailer = providers.mailer(adapter, values);
-  return mailer && { providerId: adapter.id, providerVersion: adapter.version, mailer, reports: providers.mailReports(adapter, values) };
+  return (
+    mailer && {
+      providerId: adapter.id,
+      providerVersion: adapter.version,
+      mailer,
+      reports: providers.mailReports(adapter, values),
+    }
+  );
 }
-/** The values that operators keep in the database for that provider; the key that proves its events may stay in the environment. */
+/**
+ * The values that operators keep in the database for that provider; the key that proves its events may stay in the
+ * environment.
+ */
 async function mailSettingsOf({ email: { provider } }: Config, settings: ProviderSettings) {
   const kept = provider && (await settings.configured(null, 'email')).get(provider.id);
   const key = kept?.adapter.events?.key;

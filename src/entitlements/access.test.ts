@@ -9,7 +9,8 @@ test.each([
 ] as const)('a plan without %s answers 402 naming it, and every other plan passes [S58]', (feature, message) => {
   for (const tier of TIERS) {
     const act = () => requireFeature(tier, feature);
-    if (tier === 'STARTER') expect(act).toThrow(expect.objectContaining({ code: 'plan_required', status: 402, message }));
+    if (tier === 'STARTER')
+      expect(act).toThrow(expect.objectContaining({ code: 'plan_required', status: 402, message }));
     else expect(act).not.toThrow();
   }
 });

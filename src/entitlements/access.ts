@@ -10,7 +10,8 @@ export interface Subscribed {
 export type Feature = 'campaigns' | 'api' | 'mcp';
 
 const NAMES: Readonly<Record<Feature, string>> = { campaigns: 'campaigns', api: 'the API', mcp: 'MCP' };
-const planRequired = (feature: Feature) => new AppError('plan_required', `Your plan does not include ${NAMES[feature]}`);
+const planRequired = (feature: Feature) =>
+  new AppError('plan_required', `Your plan does not include ${NAMES[feature]}`);
 
 /** The plan under which a client of an org works; 401 where the org has no active subscription (AU10). */
 export function planOf({ tier, graceEndsAt }: Subscribed, now: Date): Tier {

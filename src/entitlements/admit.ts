@@ -10,8 +10,15 @@ export type CountedDimension = Exclude<Dimension, 'posts_per_month'>;
 
 export const GB = 1024 ** 3;
 
-/** Upper bounds for every organization, whatever plan, override or setting says: each row is asked for often, or makes calls to others. */
-const CEILINGS: Readonly<Partial<Record<CountedDimension, number>>> = { webhooks: 200, channel: 10_000, team_members: 10_000 };
+/**
+ * Upper bounds for every organization, whatever plan, override or setting says: each row is asked for often, or makes
+ * calls to others.
+ */
+const CEILINGS: Readonly<Partial<Record<CountedDimension, number>>> = {
+  webhooks: 200,
+  channel: 10_000,
+  team_members: 10_000,
+};
 
 /** A subscription that is not there yet. */
 const NONE = { createdAt: new Date(0), packs: NO_PACKS, isLifetime: false, isTrial: false };
@@ -20,11 +27,14 @@ export interface Admission {
   /** False without PAYMENTS_PUBLISHABLE_KEY: only the ceilings hold (S216). */
   readonly enabled: boolean;
   /**
-   * Locks what counts for the org until the transaction ends. `admit` does it, too: only whoever locks other rows of the org before
-   * admitting calls it first, so that all lock in one order.
+   * Locks what counts for the org until the transaction ends. `admit` does it, too: only whoever locks other rows of
+   * the org before admitting calls it first, so that all lock in one order.
    */
   lockOrg(sql: Sql, orgId: string): Promise<void>;
-  /** Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's transaction, before the insert. Bytes for `storage_gb`. */
+  /**
+   * Throws `limit_exceeded` when the org may not have `more` of what is counted, or reaches a ceiling; in the caller's
+   * transaction, before the insert. Bytes for `storage_gb`.
+   */
   admit(sql: Sql, orgId: string, dimension: CountedDimension, more?: number): Promise<void>;
   /** The entitlement of the org now, with its counters. */
   findEntitlement(sql: Sql, orgId: string): Promise<Entitlement & store.FoundEntitlement>;
@@ -50,18 +60,29 @@ export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: Pac
     async limitsOn(sql, orgId, tier) {
       const { facts } = await find(sql, orgId);
       const { subscription } = facts;
-      return entitlementOf({ ...facts, subscription: tier && { ...(subscription ?? NONE), tier, graceEndsAt: null } }, sizes, enabled).limits;
+      return entitlementOf(
+        { ...facts, subscription: tier && { ...(subscription ?? NONE), tier, graceEndsAt: null } },
+        sizes,
+        enabled,
+      ).limits;
     },
     async admit(sql, orgId, dimension, more = 1) {
       const ceiling = CEILINGS[dimension];
       if (!enabled && ceiling === undefined) return;
       await lockOrg(sql, orgId); // what is read after this stays true until the transaction ends
-      if (dimension !== 'storage_gb' && ceiling !== undefined && (await store.countRows(sql, orgId, dimension)) + more > ceiling)
+      if (
+        dimension !== 'storage_gb' &&
+        ceiling !== undefined &&
+        (await store.countRows(sql, orgId, dimension)) + more > ceiling
+      )
         throw limitExceeded(dimension, ceiling);
       if (!enabled) return;
       const { limits, counters } = await findEntitlement(sql, orgId);
       const max = limits[dimension].effective;
-      const fits = dimension === 'storage_gb' ? counters.storageBytes + more <= max * GB : (await store.countRows(sql, orgId, dimension)) + more <= max;
+      const fits =
+        dimension === 'storage_gb'
+          ? counters.storageBytes + more <= max * GB
+          : (await store.countRows(sql, orgId, dimension)) + more <= max;
       if (!fits) throw limitExceeded(dimension, max);
     },
   };

@@ -12,14 +12,24 @@ export interface OverLimit {
   members: { id: string; name: string }[];
 }
 export interface LimitEnforcement {
-  /** Finds what would be over the limits of that plan with the packs of now; null: without a subscription, and so without packs. */
+  /**
+   * Finds what would be over the limits of that plan with the packs of now; null: without a subscription, and so
+   * without packs.
+   */
   findOverLimit(sql: Sql, orgId: string, tier: Tier | null): Promise<OverLimit>;
-  /** Stops exactly what the limits of now leave no room for; in the transaction that lowered them. Nothing is deleted. */
+  /**
+   * Stops exactly what the limits of now leave no room for; in the transaction that lowered them. Nothing is deleted.
+   */
   enforceLimits(sql: Sql, orgId: string): Promise<OverLimit>;
 }
 
 export function openLimitEnforcement(
-  { enabled, lockOrg, findEntitlement, limitsOn }: Pick<Admission, 'enabled' | 'lockOrg' | 'findEntitlement' | 'limitsOn'>,
+  {
+    enabled,
+    lockOrg,
+    findEntitlement,
+    limitsOn,
+  }: Pick<Admission, 'enabled' | 'lockOrg' | 'findEntitlement' | 'limitsOn'>,
   stop: Stop,
 ): LimitEnforcement {
   async function beyond(sql: Sql, orgId: string, limits: Entitlement['limits']): Promise<OverLimit> {

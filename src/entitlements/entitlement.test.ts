@@ -2,9 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { DIMENSIONS, type PlanLimits, PLANS } from './plans.ts';
 import { type Facts, NO_PACKS, entitlementOf } from './entitlement.ts';
 
-const SIZES = Object.fromEntries(DIMENSIONS.map((one) => [one, { packSize: 5 }])) as Record<keyof PlanLimits, { packSize: number }>;
+const SIZES = Object.fromEntries(DIMENSIONS.map((one) => [one, { packSize: 5 }])) as Record<
+  keyof PlanLimits,
+  { packSize: number }
+>;
 const now = new Date('2026-05-20T12:00:00Z');
-const facts = (more: Partial<Facts> = {}): Facts => ({ now, orgCreatedAt: new Date('2026-01-10T08:00:00Z'), overrides: {}, subscription: null, ...more });
+const facts = (more: Partial<Facts> = {}): Facts => ({
+  now,
+  orgCreatedAt: new Date('2026-01-10T08:00:00Z'),
+  overrides: {},
+  subscription: null,
+  ...more,
+});
 const subscription = (more: Partial<NonNullable<Facts['subscription']>> = {}) => ({
   tier: 'TEAM' as const,
   createdAt: new Date('2026-03-31T09:00:00Z'),
@@ -23,11 +32,18 @@ describe('with billing, an org', () => {
       subscribed: false,
       month: { start: new Date('2026-05-10T08:00:00Z'), end: new Date('2026-06-10T08:00:00Z') },
     });
-    expect(entitlement.limits).toMatchObject({ channel: { plan: 3, effective: 7 }, posts_per_month: { effective: 100 } });
+    expect(entitlement.limits).toMatchObject({
+      channel: { plan: 3, effective: 7 },
+      posts_per_month: { effective: 100 },
+    });
   });
 
   test('has the limits of its plan and packs, and months from the beginning of its subscription [LM9, LM13]', () => {
-    const entitlement = entitlementOf(facts({ subscription: subscription({ packs: { ...NO_PACKS, webhooks: 3 } }) }), SIZES, true);
+    const entitlement = entitlementOf(
+      facts({ subscription: subscription({ packs: { ...NO_PACKS, webhooks: 3 } }) }),
+      SIZES,
+      true,
+    );
     expect(entitlement).toMatchObject({
       tier: 'TEAM',
       subscribed: true,
@@ -41,7 +57,11 @@ describe('with billing, an org', () => {
     const graceEndsAt = new Date(now.getTime() + 1);
     const during = entitlementOf(facts({ subscription: subscription({ graceEndsAt }) }), SIZES, true);
     expect(during).toMatchObject({ tier: 'TEAM', subscribed: true, until: graceEndsAt });
-    const after = entitlementOf(facts({ subscription: subscription({ graceEndsAt: now, packs: { ...NO_PACKS, channel: 9 } }) }), SIZES, true);
+    const after = entitlementOf(
+      facts({ subscription: subscription({ graceEndsAt: now, packs: { ...NO_PACKS, channel: 9 } }) }),
+      SIZES,
+      true,
+    );
     expect(after).toMatchObject({ tier: 'STARTER', subscribed: false, until: after.month.end });
     expect(after.limits.channel.effective).toBe(3);
   });
@@ -50,7 +70,10 @@ describe('with billing, an org', () => {
 test('every org is on AGENCY where billing is off, whatever its rows say [S216]', () => {
   for (const rows of [
     facts(),
-    facts({ overrides: { channel: 0 }, subscription: subscription({ tier: 'PRO' as never, packs: { ...NO_PACKS, channel: 2 } }) }),
+    facts({
+      overrides: { channel: 0 },
+      subscription: subscription({ tier: 'PRO' as never, packs: { ...NO_PACKS, channel: 2 } }),
+    }),
   ]) {
     const { tier, subscribed, limits } = entitlementOf(rows, SIZES, false);
     expect([tier, subscribed]).toEqual(['AGENCY', true]);

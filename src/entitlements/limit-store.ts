@@ -38,15 +38,31 @@ interface Row {
 /** Finds the rows that the limits of an org come from, and its counters; undefined: there is no such org. */
 export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<FoundEntitlement | undefined> {
   const [row] = await sql<Row[]>`
-    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides, coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
-      s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime", s.is_trial as "isTrial",
-      jsonb_build_object('channel', s.extra_channels, 'team_members', s.extra_team_seats, 'posts_per_month', s.extra_posts, 'brand_kits', s.extra_brand_kits,
-        'webhooks', s.extra_webhooks, 'competitors', s.extra_competitors, 'storage_gb', s.extra_storage, 'video_exports', s.extra_video_exports) as packs,
+    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides,
+      coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
+      s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime",
+      s.is_trial as "isTrial",
+      jsonb_build_object('channel', s.extra_channels, 'team_members', s.extra_team_seats, 'posts_per_month',
+        s.extra_posts, 'brand_kits', s.extra_brand_kits,
+        'webhooks', s.extra_webhooks, 'competitors', s.extra_competitors, 'storage_gb', s.extra_storage,
+        'video_exports', s.extra_video_exports) as packs,
       c.month_anchor as anchor, c.month_start as "monthStart", c.posts, c.storage_bytes::float8 as "storageBytes"
     from organizations o left join subscriptions s on s.org_id = o.id left join org_counters c on c.org_id = o.id
     where o.id = ${orgId}`;
   if (!row) return undefined;
-  const { now, orgCreatedAt, entitlementVersion, tier, createdAt, graceEndsAt, isLifetime, isTrial, packs, anchor, monthStart } = row;
+  const {
+    now,
+    orgCreatedAt,
+    entitlementVersion,
+    tier,
+    createdAt,
+    graceEndsAt,
+    isLifetime,
+    isTrial,
+    packs,
+    anchor,
+    monthStart,
+  } = row;
   return {
     facts: {
       now,
@@ -59,7 +75,10 @@ export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Fou
   };
 }
 
-/** Locks what counts for an org until the transaction ends: the org's own row first, as whoever changes it does, then its counters. */
+/**
+ * Locks what counts for an org until the transaction ends: the org's own row first, as whoever changes it does, then
+ * its counters.
+ */
 export async function lockCounters(sql: Sql, orgId: string): Promise<void> {
   await sql`select from organizations where id = ${orgId} for no key update`;
   const lock = () => sql`select from org_counters where org_id = ${orgId} for no key update`;
@@ -70,19 +89,28 @@ export async function lockCounters(sql: Sql, orgId: string): Promise<void> {
 
 /** The posts that an org has created since `start`; a thread is one. Deleted ones were created all the same. */
 export async function countPosts(sql: Sql, orgId: string, start: Date): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`select count(*)::int as n from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${start}`;
+  const [row] = await sql<
+    { n: number }[]
+  >`select count(*)::int as n from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${start}`;
   return row!.n;
 }
 
 /** Begins a billing month of an org's posts; under its lock. */
 export const beginMonth = (sql: Sql, orgId: string, month: { anchor: Date; start: Date; posts: number }) => sql`
-  update org_counters set month_anchor = ${month.anchor}, month_start = ${month.start}, posts = ${month.posts} where org_id = ${orgId}`;
+  update org_counters
+  set month_anchor = ${month.anchor}, month_start = ${month.start}, posts = ${month.posts}
+  where org_id = ${orgId}`;
 
 /** Without billing nobody counts posts: where it was on before, they are counted anew when it is on again. */
-export const forgetMonths = (sql: Sql) => sql`update org_counters /* all orgs */ set month_anchor = null, month_start = null where month_anchor is not null`;
+export const forgetMonths = (sql: Sql) =>
+  sql`update org_counters /* all orgs */ set month_anchor = null, month_start = null where month_anchor is not null`;
 
-/** Without billing nobody owes anything; where it is on again, an org that has not paid is as it was with the next sweep. */
-export const forgetLapses = (sql: Sql) => sql`update subscriptions /* all orgs */ set lapsed = false, grace_due_at = grace_period_end where lapsed`;
+/**
+ * Without billing nobody owes anything; where it is on again, an org that has not paid is as it was with the next
+ * sweep.
+ */
+export const forgetLapses = (sql: Sql) =>
+  sql`update subscriptions /* all orgs */ set lapsed = false, grace_due_at = grace_period_end where lapsed`;
 
 /** A channel counts while it can publish. */
 const counts = (sql: Sql) => sql`deleted_at is null and not disabled and not refresh_needed`;
@@ -99,19 +127,25 @@ export const countedMembers = (sql: Sql, orgId: string) => sql<Counted[]>`
 
 /** The overrides of an org, locked against another change. */
 export async function overridesForUpdate(sql: Sql, orgId: string): Promise<Overrides | undefined> {
-  const [row] = await sql<
-    { overrides: unknown }[]
-  >`select limit_overrides as overrides from organizations where id = ${orgId} and deleted_at is null for no key update`;
+  const [row] = await sql<{ overrides: unknown }[]>`
+    select limit_overrides as overrides
+    from organizations
+    where id = ${orgId} and deleted_at is null
+    for no key update`;
   return row && (StoredOverrides.parse(row.overrides) as Overrides);
 }
 export const writeOverrides = (sql: Sql, orgId: string, overrides: Overrides) =>
   sql`update organizations set limit_overrides = ${JSON.stringify(overrides)}::text::jsonb where id = ${orgId}`;
 
 type Rows = Exclude<Dimension, 'posts_per_month' | 'storage_gb'>;
-/** The statements that count the rows of a dimension. A dimension whose table is not there yet has none, and counts as 0. */
+/**
+ * The statements that count the rows of a dimension. A dimension whose table is not there yet has none, and counts as
+ * 0.
+ */
 const ROWS: Partial<Record<Rows, (sql: Sql, orgId: string) => Fragment>> = {
   channel: (sql, orgId) => sql`select count(*)::int as n from channels where org_id = ${orgId} and ${counts(sql)}`,
-  team_members: (sql, orgId) => sql`select count(*)::int as n from memberships where org_id = ${orgId} and not disabled`,
+  team_members: (sql, orgId) =>
+    sql`select count(*)::int as n from memberships where org_id = ${orgId} and not disabled`,
   webhooks: (sql, orgId) => sql`select count(*)::int as n from webhooks where org_id = ${orgId} and deleted_at is null`,
 };
 

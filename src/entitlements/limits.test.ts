@@ -4,10 +4,13 @@ import { AppError } from '../platform/kernel/index.ts';
 import { changeOverrides, limitsOf } from './limits.ts';
 import { type Dimension, DIMENSIONS, type PlanLimits, PLANS, TIERS } from './plans.ts';
 
-const each = <T>(value: (dimension: Dimension) => T) => Object.fromEntries(DIMENSIONS.map((one) => [one, value(one)])) as Record<Dimension, T>;
+const each = <T>(value: (dimension: Dimension) => T) =>
+  Object.fromEntries(DIMENSIONS.map((one) => [one, value(one)])) as Record<Dimension, T>;
 const NONE: PlanLimits = each(() => 0);
 const SIZES = each((dimension) => ({
-  packSize: { storage_gb: 25, video_exports: 50, posts_per_month: 500, webhooks: 10, competitors: 10 }[dimension as string] ?? 5,
+  packSize:
+    { storage_gb: 25, video_exports: 50, posts_per_month: 500, webhooks: 10, competitors: 10 }[dimension as string] ??
+    5,
 }));
 const faultsOf = (act: () => unknown): unknown => {
   try {
@@ -18,7 +21,8 @@ const faultsOf = (act: () => unknown): unknown => {
   return undefined;
 };
 
-// Month, year, channels, posts, seats, brand kits, campaigns, API, MCP, webhooks, competitors, retention, video exports, storage: as the specification's table has them.
+// Month, year, channels, posts, seats, brand kits, campaigns, API, MCP, webhooks, competitors, retention, video
+// exports, storage: as the specification's table has them.
 const TABLE = `
   STARTER 9 90 3 100 1 0 no no no 1 1 180 15 1
   PRO 29 290 10 1000000 3 2 yes yes yes 5 5 548 60 5
@@ -36,7 +40,8 @@ test.each([
 ])('a plan has its prices, limits and features: %j %s', ([tier, ...cells]) => {
   const { monthPrice, yearPrice, limits, campaigns, api, mcp, analyticsRetentionDays } = PLANS[tier as 'PRO'];
   const yes = (flag: boolean) => (flag ? 'yes' : 'no');
-  const { channel, posts_per_month, team_members, brand_kits, webhooks, competitors, video_exports, storage_gb } = limits;
+  const { channel, posts_per_month, team_members, brand_kits, webhooks, competitors, video_exports, storage_gb } =
+    limits;
   expect(
     [
       monthPrice,
@@ -66,7 +71,10 @@ describe('an effective limit', () => {
     fc.assert(
       fc.property(tier, dimension, count, (name, one, packs) => {
         const limits = limitsOf(PLANS[name], { ...NONE, [one]: packs }, SIZES, {});
-        for (const other of DIMENSIONS) expect(limits[other].effective).toBe(PLANS[name].limits[other] + (other === one ? packs * SIZES[other].packSize : 0));
+        for (const other of DIMENSIONS)
+          expect(limits[other].effective).toBe(
+            PLANS[name].limits[other] + (other === one ? packs * SIZES[other].packSize : 0),
+          );
       }),
     );
   });
@@ -75,7 +83,12 @@ describe('an effective limit', () => {
     fc.assert(
       fc.property(tier, dimension, count, count, (name, one, packs, override) => {
         const limits = limitsOf(PLANS[name], { ...NONE, [one]: packs }, SIZES, { [one]: override });
-        expect(limits[one]).toEqual({ plan: PLANS[name].limits[one], addons: packs * SIZES[one].packSize, override, effective: override });
+        expect(limits[one]).toEqual({
+          plan: PLANS[name].limits[one],
+          addons: packs * SIZES[one].packSize,
+          override,
+          effective: override,
+        });
         for (const other of DIMENSIONS) if (other !== one) expect(limits[other].override).toBeNull();
       }),
     );
@@ -84,20 +97,25 @@ describe('an effective limit', () => {
 
 describe('a change of overrides', () => {
   test('sets numbers, clears with null and leaves absent keys unchanged', () => {
-    expect(changeOverrides({ channel: 5, webhooks: 2 }, { channel: null, storage_gb: 0 })).toEqual({ webhooks: 2, storage_gb: 0 });
+    expect(changeOverrides({ channel: 5, webhooks: 2 }, { channel: null, storage_gb: 0 })).toEqual({
+      webhooks: 2,
+      storage_gb: 0,
+    });
     expect(changeOverrides({ channel: 5 }, {})).toEqual({ channel: 5 });
   });
 
   test.each(['analytics_retention_days', 'channels', 'Channel', '', '__proto__', 'constructor', 'toString'])(
     'with the key %j is rejected as a whole',
     (key) => {
-      expect(faultsOf(() => changeOverrides({}, JSON.parse(`{"channel": 1, ${JSON.stringify(key)}: 1}`)))).toMatchObject([
-        { field: `overrides.${key}`, rule: 'invalid_key' },
-      ]);
+      expect(
+        faultsOf(() => changeOverrides({}, JSON.parse(`{"channel": 1, ${JSON.stringify(key)}: 1}`))),
+      ).toMatchObject([{ field: `overrides.${key}`, rule: 'invalid_key' }]);
     },
   );
 
   test.each([-1, 1.5, Number.NaN, 2 ** 53])('to %p is rejected', (value) => {
-    expect(faultsOf(() => changeOverrides({}, { channel: value }))).toMatchObject([{ field: 'overrides.channel', rule: 'invalid_value' }]);
+    expect(faultsOf(() => changeOverrides({}, { channel: value }))).toMatchObject([
+      { field: 'overrides.channel', rule: 'invalid_value' },
+    ]);
   });
 });

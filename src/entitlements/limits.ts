@@ -19,7 +19,12 @@ export interface Limit {
   effective: number;
 }
 
-export function limitsOf(plan: Plan, packs: Packs, sizes: PackSizes, overrides: Overrides): Readonly<Record<Dimension, Limit>> {
+export function limitsOf(
+  plan: Plan,
+  packs: Packs,
+  sizes: PackSizes,
+  overrides: Overrides,
+): Readonly<Record<Dimension, Limit>> {
   const limitOf = (dimension: Dimension): Limit => {
     const addons = packs[dimension] * sizes[dimension].packSize;
     const override = overrides[dimension] ?? null;
@@ -28,15 +33,21 @@ export function limitsOf(plan: Plan, packs: Packs, sizes: PackSizes, overrides: 
   return Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, limitOf(dimension)])) as Record<Dimension, Limit>;
 }
 
-/** Overrides after a change: a number sets, `null` clears, what is absent stays (AD). One unknown key or odd value refuses all of it. */
+/**
+ * Overrides after a change: a number sets, `null` clears, what is absent stays (AD). One unknown key or odd value
+ * refuses all of it.
+ */
 export function changeOverrides(overrides: Overrides, change: Readonly<Record<string, number | null>>): Overrides {
   const faults = Object.entries(change).flatMap(([key, value]): FieldError[] => {
     const field = `overrides.${key}`;
-    if (!isDimension(key)) return [{ field, message: `${field}: one of ${DIMENSIONS.join(', ')}`, rule: 'invalid_key' }];
+    if (!isDimension(key))
+      return [{ field, message: `${field}: one of ${DIMENSIONS.join(', ')}`, rule: 'invalid_key' }];
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
       return [{ field, message: `${field}: a whole number from 0, or null`, rule: 'invalid_value' }];
     return [];
   });
   if (faults.length > 0) throw validationFailed(faults);
-  return Object.fromEntries(Object.entries({ ...overrides, ...change }).filter(([, value]) => value !== null)) as Overrides;
+  return Object.fromEntries(
+    Object.entries({ ...overrides, ...change }).filter(([, value]) => value !== null),
+  ) as Overrides;
 }

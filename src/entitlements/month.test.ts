@@ -5,7 +5,10 @@ import { monthOf } from './month.ts';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Walks from the anchor day by day through a calendar written down here, and knows nothing of months as a library has them. */
+/**
+ * Walks from the anchor day by day through a calendar written down here, and knows nothing of months as a library has
+ * them.
+ */
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const isLeap = (year: number) => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 const lengthOf = (year: number, month: number) => (month === 1 && isLeap(year) ? 29 : LENGTHS[month]!);
@@ -29,7 +32,12 @@ describe.each([28, 29, 30, 31])('an anniversary on day %i', (day) => {
     let start = new Date(`${expected.next().value}${time}`);
     for (let n = 0; n < 120; n++) {
       const end = new Date(`${expected.next().value}${time}`);
-      for (const inside of [start, new Date(start.getTime() + 1), new Date((start.getTime() + end.getTime()) / 2), new Date(end.getTime() - 1)])
+      for (const inside of [
+        start,
+        new Date(start.getTime() + 1),
+        new Date((start.getTime() + end.getTime()) / 2),
+        new Date(end.getTime() - 1),
+      ])
         expect(monthOf(anchor, inside)).toEqual({ start, end });
       start = end;
     }
@@ -39,12 +47,19 @@ describe.each([28, 29, 30, 31])('an anniversary on day %i', (day) => {
 
 test('a leap-day anniversary begins on the last day of February in common years', () => {
   const anchor = new Date('2024-02-29T00:00:00Z');
-  expect(monthOf(anchor, new Date('2025-03-01T00:00:00Z'))).toEqual({ start: new Date('2025-02-28T00:00:00Z'), end: new Date('2025-03-29T00:00:00Z') });
+  expect(monthOf(anchor, new Date('2025-03-01T00:00:00Z'))).toEqual({
+    start: new Date('2025-02-28T00:00:00Z'),
+    end: new Date('2025-03-29T00:00:00Z'),
+  });
   expect(monthOf(anchor, new Date('2028-02-29T00:00:00Z')).start).toEqual(new Date('2028-02-29T00:00:00Z'));
 });
 
 test('every instant lies in its month; months are contiguous and 28 to 31 days long', () => {
-  const instant = fc.date({ min: new Date('2000-01-01T00:00:00Z'), max: new Date('2100-01-01T00:00:00Z'), noInvalidDate: true });
+  const instant = fc.date({
+    min: new Date('2000-01-01T00:00:00Z'),
+    max: new Date('2100-01-01T00:00:00Z'),
+    noInvalidDate: true,
+  });
   fc.assert(
     fc.property(instant, instant, (anchor, now) => {
       const { start, end } = monthOf(anchor, now);

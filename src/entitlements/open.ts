@@ -14,7 +14,12 @@ export interface EntitlementsNeeds {
 /** Opens what an organization may have: plans, limits, usage, admission. */
 export async function openEntitlementsWing({ config, sql, stop }: EntitlementsNeeds) {
   await using opened = new AsyncDisposableStack();
-  const billing = openBilling({ sql, enabled: config.payments.publishableKey !== undefined, addons: addonsOf(config.addons), stop });
+  const billing = openBilling({
+    sql,
+    enabled: config.payments.publishableKey !== undefined,
+    addons: addonsOf(config.addons),
+    stop,
+  });
   await billing.begin();
   return wing(opened, { rooms: { billing } });
 }

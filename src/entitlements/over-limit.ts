@@ -7,10 +7,15 @@ export interface Counted {
   kept?: boolean;
 }
 
-/** Answers what a lower limit leaves no room for: the newest first (S137), and of those made at one instant the greater id. */
+/**
+ * Answers what a lower limit leaves no room for: the newest first (S137), and of those made at one instant the greater
+ * id.
+ */
 export function overLimitOf<T extends Counted>(counted: readonly T[], max: number): T[] {
   const newestFirst = (a: T, b: T) =>
-    Number(a.kept ?? false) - Number(b.kept ?? false) || b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1);
+    Number(a.kept ?? false) - Number(b.kept ?? false) ||
+    b.createdAt.getTime() - a.createdAt.getTime() ||
+    (a.id < b.id ? 1 : -1);
   const many = Math.max(0, counted.length - max);
   return counted
     .toSorted(newestFirst)

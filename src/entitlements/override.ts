@@ -3,7 +3,10 @@ import type { Database } from '../platform/db/index.ts';
 import type { Overrides } from './limits.ts';
 import type { Billing } from './service.ts';
 
-/** Sets, clears and keeps limits of an org by hand (S76), with a note of it. What a lower one leaves no room for stays; nothing more is admitted. */
+/**
+ * Sets, clears and keeps limits of an org by hand (S76), with a note of it. What a lower one leaves no room for stays;
+ * nothing more is admitted.
+ */
 export async function overrideLimits(
   { sql, billing }: { sql: Database; billing: Billing },
   orgId: string,

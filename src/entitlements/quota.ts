@@ -3,7 +3,9 @@ import type { Admission } from './admit.ts';
 import * as store from './limit-store.ts';
 import { postsUsed } from './usage.ts';
 
-/** The condition under which a batch of posts commits: while the rows still say this, up to `max` posts may be there. */
+/**
+ * The condition under which a batch of posts commits: while the rows still say this, up to `max` posts may be there.
+ */
 export interface PostQuota {
   /** The version of the rows that the limit comes from. */
   entitlementVersion: string;
@@ -13,10 +15,19 @@ export interface PostQuota {
   max: number;
 }
 
-/** The room that an org has for posts, and how many it has used of it; its billing month begins with the first look at it. */
-export async function quotaOf(sql: Database, admission: Pick<Admission, 'findEntitlement'>, orgId: string): Promise<PostQuota & { used: number }> {
+/**
+ * The room that an org has for posts, and how many it has used of it; its billing month begins with the first look at
+ * it.
+ */
+export async function quotaOf(
+  sql: Database,
+  admission: Pick<Admission, 'findEntitlement'>,
+  orgId: string,
+): Promise<PostQuota & { used: number }> {
   const found = await admission.findEntitlement(sql, orgId);
-  const begun = found.counters.anchor?.getTime() === found.anchor.getTime() && found.counters.monthStart?.getTime() === found.month.start.getTime();
+  const begun =
+    found.counters.anchor?.getTime() === found.anchor.getTime() &&
+    found.counters.monthStart?.getTime() === found.month.start.getTime();
   return begun
     ? asQuota(found, found.counters.posts)
     : sql.begin(async (tx) => {

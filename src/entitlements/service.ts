@@ -29,7 +29,13 @@ export interface ShownPlan {
   billingEnabled: boolean;
 }
 /** With billing off every org is on AGENCY (S216). */
-const AGENCY: ShownPlan = { tier: 'AGENCY', isLifetime: false, isTrialing: false, totalChannels: PLANS.AGENCY.limits.channel, billingEnabled: false };
+const AGENCY: ShownPlan = {
+  tier: 'AGENCY',
+  isLifetime: false,
+  isTrialing: false,
+  totalChannels: PLANS.AGENCY.limits.channel,
+  billingEnabled: false,
+};
 
 /** Entitlements: plans, limits, usage and admission. */
 export interface Billing extends Admission, LimitEnforcement {
@@ -37,15 +43,24 @@ export interface Billing extends Admission, LimitEnforcement {
   quota(orgId: string): Promise<PostQuota & { used: number }>;
   /** The numbers of `GET /billing` (S62). */
   usage(orgId: string): Promise<{ entitlement: Entitlement; limits: Usage }>;
-  /** Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing applied, for an unknown one. */
+  /**
+   * Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing
+   * applied, for an unknown one.
+   */
   override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
   /** The plan as a console shows it (S42). */
   shown(orgId: string): Promise<ShownPlan>;
-  /** The plan under which a client of an org works, by what its look-up brought; 401 where there is no active subscription (AU10). */
+  /**
+   * The plan under which a client of an org works, by what its look-up brought; 401 where there is no active
+   * subscription (AU10).
+   */
   planOf(org: Subscribed, now: Date): Tier;
   /** Throws `plan_required` where the org's plan does not have the feature (S58). */
   require(sql: Sql, orgId: string, feature: Feature): Promise<void>;
-  /** At the start of a process: without billing nobody counts posts, and what was counted before is out of date from now on. */
+  /**
+   * At the start of a process: without billing nobody counts posts, and what was counted before is out of date from now
+   * on.
+   */
   begin(): Promise<void>;
 }
 

@@ -26,7 +26,17 @@ export interface LibraryNeeds {
 const HOUR = 3_600_000;
 
 /** Opens the files of organizations: uploaded, or taken from stock sources. */
-export async function openLibraryWing({ config, sql, clock, cache, outbound, logs, billing, providers, providerSettings }: LibraryNeeds) {
+export async function openLibraryWing({
+  config,
+  sql,
+  clock,
+  cache,
+  outbound,
+  logs,
+  billing,
+  providers,
+  providerSettings,
+}: LibraryNeeds) {
   await using opened = new AsyncDisposableStack();
   const media = opened.use(
     await openMedia({

@@ -8,7 +8,10 @@ import { holderOfToken, type TokenHolder } from './token-store.ts';
 
 /** Access tokens as credentials. */
 export interface Access extends AsyncDisposable {
-  /** Whom a token stands for; throws `invalid_token` alike for unknown, malformed, revoked, expired ones and those for another surface. What changes elsewhere is seen within a second. */
+  /**
+   * Whom a token stands for; throws `invalid_token` alike for unknown, malformed, revoked, expired ones and those for
+   * another surface. What changes elsewhere is seen within a second.
+   */
   authenticate(token: string, surface?: Surface): Promise<TokenHolder>;
   /** Tokens or what they depend on have changed in this process. */
   forgetAll(): void;
@@ -19,15 +22,28 @@ export interface Access extends AsyncDisposable {
 const FORM = /^pos_[0-9A-Za-z]{43}$/;
 const invalid = () => new AppError('invalid_token', 'Invalid OAuth token');
 
-export function openAccess({ sql, clock, failed }: { sql: Database; clock: Clock; failed: (error: unknown) => void }): Access {
-  const uses = lastUsed<{ authorizationId: string; orgId: string; at: Date }>({ clock, failed, write: (notes) => noteApprovals(sql, notes) });
+export function openAccess({
+  sql,
+  clock,
+  failed,
+}: {
+  sql: Database;
+  clock: Clock;
+  failed: (error: unknown) => void;
+}): Access {
+  const uses = lastUsed<{ authorizationId: string; orgId: string; at: Date }>({
+    clock,
+    failed,
+    write: (notes) => noteApprovals(sql, notes),
+  });
   const holders = briefLookups<TokenHolder>({ clock, look: (hash) => holderOfToken(sql, hash) });
 
   return {
     async authenticate(token, surface) {
       const holder = FORM.test(token) ? await holders.get(sha256Hex(token)) : undefined;
       const now = clock.now();
-      if (!holder || holder.expiresAt <= now || (holder.resource !== null && holder.resource !== surface)) throw invalid();
+      if (!holder || holder.expiresAt <= now || (holder.resource !== null && holder.resource !== surface))
+        throw invalid();
       uses.note(holder.authorizationId, { authorizationId: holder.authorizationId, orgId: holder.orgId, at: now });
       return holder;
     },

@@ -30,7 +30,11 @@ export function openApps({ sql, forgetAll }: { sql: Database; forgetAll: () => v
 
   async function judge(orgId: string, { pictureId, redirectUrl }: store.AppChange): Promise<void> {
     if (redirectUrl !== undefined && !mayRegister(redirectUrl))
-      throw invalidField('redirectUrl', 'redirectUrl: an https address, http on loopback or a scheme of your own, without a fragment', 'invalid_format');
+      throw invalidField(
+        'redirectUrl',
+        'redirectUrl: an https address, http on loopback or a scheme of your own, without a fragment',
+        'invalid_format',
+      );
     if (pictureId != null && !(isId(pictureId) && (await store.isPicture(sql, orgId, pictureId))))
       throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
   }
@@ -47,9 +51,18 @@ export function openApps({ sql, forgetAll }: { sql: Database; forgetAll: () => v
       await judge(orgId, { pictureId: app.pictureId, redirectUrl });
       const id = newId();
       const clientSecret = `pcs_${randomBase62(43)}`;
-      const client = { ...app, id, orgId, clientId: `pca_${randomBase62(24)}`, secretHash: sha256(clientSecret), redirectUris: [redirectUrl], scope: SCOPES };
+      const client = {
+        ...app,
+        id,
+        orgId,
+        clientId: `pca_${randomBase62(24)}`,
+        secretHash: sha256(clientSecret),
+        redirectUris: [redirectUrl],
+        scope: SCOPES,
+      };
       await sql.begin(async (tx) => {
-        if (!(await store.insertClient(tx, client))) throw new AppError('oauth_app_exists', 'This organization has an OAuth app already');
+        if (!(await store.insertClient(tx, client)))
+          throw new AppError('oauth_app_exists', 'This organization has an OAuth app already');
         await note(tx, by, orgId, id, 'created');
       });
       return { app: await found(orgId), clientSecret };

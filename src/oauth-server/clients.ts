@@ -36,7 +36,8 @@ export function presented({ clientId, clientSecret, authorization }: ClientClaim
   if (authorization === undefined) return clientId ? { clientId, clientSecret: clientSecret || undefined } : undefined;
   const named = basic(authorization);
   if (!named) throw unknownClient();
-  if (clientSecret || (clientId && clientId !== named.clientId)) throw invalidRequest('The client authenticates by the header or by the body, not by both');
+  if (clientSecret || (clientId && clientId !== named.clientId))
+    throw invalidRequest('The client authenticates by the header or by the body, not by both');
   return named;
 }
 
@@ -47,7 +48,8 @@ export async function authenticateClient(sql: Sql, claim: ClientClaim): Promise<
   const shown = presented(claim);
   const client = shown ? await clientByClientId(sql, shown.clientId) : undefined;
   const kept = client?.secretHash?.toString('hex');
-  const right = equalSecrets(sha256Hex(shown?.clientSecret ?? ''), kept ?? NOBODY); // compared always: time says nothing about which clients there are
+  // compared always: time says nothing about which clients there are
+  const right = equalSecrets(sha256Hex(shown?.clientSecret ?? ''), kept ?? NOBODY);
   if (!client || (kept === undefined ? shown?.clientSecret !== undefined : !right)) throw unknownClient();
   return client;
 }

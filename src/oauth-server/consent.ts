@@ -65,17 +65,21 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRo
       if (!client) throw new OAuthError('invalid_client', 'client_id: no such client');
       const { redirectUris } = client;
       if (given(sent) === undefined) {
-        if (redirectUris.length > 1) throw invalidRequest('redirect_uri: this client has several, so one must be named');
+        if (redirectUris.length > 1)
+          throw invalidRequest('redirect_uri: this client has several, so one must be named');
         return { client, redirectUri: redirectUris[0]!, redirectNamed: false };
       }
-      if (!redirectUris.some((registered) => matchesRedirect(registered, sent!))) throw invalidRequest('redirect_uri: not one that this client registered');
+      if (!redirectUris.some((registered) => matchesRedirect(registered, sent!)))
+        throw invalidRequest('redirect_uri: not one that this client registered');
       return { client, redirectUri: sent!, redirectNamed: true };
     },
 
     judge(request, to) {
       const { response_type: type, state, code_challenge: challenge, code_challenge_method: method } = request;
-      if ((given(type) ?? 'code') !== 'code') throw new OAuthError('unsupported_response_type', 'response_type: must be code');
-      if (state !== undefined && state.length > STATE_LENGTH) throw invalidRequest(`state: at most ${STATE_LENGTH} characters`);
+      if ((given(type) ?? 'code') !== 'code')
+        throw new OAuthError('unsupported_response_type', 'response_type: must be code');
+      if (state !== undefined && state.length > STATE_LENGTH)
+        throw invalidRequest(`state: at most ${STATE_LENGTH} characters`);
       return {
         ...to,
         state: given(state),
@@ -86,14 +90,33 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRo
     },
 
     refuse: ({ state }, { redirectUri }, { error, message }) =>
-      withParameters(redirectUri, { error, error_description: message, state: given(state?.slice(0, STATE_LENGTH)), iss: issuer }),
+      withParameters(redirectUri, {
+        error,
+        error_description: message,
+        state: given(state?.slice(0, STATE_LENGTH)),
+        iss: issuer,
+      }),
 
     async approve(orgId, by, { client, redirectUri, redirectNamed, state, challenge, scope, resource }) {
       const code = randomBase62(43);
       await sql.begin(async (tx) => {
-        const authorizationId = await store.approve(tx, orgId, { id: newId(), userId: by.userId, appId: client.id, scope });
+        const authorizationId = await store.approve(tx, orgId, {
+          id: newId(),
+          userId: by.userId,
+          appId: client.id,
+          scope,
+        });
         if (authorizationId === undefined) throw new OAuthError('invalid_client', 'client_id: no such client');
-        await insertCode(tx, orgId, { codeHash: sha256(code), authorizationId, redirectUri, redirectNamed, challenge, scope, resource, seconds: CODE_SECONDS });
+        await insertCode(tx, orgId, {
+          codeHash: sha256(code),
+          authorizationId,
+          redirectUri,
+          redirectNamed,
+          challenge,
+          scope,
+          resource,
+          seconds: CODE_SECONDS,
+        });
         await writeAudit(tx, by, {
           orgId,
           action: 'oauth_authorization.approved',
@@ -113,7 +136,12 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRo
     async revoke(orgId, by, id) {
       await sql.begin(async (tx) => {
         if (!(await store.deleteApproval(tx, orgId, by.userId, id))) throw notFound();
-        await writeAudit(tx, by, { orgId, action: 'oauth_authorization.revoked', resource: 'oauth_apps', resourceId: id });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'oauth_authorization.revoked',
+          resource: 'oauth_apps',
+          resourceId: id,
+        });
       });
       forgetAll();
     },

@@ -33,7 +33,8 @@ export async function insertDevice(sql: Sql, device: NewDevice): Promise<boolean
   const rows = await sql`
     insert into oauth_devices (id, device_hash, user_hash, interval_seconds, expires_at, asked_at, ip, user_agent)
     values (
-      ${device.id}, ${device.deviceHash}, ${device.userHash}, ${device.intervalSeconds}, now() + ${device.seconds}::int * interval '1 s', now() - interval '1 hour',
+      ${device.id}, ${device.deviceHash}, ${device.userHash}, ${device.intervalSeconds},
+      now() + ${device.seconds}::int * interval '1 s', now() - interval '1 hour',
       ${device.ip}, ${device.userAgent}
     )
     on conflict do nothing returning 1`;
@@ -44,11 +45,18 @@ export async function insertDevice(sql: Sql, device: NewDevice): Promise<boolean
 export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Promise<AskedDevice | undefined> {
   const [row] = await sql<AskedDevice[]>`/* all orgs */
     with device as (
-      select id, asked_at + interval_seconds * interval '1 s' > clock_timestamp() as early from oauth_devices where device_hash = ${deviceHash} for update
+      select id, asked_at + interval_seconds * interval '1 s' > clock_timestamp() as early
+      from oauth_devices
+      where device_hash = ${deviceHash}
+      for update
     )
-    update oauth_devices d set asked_at = clock_timestamp(), interval_seconds = case when device.early then least(d.interval_seconds + ${step}::int, 60) else d.interval_seconds end
+    update oauth_devices d
+    set asked_at = clock_timestamp(), interval_seconds = case
+      when device.early then least(d.interval_seconds + ${step}::int, 60)
+      else d.interval_seconds end
     from device where d.id = device.id
-    returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.ip, d.user_agent as "userAgent", d.expires_at <= now() as expired, device.early`;
+    returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.ip, d.user_agent as "userAgent",
+      d.expires_at <= now() as expired, device.early`;
   return row;
 }
 
@@ -74,14 +82,21 @@ export async function decideDevice(
 
 /** The right to make the key of an approved request: one request has it. */
 export async function claimDevice(sql: Sql, id: string, claim: string): Promise<boolean> {
-  const rows = await sql`/* all orgs */ update oauth_devices set claim = ${claim} where id = ${id} and decision = 'approved' and claim is null returning 1`;
+  const rows = await sql`/* all orgs */
+      update oauth_devices
+      set claim = ${claim}
+      where id = ${id} and decision = 'approved' and claim is null
+      returning 1`;
   return rows.length > 0;
 }
-export const unclaimDevice = (sql: Sql, claim: string) => sql`/* all orgs */ update oauth_devices set claim = null where claim = ${claim}`;
+export const unclaimDevice = (sql: Sql, claim: string) =>
+  sql`/* all orgs */ update oauth_devices set claim = null where claim = ${claim}`;
 export const deleteDevice = (sql: Sql, id: string) => sql`/* all orgs */ delete from oauth_devices where id = ${id}`;
 
 export async function dropOldDevices(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */
-    delete from oauth_devices where id in (select id from oauth_devices where expires_at < now() - interval '1 hour' limit ${limit}) returning 1`;
+    delete from oauth_devices
+    where id in (select id from oauth_devices where expires_at < now() - interval '1 hour' limit ${limit})
+    returning 1`;
   return rows.length;
 }

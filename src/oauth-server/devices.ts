@@ -19,7 +19,12 @@ export interface Devices {
   start(from: { ip: string; userAgent: string }): Promise<DeviceCodes>;
   /** From where the code was asked for, and when; 400 for one that does not wait. */
   find(userCode: string): Promise<store.WaitingDevice>;
-  decide(orgId: string, by: AuditActor & { userId: string }, userCode: string, decision: 'approved' | 'denied'): Promise<void>;
+  decide(
+    orgId: string,
+    by: AuditActor & { userId: string },
+    userCode: string,
+    decision: 'approved' | 'denied',
+  ): Promise<void>;
   /** The API key of an approved request, once; until then `OAuthError`. */
   redeem(deviceCode: string, ip: string): Promise<{ orgId: string; apiKey: string }>;
 }
@@ -28,14 +33,23 @@ const SECONDS = 15 * 60;
 const INTERVAL = 5;
 /** A device cannot renew its key: after three months a person approves it again. */
 const KEY_MS = 90 * 24 * 60 * 60_000;
-const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ'; // no vowels, so no words; none that is taken for a figure or another letter (RFC 8628 6.1)
+// no vowels, so no words; none that is taken for a figure or another letter (RFC 8628 6.1)
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 
 const newUserCode = () => Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 /** As it was given out, however a person types it. */
 const hashOfUserCode = (text: string) => sha256(text.toUpperCase().replace(/[^A-Z]/g, ''));
 const unknownCode = () => invalidField('user_code', 'user_code: no such code waits; it may have expired', 'unknown_id');
 
-export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock; auth: Pick<AuthRoom, 'apiKeys'> }): Devices {
+export function openDevices({
+  sql,
+  clock,
+  auth,
+}: {
+  sql: Database;
+  clock: Clock;
+  auth: Pick<AuthRoom, 'apiKeys'>;
+}): Devices {
   return {
     async start({ ip, userAgent }) {
       for (;;) {
@@ -51,7 +65,12 @@ export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock;
           userAgent,
         };
         if (await store.insertDevice(sql, device))
-          return { deviceCode, userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`, expiresIn: SECONDS, interval: INTERVAL };
+          return {
+            deviceCode,
+            userCode: `${letters.slice(0, 4)}-${letters.slice(4)}`,
+            expiresIn: SECONDS,
+            interval: INTERVAL,
+          };
       }
     },
 
@@ -63,7 +82,11 @@ export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock;
 
     decide: (orgId, by, userCode, decision) =>
       sql.begin(async (tx) => {
-        const id = await store.decideDevice(tx, orgId, { userHash: hashOfUserCode(userCode), userId: by.userId, decision });
+        const id = await store.decideDevice(tx, orgId, {
+          userHash: hashOfUserCode(userCode),
+          userId: by.userId,
+          decision,
+        });
         if (id === undefined) throw unknownCode();
         await writeAudit(tx, by, { orgId, action: `device.${decision}`, resource: 'api_keys', resourceId: id });
       }),
@@ -77,10 +100,15 @@ export function openDevices({ sql, clock, auth }: { sql: Database; clock: Clock;
       if (early) throw new OAuthError('slow_down', 'Asked too soon: wait five seconds longer from now on');
       if (decision === null) throw new OAuthError('authorization_pending', 'Nobody has approved it yet');
       const claim = newId();
-      if (!(await store.claimDevice(sql, id, claim))) throw new OAuthError('invalid_device_code', 'No such request, or it was used');
+      if (!(await store.claimDevice(sql, id, claim)))
+        throw new OAuthError('invalid_device_code', 'No such request, or it was used');
       try {
         const by = { userId: userId!, impersonatorId: null, ip };
-        const key = { name: 'CLI', expiresAt: clock.in(KEY_MS), device: { ip: device.ip, userAgent: device.userAgent } };
+        const key = {
+          name: 'CLI',
+          expiresAt: clock.in(KEY_MS),
+          device: { ip: device.ip, userAgent: device.userAgent },
+        };
         const { plaintext } = await auth.apiKeys.create(orgId!, by, key);
         await store.deleteDevice(sql, id);
         return { orgId: orgId!, apiKey: plaintext };

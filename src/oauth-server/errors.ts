@@ -28,8 +28,12 @@ export class OAuthError extends AppError {
 }
 
 /** At the token endpoint: who the client says it is could not be shown (401). */
-export const unknownClient = () => new OAuthError('invalid_client', 'Unknown client, or wrong client authentication', { unauthenticated: true });
+export const unknownClient = () =>
+  new OAuthError('invalid_client', 'Unknown client, or wrong client authentication', { unauthenticated: true });
 export const invalidRequest = (description: string) => new OAuthError('invalid_request', description);
 /** One text for every reason: whoever guesses learns nothing. */
 export const invalidGrant = () =>
-  new OAuthError('invalid_grant', 'The code or token is unknown, used, expired, or was given to another client, address or verifier');
+  new OAuthError(
+    'invalid_grant',
+    'The code or token is unknown, used, expired, or was given to another client, address or verifier',
+  );

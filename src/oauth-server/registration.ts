@@ -8,8 +8,8 @@ import { dropUnusedBeyond, insertClient } from './store.ts';
 
 const METHODS = ['none', 'client_secret_post', 'client_secret_basic'] as const;
 /**
- * Self-registered clients that nobody uses: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since a refusal would
- * let a flood keep everybody else out for the 30 days that they are kept.
+ * Self-registered clients that nobody uses: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since
+ * a refusal would let a flood keep everybody else out for the 30 days that they are kept.
  */
 const MOST_UNUSED = 5_000;
 /** One line: who registers itself lays nothing out on the consent page, and turns no text around. */
@@ -49,12 +49,24 @@ export const RegisteredClient = z.object({
 });
 export type RegisteredClient = z.output<typeof RegisteredClient>;
 
-/** Registers a client by its own word (S94, S255). Nothing it names is ever fetched: its addresses are shown as text. */
+/**
+ * Registers a client by its own word (S94, S255). Nothing it names is ever fetched: its addresses are shown as text.
+ */
 export async function registerClient(sql: Sql, metadata: ClientMetadata): Promise<RegisteredClient> {
-  const { redirect_uris: redirectUris, client_uri: clientUri, logo_uri: logoUri, token_endpoint_auth_method: method = 'none' } = metadata;
+  const {
+    redirect_uris: redirectUris,
+    client_uri: clientUri,
+    logo_uri: logoUri,
+    token_endpoint_auth_method: method = 'none',
+  } = metadata;
   for (const uri of redirectUris)
-    if (!mayRegister(uri)) throw new OAuthError('invalid_redirect_uri', 'redirect_uris: https, http on loopback or a scheme of your own, without a fragment');
-  const asked = metadata.scope?.split(' ').filter(isScope) ?? []; // what we do not offer is replaced, and answered so (RFC 7591 2)
+    if (!mayRegister(uri))
+      throw new OAuthError(
+        'invalid_redirect_uri',
+        'redirect_uris: https, http on loopback or a scheme of your own, without a fragment',
+      );
+  // what we do not offer is replaced, and answered so (RFC 7591 2)
+  const asked = metadata.scope?.split(' ').filter(isScope) ?? [];
   const scope = sortedScopes(asked.length > 0 ? ['mcp:read', ...asked] : SCOPES);
   const clientId = `pcd_${randomBase62(24)}`;
   const secret = method === 'none' ? undefined : `pcs_${randomBase62(43)}`;

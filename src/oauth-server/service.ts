@@ -43,7 +43,8 @@ export function openOAuth({ sql, clock, auth, issuer, failed }: OAuthOptions): O
     tokens: openOAuthTokens(shared),
     devices: openDevices({ sql, clock, auth }),
     register: (metadata) => registerClient(sql, metadata),
-    sweep: async (limit) => Math.max(await dropOldTokens(sql, limit), await dropOldDevices(sql, limit), await dropUnusedClients(sql, limit)),
+    sweep: async (limit) =>
+      Math.max(await dropOldTokens(sql, limit), await dropOldDevices(sql, limit), await dropUnusedClients(sql, limit)),
     [Symbol.asyncDispose]: () => access[Symbol.asyncDispose](),
   };
 }

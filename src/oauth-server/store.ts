@@ -60,12 +60,14 @@ export interface ApprovalRow {
   lastUsedAt: Date | null;
 }
 
-const picture = (sql: Sql): Fragment => sql`left join files f on f.id = c.picture_id and f.org_id = c.org_id and f.deleted_at is null`;
+const picture = (sql: Sql): Fragment =>
+  sql`left join files f on f.id = c.picture_id and f.org_id = c.org_id and f.deleted_at is null`;
 
 /** Undefined too while the org of the app is shut: its credentials open nothing. */
 export async function clientByClientId(sql: Sql, clientId: string): Promise<ClientRow | undefined> {
   const [row] = await sql<ClientRow[]>`/* all orgs */
-    select c.id, c.org_id as "orgId", c.client_id as "clientId", c.secret_hash as "secretHash", c.name, c.description, c.redirect_uris as "redirectUris", c.scope,
+    select c.id, c.org_id as "orgId", c.client_id as "clientId", c.secret_hash as "secretHash", c.name, c.description,
+      c.redirect_uris as "redirectUris", c.scope,
       f.id as "pictureId", f.storage_key as "pictureKey"
     from oauth_clients c left join organizations o on o.id = c.org_id ${picture(sql)}
     where c.client_id = ${clientId} and o.deleted_at is null and o.disabled_at is null`;
@@ -74,7 +76,8 @@ export async function clientByClientId(sql: Sql, clientId: string): Promise<Clie
 
 export async function appOf(sql: Sql, orgId: string): Promise<AppRow | undefined> {
   const [row] = await sql<AppRow[]>`
-    select c.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey", c.redirect_uris[1] as "redirectUrl", c.client_id as "clientId", c.scope,
+    select c.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey",
+      c.redirect_uris[1] as "redirectUrl", c.client_id as "clientId", c.scope,
       c.created_at as "createdAt", c.updated_at as "updatedAt"
     from oauth_clients c ${picture(sql)} where c.org_id = ${orgId}`;
   return row;
@@ -84,7 +87,8 @@ export async function appOf(sql: Sql, orgId: string): Promise<AppRow | undefined
 export async function insertClient(sql: Sql, client: NewClient): Promise<{ createdAt: Date } | undefined> {
   const [row] = await sql<{ createdAt: Date }[]>`
     insert into oauth_clients (id, org_id, client_id, secret_hash, name, description, picture_id, redirect_uris, scope)
-    values (${client.id}, ${client.orgId}, ${client.clientId}, ${client.secretHash}, ${client.name}, ${client.description}, ${client.pictureId},
+    values (${client.id}, ${client.orgId}, ${client.clientId}, ${client.secretHash}, ${client.name},
+      ${client.description}, ${client.pictureId},
       ${[...client.redirectUris]}::text[], ${[...client.scope]}::text[])
     on conflict (org_id) where org_id is not null do nothing
     returning created_at as "createdAt"`;
@@ -92,11 +96,19 @@ export async function insertClient(sql: Sql, client: NewClient): Promise<{ creat
 }
 
 /** The id of the app; undefined when there is none. What is undefined in the change stays. */
-export async function updateApp(sql: Sql, orgId: string, { name, description, pictureId, redirectUrl }: AppChange): Promise<string | undefined> {
+export async function updateApp(
+  sql: Sql,
+  orgId: string,
+  { name, description, pictureId, redirectUrl }: AppChange,
+): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    update oauth_clients set updated_at = now(), name = coalesce(${name ?? null}, name), description = coalesce(${description ?? null}, description),
+    update oauth_clients
+    set updated_at = now(), name = coalesce(${name ?? null}, name),
+      description = coalesce(${description ?? null}, description),
       picture_id = case when ${pictureId !== undefined} then ${pictureId ?? null}::uuid else picture_id end,
-      redirect_uris = case when ${redirectUrl !== undefined} then array[${redirectUrl ?? null}::text] else redirect_uris end
+      redirect_uris = case
+        when ${redirectUrl !== undefined} then array[${redirectUrl ?? null}::text]
+        else redirect_uris end
     where org_id = ${orgId} returning id`;
   return row?.id;
 }
@@ -115,7 +127,10 @@ export async function deleteApp(sql: Sql, orgId: string): Promise<string | undef
 
 /** Tells whether a file is a picture of the org's library. */
 export async function isPicture(sql: Sql, orgId: string, fileId: string): Promise<boolean> {
-  const rows = await sql`select from files where id = ${fileId} and org_id = ${orgId} and kind = 'image' and listed and deleted_at is null`;
+  const rows = await sql`
+      select
+      from files
+      where id = ${fileId} and org_id = ${orgId} and kind = 'image' and listed and deleted_at is null`;
   return rows.length > 0;
 }
 
@@ -135,28 +150,38 @@ export async function approve(
 }
 
 export const approvalsOf = (sql: Sql, orgId: string, userId: string) => sql<ApprovalRow[]>`
-  select a.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey", c.client_id as "clientId", a.scope, a.created_at as "createdAt", a.last_used_at as "lastUsedAt"
+  select a.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey", c.client_id as "clientId",
+    a.scope, a.created_at as "createdAt", a.last_used_at as "lastUsedAt"
   from oauth_authorizations a join oauth_clients c on c.id = a.app_id ${picture(sql)}
   where a.org_id = ${orgId} and a.user_id = ${userId} order by a.created_at desc, a.id desc`;
 
 export async function deleteApproval(sql: Sql, orgId: string, userId: string, id: string): Promise<boolean> {
-  const rows = await sql`delete from oauth_authorizations where org_id = ${orgId} and user_id = ${userId} and id = ${id} returning 1`;
+  const rows = await sql`
+      delete from oauth_authorizations where org_id = ${orgId} and user_id = ${userId} and id = ${id} returning 1`;
   return rows.length > 0;
 }
 
 /** The apps that act for a user, in any org. */
 export const approvalNamesOf = (sql: Sql, userId: string) => sql<{ name: string; orgName: string }[]>`
   /* all orgs */
-  select c.name, o.name as "orgName" from oauth_authorizations a join oauth_clients c on c.id = a.app_id join organizations o on o.id = a.org_id and o.deleted_at is null
+  select c.name, o.name as "orgName"
+  from oauth_authorizations a
+  join oauth_clients c on c.id = a.app_id
+  join organizations o on o.id = a.org_id and o.deleted_at is null
   where a.user_id = ${userId} order by a.created_at desc limit 100`;
 /** Their tokens and codes go with them. */
-export const deleteApprovalsOf = (sql: Sql, userId: string) => sql`/* all orgs */ delete from oauth_authorizations where user_id = ${userId}`;
+export const deleteApprovalsOf = (sql: Sql, userId: string) =>
+  sql`/* all orgs */ delete from oauth_authorizations where user_id = ${userId}`;
 
-export async function noteApprovals(sql: Sql, uses: readonly { authorizationId: string; orgId: string; at: Date }[]): Promise<void> {
+export async function noteApprovals(
+  sql: Sql,
+  uses: readonly { authorizationId: string; orgId: string; at: Date }[],
+): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.authorizationId < b.authorizationId ? -1 : 1));
   await sql`
     update oauth_authorizations a set last_used_at = greatest(a.last_used_at, used.at)
-    from unnest(${ordered.map((use) => use.authorizationId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[], ${ordered.map((use) => use.at.toISOString())}::timestamptz[]) as used (id, org_id, at)
+    from unnest(${ordered.map((use) => use.authorizationId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
+      ${ordered.map((use) => use.at.toISOString())}::timestamptz[]) as used (id, org_id, at)
     where a.id = used.id and a.org_id = used.org_id`;
 }
 
@@ -175,7 +200,9 @@ export async function dropUnusedClients(sql: Sql, limit: number): Promise<number
   const rows = await sql`/* all orgs */
     delete from oauth_clients where id in (
       select c.id from oauth_clients c
-      where c.org_id is null and c.created_at < now() - interval '30 days' and not exists (select from oauth_authorizations a where a.app_id = c.id)
+      where c.org_id is null
+        and c.created_at < now() - interval '30 days'
+        and not exists (select from oauth_authorizations a where a.app_id = c.id)
       limit ${limit} for update skip locked
     ) returning 1`;
   return rows.length;

@@ -62,13 +62,16 @@ export interface TokenHolder extends Subscribed {
 }
 
 export const insertCode = (sql: Sql, orgId: string, code: NewCode) => sql`
-  insert into oauth_codes (code_hash, org_id, authorization_id, redirect_uri, redirect_named, challenge, scope, resource, expires_at)
-  values (${code.codeHash}, ${orgId}, ${code.authorizationId}, ${code.redirectUri}, ${code.redirectNamed}, ${code.challenge ?? null}, ${[...code.scope]}::text[],
+  insert into oauth_codes (code_hash, org_id, authorization_id, redirect_uri, redirect_named, challenge, scope,
+    resource, expires_at)
+  values (${code.codeHash}, ${orgId}, ${code.authorizationId}, ${code.redirectUri}, ${code.redirectNamed},
+    ${code.challenge ?? null}, ${[...code.scope]}::text[],
     ${code.resource}, now() + ${code.seconds}::int * interval '1 s')`;
 
 /**
- * Until the transaction ends nobody else takes, gives or ends tokens of the authorization that a code or a token is of; whoever comes
- * later sees all that was done. Without it those who end all of them and those who use one would wait for each other.
+ * Until the transaction ends nobody else takes, gives or ends tokens of the authorization that a code or a token is of;
+ * whoever comes later sees all that was done. Without it those who end all of them and those who use one would wait for
+ * each other.
  */
 export const holdAuthorization = (sql: Sql, hash: Buffer) => sql`/* all orgs */
   select from oauth_authorizations where id = (
@@ -84,12 +87,17 @@ export async function useCode(sql: Sql, codeHash: Buffer): Promise<UsedCode | un
       update oauth_codes set used_at = now() where code_hash = ${codeHash} and used_at is null
       returning authorization_id, org_id, redirect_uri, redirect_named, challenge, scope, resource, expires_at
     )
-    select c.authorization_id as "authorizationId", c.org_id as "orgId", a.user_id as "userId", a.app_id as "appId", c.redirect_uri as "redirectUri",
-      c.redirect_named as "redirectNamed", c.challenge, c.scope, c.resource, c.expires_at > now() and m.user_id is not null as alive
+    select c.authorization_id as "authorizationId", c.org_id as "orgId", a.user_id as "userId", a.app_id as "appId",
+      c.redirect_uri as "redirectUri",
+      c.redirect_named as "redirectNamed", c.challenge, c.scope, c.resource, c.expires_at > now()
+        and m.user_id is not null as alive
     from used c join oauth_authorizations a on a.id = c.authorization_id
       left join (memberships m
         join users u on u.id = m.user_id and u.activated and u.deleted_at is null
-        join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null) on m.org_id = a.org_id and m.user_id = a.user_id and not m.disabled`;
+        join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null)
+          on m.org_id = a.org_id
+          and m.user_id = a.user_id
+          and not m.disabled`;
   return row;
 }
 
@@ -107,19 +115,29 @@ export interface Revoked {
 }
 
 export async function revokeOfAuthorization(sql: Sql, orgId: string, authorizationId: string): Promise<void> {
-  await sql`update oauth_tokens set revoked_at = now() where org_id = ${orgId} and authorization_id = ${authorizationId} and revoked_at is null`;
+  await sql`
+    update oauth_tokens
+    set revoked_at = now()
+    where org_id = ${orgId} and authorization_id = ${authorizationId} and revoked_at is null`;
 }
 
 export const insertPair = (sql: Sql, pair: NewPair) => sql`
-  insert into oauth_tokens (id, org_id, authorization_id, code_hash, access_hash, access_expires_at, refresh_hash, refresh_expires_at, scope, refresh_scope, resource)
-  values (${pair.id}, ${pair.orgId}, ${pair.authorizationId}, ${pair.codeHash}, ${pair.accessHash}, now() + ${pair.accessSeconds}::int * interval '1 s',
-    ${pair.refreshHash}, now() + ${pair.refreshSeconds}::int * interval '1 s', ${[...pair.scope]}::text[], ${[...pair.refreshScope]}::text[], ${pair.resource})`;
+  insert into oauth_tokens (id, org_id, authorization_id, code_hash, access_hash, access_expires_at, refresh_hash,
+    refresh_expires_at, scope, refresh_scope, resource)
+  values (${pair.id}, ${pair.orgId}, ${pair.authorizationId}, ${pair.codeHash}, ${pair.accessHash},
+    now() + ${pair.accessSeconds}::int * interval '1 s',
+    ${pair.refreshHash}, now() + ${pair.refreshSeconds}::int * interval '1 s', ${[...pair.scope]}::text[],
+    ${[...pair.refreshScope]}::text[], ${pair.resource})`;
 
 /** Takes a refresh token, once, for the app it was given to and within its scope and surface. */
 export async function useRefresh(
   sql: Sql,
   appId: string,
-  { refreshHash, scope, resource }: { refreshHash: Buffer; scope: readonly Scope[] | undefined; resource: Surface | undefined },
+  {
+    refreshHash,
+    scope,
+    resource,
+  }: { refreshHash: Buffer; scope: readonly Scope[] | undefined; resource: Surface | undefined },
 ): Promise<Refreshed | undefined> {
   const [row] = await sql<Refreshed[]>`/* all orgs */
     update oauth_tokens t set refreshed_at = now()
@@ -127,10 +145,15 @@ export async function useRefresh(
       join memberships m on m.org_id = a.org_id and m.user_id = a.user_id and not m.disabled
       join users u on u.id = m.user_id and u.activated and u.deleted_at is null
       join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
-    where t.refresh_hash = ${refreshHash} and t.refreshed_at is null and t.revoked_at is null and t.refresh_expires_at > now()
-      and ${scope ? [...scope] : []}::text[] <@ t.refresh_scope and coalesce(${resource ?? null}::text = t.resource, true)
+    where t.refresh_hash = ${refreshHash}
+      and t.refreshed_at is null
+      and t.revoked_at is null
+      and t.refresh_expires_at > now()
+      and ${scope ? [...scope] : []}::text[] <@ t.refresh_scope
+        and coalesce(${resource ?? null}::text = t.resource, true)
       and a.id = t.authorization_id and a.app_id = ${appId}
-    returning t.org_id as "orgId", t.authorization_id as "authorizationId", t.code_hash as "codeHash", t.refresh_scope as "refreshScope", t.resource`;
+    returning t.org_id as "orgId", t.authorization_id as "authorizationId", t.code_hash as "codeHash",
+      t.refresh_scope as "refreshScope", t.resource`;
   return row;
 }
 
@@ -153,14 +176,23 @@ export async function refusedRefresh(sql: Sql, appId: string, refreshHash: Buffe
   return row;
 }
 
-/** Ends an access token; a refresh token ends with all that comes from its code (RFC 7009 2.1). `clientId`, when given, must be the one it was given to. */
-export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | undefined) => sql<{ accessHash: Buffer }[]>`/* all orgs */
+/**
+ * Ends an access token; a refresh token ends with all that comes from its code (RFC 7009 2.1). `clientId`, when given,
+ * must be the one it was given to.
+ */
+export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | undefined) => sql<
+  { accessHash: Buffer }[]
+>`/* all orgs */
   with token as (
     select t.id, t.code_hash, t.refresh_hash = ${tokenHash} as whole
     from oauth_tokens t join oauth_authorizations a on a.id = t.authorization_id join oauth_clients c on c.id = a.app_id
-    where (t.access_hash = ${tokenHash} or t.refresh_hash = ${tokenHash}) and coalesce(c.client_id = ${clientId ?? null}, true)
+    where (t.access_hash = ${tokenHash} or t.refresh_hash = ${tokenHash})
+      and coalesce(c.client_id = ${clientId ?? null}, true)
   )
-  update oauth_tokens t set access_expires_at = least(t.access_expires_at, now()), revoked_at = case when token.whole then coalesce(t.revoked_at, now()) else t.revoked_at end
+  update oauth_tokens t
+  set access_expires_at = least(t.access_expires_at, now()), revoked_at = case
+    when token.whole then coalesce(t.revoked_at, now())
+    else t.revoked_at end
   from token where t.id = token.id or (token.whole and t.code_hash = token.code_hash)
   returning t.access_hash as "accessHash"`;
 
@@ -168,7 +200,8 @@ export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | unde
 export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async (sql, hashes) => {
   const rows = await sql<(TokenHolder & { n: number })[]>`
     /* all orgs */
-    select h.n::int, t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId", m.role_key as "roleKey", r.permissions as granted,
+    select h.n::int, t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+      m.role_key as "roleKey", r.permissions as granted,
       u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"
     from unnest(${[...hashes]}::text[]) with ordinality as h (hash, n)
@@ -190,9 +223,16 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
 export async function dropOldTokens(sql: Sql, limit: number): Promise<number> {
   const [row] = await sql<{ codes: number; tokens: number }[]>`/* all orgs */
     with codes as (
-      delete from oauth_codes where code_hash in (select code_hash from oauth_codes where expires_at < now() - interval '31 days' limit ${limit}) returning 1
+      delete from oauth_codes
+      where code_hash in (select code_hash
+      from oauth_codes
+      where expires_at < now() - interval '31 days'
+      limit ${limit})
+      returning 1
     ), tokens as (
-      delete from oauth_tokens where id in (select id from oauth_tokens where refresh_expires_at < now() limit ${limit}) returning 1
+      delete from oauth_tokens
+      where id in (select id from oauth_tokens where refresh_expires_at < now() limit ${limit})
+      returning 1
     )
     select (select count(*) from codes)::int as codes, (select count(*) from tokens)::int as tokens`;
   return Math.max(row!.codes, row!.tokens);

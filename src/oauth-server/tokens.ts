@@ -4,7 +4,16 @@ import type { Database, Sql } from '../platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import { authenticateClient, type ClientClaim, presented } from './clients.ts';
 import { invalidGrant, invalidRequest, OAuthError } from './errors.ts';
-import { ACCESS_SECONDS, isVerifier, namedScopes, narrowed, REFRESH_SECONDS, type Surface, surfaceOf, verifies } from './rules.ts';
+import {
+  ACCESS_SECONDS,
+  isVerifier,
+  namedScopes,
+  narrowed,
+  REFRESH_SECONDS,
+  type Surface,
+  surfaceOf,
+  verifies,
+} from './rules.ts';
 import * as store from './token-store.ts';
 
 /** The parameters of a token request, as they came. */
@@ -62,15 +71,31 @@ async function issue(tx: Sql, { orgId, ...source }: Source): Promise<Grant> {
   return { orgId, accessToken, refreshToken, expiresIn: ACCESS_SECONDS, scope: sortedScopes(source.scope) };
 }
 
-export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; issuer: string; forgetAll: () => void }): OAuthTokens {
-  /** A refusal must be committed too: it burns the code, or ends what a thief has got. So what is thrown leaves the transaction as a value. */
+export function openOAuthTokens({
+  sql,
+  issuer,
+  forgetAll,
+}: {
+  sql: Database;
+  issuer: string;
+  forgetAll: () => void;
+}): OAuthTokens {
+  /**
+   * A refusal must be committed too: it burns the code, or ends what a thief has got. So what is thrown leaves the
+   * transaction as a value.
+   */
   const decided = async (work: (tx: Sql) => Promise<Grant | OAuthError>): Promise<Grant> => {
     const outcome = await sql.begin(work);
     if (!(outcome instanceof OAuthError)) return outcome;
     forgetAll();
     throw outcome;
   };
-  const stolen = (tx: Sql, ip: string, { orgId, authorizationId }: { orgId: string; authorizationId: string }, what: string) =>
+  const stolen = (
+    tx: Sql,
+    ip: string,
+    { orgId, authorizationId }: { orgId: string; authorizationId: string },
+    what: string,
+  ) =>
     writeAudit(tx, clientActor(ip), {
       orgId,
       action: 'oauth_authorization.tokens_revoked',
@@ -82,7 +107,8 @@ export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; iss
   async function exchange(request: TokenRequest, claim: ClientClaim, ip: string): Promise<Grant> {
     const codeHash = sha256(required('code', request.code));
     const verifier = request.code_verifier || undefined;
-    if (verifier !== undefined && !isVerifier(verifier)) throw invalidRequest('code_verifier: must be 43 to 128 unreserved characters');
+    if (verifier !== undefined && !isVerifier(verifier))
+      throw invalidRequest('code_verifier: must be 43 to 128 unreserved characters');
     const asked = surfaceOf(issuer, request.resource || undefined);
     const client = await authenticateClient(sql, claim);
     return decided(async (tx) => {
@@ -95,7 +121,8 @@ export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; iss
       }
       const named = request.redirect_uri || undefined;
       const sameRedirect = named === undefined ? !code.redirectNamed : named === code.redirectUri;
-      if (!code.alive || code.appId !== client.id || !sameRedirect || !verifies(verifier, code.challenge)) return invalidGrant();
+      if (!code.alive || code.appId !== client.id || !sameRedirect || !verifies(verifier, code.challenge))
+        return invalidGrant();
       if (code.resource !== null && asked !== undefined && asked !== code.resource)
         return new OAuthError('invalid_target', 'resource: not the one that was approved');
       return issue(tx, { ...code, codeHash, refreshScope: code.scope, resource: narrowed(code.resource, asked) });
@@ -110,7 +137,12 @@ export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; iss
     return decided(async (tx) => {
       await store.holdAuthorization(tx, refreshHash);
       const old = await store.useRefresh(tx, client.id, { refreshHash, scope, resource });
-      if (old) return issue(tx, { ...old, scope: scope ? sortedScopes(['mcp:read', ...scope]) : old.refreshScope, resource: narrowed(old.resource, resource) });
+      if (old)
+        return issue(tx, {
+          ...old,
+          scope: scope ? sortedScopes(['mcp:read', ...scope]) : old.refreshScope,
+          resource: narrowed(old.resource, resource),
+        });
       const refused = await store.refusedRefresh(tx, client.id, refreshHash);
       if (refused?.reused) {
         await store.revokeOfAuthorization(tx, refused.orgId, refused.authorizationId);
@@ -118,7 +150,8 @@ export function openOAuthTokens({ sql, issuer, forgetAll }: { sql: Database; iss
         return invalidGrant();
       }
       if (!refused?.alive) return invalidGrant();
-      if (scope?.some((one) => !refused.refreshScope.includes(one))) return new OAuthError('invalid_scope', 'scope: more than was approved');
+      if (scope?.some((one) => !refused.refreshScope.includes(one)))
+        return new OAuthError('invalid_scope', 'scope: more than was approved');
       return resource !== undefined && refused.resource !== null && resource !== refused.resource
         ? new OAuthError('invalid_target', 'resource: not the one that was approved')
         : invalidGrant(); // the user has left, or was shut out

@@ -29,14 +29,28 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Opens what operators see and do. */
-export async function openOperationsWing({ config, sql, clock, engine, actorTypes, billing, auth, payments, webhooks, posts }: OperationsNeeds) {
+export async function openOperationsWing({
+  config,
+  sql,
+  clock,
+  engine,
+  actorTypes,
+  billing,
+  auth,
+  payments,
+  webhooks,
+  posts,
+}: OperationsNeeds) {
   await using opened = new AsyncDisposableStack();
   const admin = openAdmin({
     sql,
     billing,
     plans: payments,
     tokens: auth.tokens,
-    queues: { pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'), resume: resumeQueue },
+    queues: {
+      pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'),
+      resume: resumeQueue,
+    },
     lateSeconds: config.posts.lateSeconds,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });

@@ -33,7 +33,18 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Opens users and their logins, and the organizations that they are members of. */
-export async function openPeopleWing({ config, sql, clock, vault, logs, billing, email, providers, providerSettings, ...ports }: PeopleNeeds) {
+export async function openPeopleWing({
+  config,
+  sql,
+  clock,
+  vault,
+  logs,
+  billing,
+  email,
+  providers,
+  providerSettings,
+  ...ports
+}: PeopleNeeds) {
   await using opened = new AsyncDisposableStack();
   const { frontendUrl } = config.http;
   const identity = openIdentity({
@@ -70,7 +81,13 @@ export async function openPeopleWing({ config, sql, clock, vault, logs, billing,
     fallbacks: environmentLogins(config),
   });
   const members = openMembers({ sql, billing, email, frontendUrl });
-  const organizations = openOrganizations({ sql, mostOwned: config.registration.organizationsPerOwner, billing, providers, ...ports.endings });
+  const organizations = openOrganizations({
+    sql,
+    mostOwned: config.registration.organizationsPerOwner,
+    billing,
+    providers,
+    ...ports.endings,
+  });
   return wing(opened, {
     rooms: { identity, auth, login, members, organizations },
     sweeps: [

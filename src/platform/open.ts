@@ -45,10 +45,13 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
   const cache = opened.use(
     await openCache(config.redis.url, clock, {
       onChange: (state, reason) => (state === 'away' ? events.cacheAway({ reason }) : events.cacheBack()),
-      onHandlerError: (channel, error) => logs.of('cache').error({ channel, err: error }, 'a message was not understood'),
+      onHandlerError: (channel, error) =>
+        logs.of('cache').error({ channel, err: error }, 'a message was not understood'),
     }),
   );
-  const { engine, bus } = parts.engine ?? opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
+  const { engine, bus } =
+    parts.engine ??
+    opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
   return wing(opened, {
     rooms: {
       /** One start of this process. */
@@ -71,8 +74,16 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
       { name: 'errors', everyMs: HOUR, run: (limit) => errors.dropOld(limit) },
     ],
     gauges: [
-      { name: 'cache_away', help: '1 while a cache that was configured cannot be reached.', read: () => (cache.health().awaySince ? 1 : 0) },
-      { name: 'outbox_waiting', help: 'Facts that some listener has not heard yet, up to 10,000.', read: () => countWaiting(sql) },
+      {
+        name: 'cache_away',
+        help: '1 while a cache that was configured cannot be reached.',
+        read: () => (cache.health().awaySince ? 1 : 0),
+      },
+      {
+        name: 'outbox_waiting',
+        help: 'Facts that some listener has not heard yet, up to 10,000.',
+        read: () => countWaiting(sql),
+      },
       {
         name: 'database_connections',
         help: 'Connections of all processes of this service, by what they do.',
@@ -84,7 +95,11 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
 }
 
 function openPool({ database }: Config, opened: AsyncDisposableStack): Database {
-  const sql = openDatabase({ url: database.url!, connections: database.connections, connectTimeoutSeconds: database.poolTimeoutSeconds });
+  const sql = openDatabase({
+    url: database.url!,
+    connections: database.connections,
+    connectTimeoutSeconds: database.poolTimeoutSeconds,
+  });
   opened.defer(() => sql.end({ timeout: 5 }));
   return sql;
 }
@@ -98,7 +113,10 @@ interface EngineNeeds {
 }
 
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
-async function openEngine({ actors, http }: Config, { sql, clock, log, incarnation, actorTypes }: EngineNeeds): Promise<EngineAndBus & AsyncDisposable> {
+async function openEngine(
+  { actors, http }: Config,
+  { sql, clock, log, incarnation, actorTypes }: EngineNeeds,
+): Promise<EngineAndBus & AsyncDisposable> {
   if (actors.engine === 'dapr') {
     const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
     const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation });

@@ -29,12 +29,29 @@ export interface ProvidersNeeds {
 }
 
 /** Opens the registered providers, their settings and their catalog. */
-export async function openProvidersWing({ config, sql, clock, vault, cache, outbound, logs, network, sso, sandboxUrl, servers, adapters }: ProvidersNeeds) {
+export async function openProvidersWing({
+  config,
+  sql,
+  clock,
+  vault,
+  cache,
+  outbound,
+  logs,
+  network,
+  sso,
+  sandboxUrl,
+  servers,
+  adapters,
+}: ProvidersNeeds) {
   await using opened = new AsyncDisposableStack();
   const allowedPrivateCidrs = [...config.outbound.allowedPrivateCidrs, ...config.outbound.operatorPrivateCidrs];
   const operatorOutbound = opened.use(openOutbound({ ...config.outbound, ...network, allowedPrivateCidrs }));
   const calls = opened.use(
-    openCallCounts({ sql, clock, failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written') }),
+    openCallCounts({
+      sql,
+      clock,
+      failed: (error) => logs.of('providers').warn({ err: error }, 'the health of providers was not written'),
+    }),
   );
   const providers = openProviders({
     outbound,
@@ -48,13 +65,21 @@ export async function openProvidersWing({ config, sql, clock, vault, cache, outb
     timeoutMs: config.outbound.timeoutMs,
     folder: config.uploads.folder,
     adapters,
-    servers: { 'social/bluesky/plc': config.social.plcUrl, ...servers, ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }) },
+    servers: {
+      'social/bluesky/plc': config.social.plcUrl,
+      ...servers,
+      ...(sandboxUrl !== undefined && { 'social/sandbox': sandboxUrl }),
+    },
     ...(network.authorities && { authorities: network.authorities }),
   });
   const providerCatalog = openProviderCatalog({ sql, providers, calls });
   await providerCatalog.featured.seed();
   const changes = opened.use(await openChanges({ cache, providers }));
   return wing(opened, {
-    rooms: { providers, providerCatalog, providerSettings: openProviderSettings({ sql, clock, vault, providers, outbound, operatorOutbound, changes }) },
+    rooms: {
+      providers,
+      providerCatalog,
+      providerSettings: openProviderSettings({ sql, clock, vault, providers, outbound, operatorOutbound, changes }),
+    },
   });
 }

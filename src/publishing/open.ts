@@ -68,7 +68,14 @@ export async function openPublishingWing({
     returnUrlAllowlist: config.social.returnUrlAllowlist,
     events,
   });
-  const shortlinks = openShortlinks({ sql, clock, providers, organizations, settings: providerSettings, log: logs.of('shortlinks') });
+  const shortlinks = openShortlinks({
+    sql,
+    clock,
+    providers,
+    organizations,
+    settings: providerSettings,
+    log: logs.of('shortlinks'),
+  });
   const posts = opened.use(
     openPosts({
       sql,

@@ -1,4 +1,5 @@
-// Asks for one path with many keys over plain sockets: as little work for each request as can be, so that the server is what is measured.
+// Asks for one path with many keys over plain sockets: as little work for each request as can be, so that the server is
+// what is measured.
 import { connect, type Socket } from 'node:net';
 import { answering } from './kit/answering.ts';
 import { spread } from './kit/figures.ts';
@@ -12,7 +13,11 @@ interface Ask {
 }
 
 const requestsOf = ({ url, path, keys }: Ask) =>
-  keys.map((key) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAuthorization: ${key}\r\nAccept: application/json\r\n\r\n`));
+  keys.map((key) =>
+    Buffer.from(
+      `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAuthorization: ${key}\r\nAccept: application/json\r\n\r\n`,
+    ),
+  );
 
 /** One kept connection; answers whether the status was 200. */
 async function openCaller(url: string) {

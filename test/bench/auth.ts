@@ -16,7 +16,10 @@ const LIMITER_CALLERS = 64;
 const PATH = '/public/v1/is-connected';
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The smallest read with an API key: the whole ladder against servers that look the key up in memory and count on Redis; and the limiter alone. */
+/**
+ * The smallest read with an API key: the whole ladder against servers that look the key up in memory and count on
+ * Redis; and the limiter alone.
+ */
 export async function auth(options: Options): Promise<Report> {
   const { quick, say } = options;
   await using redis = await startRedis();
@@ -30,7 +33,9 @@ export async function auth(options: Options): Promise<Report> {
   const load = world.script(script('./auth-load.ts'), {});
   const peerOf = async (server: string) => {
     const child = await world.peer('server.mjs', { redisUrl: redis.url, server }, 'auth');
-    const { url } = (await child.ask({ do: 'listen', tenants: tenants.map(({ key, orgId }) => ({ key, orgId })) })) as { url: string };
+    const { url } = (await child.ask({ do: 'listen', tenants: tenants.map(({ key, orgId }) => ({ key, orgId })) })) as {
+      url: string;
+    };
     return { url, pids: [child.pid] };
   };
   const targets = {
@@ -45,7 +50,12 @@ export async function auth(options: Options): Promise<Report> {
   };
 
   const ask = { path: PATH, keys: tenants.map(({ key }) => key) };
-  const closed = (url: string) => load.ask({ do: 'closed', url, ...ask, callers: CALLERS, ms }) as Promise<{ answered: number; took: number; refused: number }>;
+  const closed = (url: string) =>
+    load.ask({ do: 'closed', url, ...ask, callers: CALLERS, ms }) as Promise<{
+      answered: number;
+      took: number;
+      refused: number;
+    }>;
   const half = rounded(((await closed(targets.rookery.url)).answered * 500) / ms);
   say(`open loop at ${half} a second: half of the product's rate`);
   const measured = async ({ url, pids }: { url: string; pids: readonly number[] }): Promise<Figures> => {
@@ -53,15 +63,35 @@ export async function auth(options: Options): Promise<Report> {
     const { answered, took, refused } = await closed(url);
     const [cpu, asked] = [cpuMs(pids) - before, (await exchangesOf(redis.url)) - exchanges];
     if (refused > 0) throw new Error(`${url} refused ${refused} requests`);
-    const open = (await load.ask({ do: 'open', url, ...ask, callers: CALLERS, ms: ms / 2, perSecond: half })) as Figures;
-    return { per_s: (answered * 1_000) / took, cpu_ms_per_op: cpu / answered, redis_exchanges_per_op: asked / answered, ...open };
+    const open = (await load.ask({
+      do: 'open',
+      url,
+      ...ask,
+      callers: CALLERS,
+      ms: ms / 2,
+      perSecond: half,
+    })) as Figures;
+    return {
+      per_s: (answered * 1_000) / took,
+      cpu_ms_per_op: cpu / answered,
+      redis_exchanges_per_op: asked / answered,
+      ...open,
+    };
   };
   const limited = async (child: Child): Promise<Figures> => {
     const [before, exchanges] = [cpuMs([child.pid]), await exchangesOf(redis.url)];
-    const { hits, took } = (await child.ask({ do: 'hits', callers: LIMITER_CALLERS, ms: ms / 2 })) as { hits: number; took: number };
+    const { hits, took } = (await child.ask({ do: 'hits', callers: LIMITER_CALLERS, ms: ms / 2 })) as {
+      hits: number;
+      took: number;
+    };
     const [cpu, asked] = [cpuMs([child.pid]) - before, (await exchangesOf(redis.url)) - exchanges];
     const admitted = (await child.ask({ do: 'exact', hits: 5_000, limit: 1_000 })) as number;
-    return { limiter_per_s: (hits * 1_000) / took, limiter_cpu_ms_per_op: cpu / hits, limiter_exchanges_per_op: asked / hits, over_admitted: admitted - 1_000 };
+    return {
+      limiter_per_s: (hits * 1_000) / took,
+      limiter_cpu_ms_per_op: cpu / hits,
+      limiter_exchanges_per_op: asked / hits,
+      over_admitted: admitted - 1_000,
+    };
   };
   const sides: Side[] = [
     { name: 'rookery', run: async () => ({ ...(await measured(targets.rookery)), ...(await limited(limiters.own)) }) },
@@ -94,12 +124,24 @@ export async function auth(options: Options): Promise<Report> {
       { name: 'p99 at half of the greatest rate, ms', value: own['read_p99_ms']!, most: 1 },
       { name: 'seconds until a revoked key is refused', value: await revocation(product.url), most: 1 },
     ],
-    settings: { keys, callers: CALLERS, openLoopPerSecond: half, limiterCallers: LIMITER_CALLERS, redis: 'one for all sides, not durable', log: 'warn' },
-    leavesOut: ['the peers know every key by heart and have no permissions, no request ids, no security headers, no log and no revocation'],
+    settings: {
+      keys,
+      callers: CALLERS,
+      openLoopPerSecond: half,
+      limiterCallers: LIMITER_CALLERS,
+      redis: 'one for all sides, not durable',
+      log: 'warn',
+    },
+    leavesOut: [
+      'the peers know every key by heart and have no permissions, no request ids, no security headers, no log and no revocation',
+    ],
   };
 }
 
-/** How often Redis has read from a connection so far: what is pipelined arrives in one read, so this is what each side sends over the wire. */
+/**
+ * How often Redis has read from a connection so far: what is pipelined arrives in one read, so this is what each side
+ * sends over the wire.
+ */
 async function exchangesOf(url: string): Promise<number> {
   const { Redis } = await import('ioredis');
   const redis = new Redis(url);

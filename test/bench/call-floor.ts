@@ -1,4 +1,5 @@
-// The least that a call through a sidecar can cost: this app asks a proxy in front of an app, both plain node:http. `proxy`: is that proxy; else the app with its caller.
+// The least that a call through a sidecar can cost: this app asks a proxy in front of an app, both plain node:http.
+// `proxy`: is that proxy; else the app with its caller.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
@@ -13,7 +14,9 @@ const textOf = async (stream: AsyncIterable<Buffer> | IncomingMessage): Promise<
 };
 const listen = (listener: RequestListener) =>
   new Promise<string>((done) => {
-    const server = createServer(listener).listen(0, '127.0.0.1', () => done(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+    const server = createServer(listener).listen(0, '127.0.0.1', () =>
+      done(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    );
     server.keepAliveTimeout = 120_000;
   });
 const headers = { 'content-type': 'application/json' };
@@ -22,7 +25,8 @@ const send = async (pool: Pool, body: string): Promise<string> =>
 
 let through: Pool | undefined;
 answering({
-  app: () => listen((request, response) => void textOf(request).then((text) => response.writeHead(200, headers).end(text))),
+  app: () =>
+    listen((request, response) => void textOf(request).then((text) => response.writeHead(200, headers).end(text))),
   proxy({ to }: { to: string }) {
     const pool = poolOf(to);
     return listen(

@@ -38,7 +38,10 @@ function promiseChains() {
 
 answering({
   async start() {
-    if (hosts) await engine.host(createHost({ implementations: [benchActorImplementation], needs: {}, actors, clock: systemClock, log }));
+    if (hosts)
+      await engine.host(
+        createHost({ implementations: [benchActorImplementation], needs: {}, actors, clock: systemClock, log }),
+      );
   },
   calls: ({ ms }: { ms: number }) => allCalls(waysOf(actors), ms),
   chains: ({ ms }: { ms: number }) => allCalls({ empty: promiseChains() }, ms),

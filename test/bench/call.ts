@@ -17,11 +17,15 @@ const CALLS = path('./kit/calls.ts');
 /** Calls of an actor that does nothing: what a turn costs in the process, and through sidecars. */
 export async function call(options: Options): Promise<Report> {
   await using world = await openWorld(options);
-  return await (options.engine === 'embedded' ? embedded(options, world) : dapr(options, world)); // the world must outlive it
+  // the world must outlive it
+  return await (options.engine === 'embedded' ? embedded(options, world) : dapr(options, world));
 }
 
 const lengthOf = ({ quick }: Options) => (quick ? 500 : 2_000);
-const side = (name: string, child: Child, message: object): Side => ({ name, run: () => child.ask({ do: 'calls', ...message }) as Promise<Figures> });
+const side = (name: string, child: Child, message: object): Side => ({
+  name,
+  run: () => child.ask({ do: 'calls', ...message }) as Promise<Figures>,
+});
 const settings = { callers: '1, 32, 64 with an actor each; 1,000 on one actor for the batched method', input: 'empty' };
 
 async function embedded(options: Options, world: World): Promise<Report> {
@@ -32,7 +36,13 @@ async function embedded(options: Options, world: World): Promise<Report> {
   const { pairs, figures, ratios } = await interleave(
     [side('rookery', host, { ms }), side('promise chain per key', host, { do: 'chains', ms })],
     [
-      { name: 'one call at a time (floor)', figure: 'lone_per_s', peer: 'promise chain per key', better: 'greater', goal: 1 / 8 },
+      {
+        name: 'one call at a time (floor)',
+        figure: 'lone_per_s',
+        peer: 'promise chain per key',
+        better: 'greater',
+        goal: 1 / 8,
+      },
       { name: '32 callers (floor)', figure: 'c32_per_s', peer: 'promise chain per key', better: 'greater' },
     ],
     options,
@@ -57,7 +67,9 @@ async function embedded(options: Options, world: World): Promise<Report> {
 async function dapr(options: Options, world: World): Promise<Report> {
   const ms = lengthOf(options);
   const { url: databaseUrl } = await world.database();
-  const redis = await world.redis().catch((error: unknown) => (error instanceof CannotRun ? undefined : Promise.reject(error)));
+  const redis = await world
+    .redis()
+    .catch((error: unknown) => (error instanceof CannotRun ? undefined : Promise.reject(error)));
   await using cluster = await startDapr({ databaseUrl, redisUrl: redis?.url });
   const daprOf = ({ http, grpc, app }: { http: number; grpc: number; app: number }) => ({
     httpPort: http,
@@ -91,7 +103,11 @@ async function dapr(options: Options, world: World): Promise<Report> {
     async run() {
       const before = cpuMs(pids);
       const figures = await (child.ask({ do: 'calls', ms }) as Promise<Figures>);
-      return { ...figures, sidecars_cpu_share: (cpuMs(pids) - before) / ms / Object.keys(figures).filter((key) => key.endsWith('_per_s')).length };
+      return {
+        ...figures,
+        sidecars_cpu_share:
+          (cpuMs(pids) - before) / ms / Object.keys(figures).filter((key) => key.endsWith('_per_s')).length,
+      };
     },
   });
   const { pairs, figures, ratios } = await interleave(
@@ -102,7 +118,13 @@ async function dapr(options: Options, world: World): Promise<Report> {
       withSidecars('@dapr/dapr@3.18.0', sdk, [sdkSidecar.process.pid]),
     ],
     [
-      { name: 'p50 of a lone call, two exchanges (floor)', figure: 'lone_p50_ms', peer: 'two exchanges', better: 'smaller', goal: 1 / 1.3 },
+      {
+        name: 'p50 of a lone call, two exchanges (floor)',
+        figure: 'lone_p50_ms',
+        peer: 'two exchanges',
+        better: 'smaller',
+        goal: 1 / 1.3,
+      },
       {
         name: 'p50 of a lone call through a second sidecar, two exchanges (floor)',
         of: 'rookery, second sidecar',
@@ -111,8 +133,19 @@ async function dapr(options: Options, world: World): Promise<Report> {
         better: 'smaller',
         goal: 1 / 2,
       },
-      { name: 'rate with 32 callers, SDK', figure: 'c32_per_s', peer: '@dapr/dapr@3.18.0', better: 'greater', goal: 1.3 },
-      { name: 'rate with 32 callers, two exchanges (floor)', figure: 'c32_per_s', peer: 'two exchanges', better: 'greater' },
+      {
+        name: 'rate with 32 callers, SDK',
+        figure: 'c32_per_s',
+        peer: '@dapr/dapr@3.18.0',
+        better: 'greater',
+        goal: 1.3,
+      },
+      {
+        name: 'rate with 32 callers, two exchanges (floor)',
+        figure: 'c32_per_s',
+        peer: 'two exchanges',
+        better: 'greater',
+      },
     ],
     options,
   );
@@ -124,7 +157,10 @@ async function dapr(options: Options, world: World): Promise<Report> {
     figures,
     ratios,
     settings: { ...settings, dapr: '1.18.3, flags of dapr/processes.ts' },
-    leavesOut: ['the two exchanges go over plain node:http, without any address of an actor', 'the SDK validates nothing and repeats nothing'],
+    leavesOut: [
+      'the two exchanges go over plain node:http, without any address of an actor',
+      'the SDK validates nothing and repeats nothing',
+    ],
     goals: [
       {
         name: 'logical operations a second, one batched method, from the API process',

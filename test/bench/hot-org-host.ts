@@ -13,6 +13,18 @@ const taken = (error: unknown) => {
   throw error;
 };
 answering({
-  race: ({ orgId, channelId, callers, requests }: { orgId: string; channelId: string; callers: number; requests: number }) =>
-    raceFor(callers, requests, () => admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]).then(() => true, taken)),
+  race: ({
+    orgId,
+    channelId,
+    callers,
+    requests,
+  }: {
+    orgId: string;
+    channelId: string;
+    callers: number;
+    requests: number;
+  }) =>
+    raceFor(callers, requests, () =>
+      admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]).then(() => true, taken),
+    ),
 });

@@ -28,7 +28,10 @@ interface Race {
   figures: Figures;
 }
 
-/** One org, and half as many places as requests: at the door of the actor, and over HTTP. Each race is for an org of its own. */
+/**
+ * One org, and half as many places as requests: at the door of the actor, and over HTTP. Each race is for an org of its
+ * own.
+ */
 export async function hotOrg(options: Options): Promise<Report> {
   await using world = await openWorld(options);
   const { quick, engine } = options;
@@ -44,15 +47,22 @@ export async function hotOrg(options: Options): Promise<Report> {
   }
   /** Of the processes that serve, and of Postgres. */
   const cpu = (pids: readonly number[]) => cpuMs(pids) + world.postgresCpuMs();
-  const raced = async (sql: Database, { orgId }: Tenant, pids: readonly number[], race: () => Promise<Race>): Promise<Figures> => {
+  const raced = async (
+    sql: Database,
+    { orgId }: Tenant,
+    pids: readonly number[],
+    race: () => Promise<Race>,
+  ): Promise<Figures> => {
     const before = cpu(pids);
     const { granted, refused, figures } = await race();
     const spent = cpu(pids) - before;
     const [row] = await sql<{ rows: number }[]>`select count(*)::int as rows from posts where org_id = ${orgId}`;
-    if (granted !== most || refused !== requests - most || row!.rows !== most) throw new Error(`Not exact: ${JSON.stringify({ granted, refused, ...row })}`);
+    if (granted !== most || refused !== requests - most || row!.rows !== most)
+      throw new Error(`Not exact: ${JSON.stringify({ granted, refused, ...row })}`);
     return { ...figures, cpu_ms_per_grant: spent / granted };
   };
-  const named = (callers: number, figures: Figures) => Object.fromEntries(Object.entries(figures).map(([name, value]) => [`c${callers}_${name}`, value]));
+  const named = (callers: number, figures: Figures) =>
+    Object.fromEntries(Object.entries(figures).map(([name, value]) => [`c${callers}_${name}`, value]));
 
   const product = await orgs();
   await limited(product, most);
@@ -64,7 +74,12 @@ export async function hotOrg(options: Options): Promise<Report> {
   const peers = await Promise.all(
     (Object.keys(WAYS) as Way[]).map(async (way) => {
       const own = await orgs();
-      const child = await world.peer('hot-org.mjs', { databaseUrl: own.database.url, connections: PEER_CONNECTIONS, way, grants: path('./kit/grants.ts') });
+      const child = await world.peer('hot-org.mjs', {
+        databaseUrl: own.database.url,
+        connections: PEER_CONNECTIONS,
+        way,
+        grants: path('./kit/grants.ts'),
+      });
       await child.ask({ do: 'prepare', most });
       const { url: address } = (await child.ask({ do: 'listen', tenants: own.tenants })) as { url: string };
       return { name: WAYS[way], own, child, url: address };
@@ -75,7 +90,14 @@ export async function hotOrg(options: Options): Promise<Report> {
     const figures: Record<string, number> = {};
     for (const callers of CALLERS) {
       const tenant = own.next();
-      const race = () => child.ask({ do: 'race', orgId: tenant.orgId, channelId: tenant.channels[0], callers, requests }) as Promise<Race>;
+      const race = () =>
+        child.ask({
+          do: 'race',
+          orgId: tenant.orgId,
+          channelId: tenant.channels[0],
+          callers,
+          requests,
+        }) as Promise<Race>;
       Object.assign(figures, named(callers, await raced(own.database.sql, tenant, [child.pid], race)));
     }
     return figures;
@@ -84,14 +106,19 @@ export async function hotOrg(options: Options): Promise<Report> {
     const tenant = own.next();
     const pool = new Pool(address, { connections: 256, pipelining: 1 });
     try {
-      const figures = await raced(own.database.sql, tenant, pids, () => raceFor(CALLERS[0], requests, () => created(pool, tenant)));
+      const figures = await raced(own.database.sql, tenant, pids, () =>
+        raceFor(CALLERS[0], requests, () => created(pool, tenant)),
+      );
       return Object.fromEntries(Object.entries(figures).map(([name, value]) => [`http_${name}`, value]));
     } finally {
       await pool.destroy();
     }
   };
   const sides: Side[] = [
-    { name: 'rookery', run: async () => ({ ...(await atTheDoor(product, door)), ...(await overHttp(served, url, apps)) }) },
+    {
+      name: 'rookery',
+      run: async () => ({ ...(await atTheDoor(product, door)), ...(await overHttp(served, url, apps)) }),
+    },
     ...peers.map(({ name, own, child, url: address }) => ({
       name,
       run: async () => ({ ...(await atTheDoor(own, child)), ...(await overHttp(own, address, [child.pid])) }),
@@ -100,11 +127,29 @@ export async function hotOrg(options: Options): Promise<Report> {
   const embedded = engine === 'embedded';
   const against = (peer: string, goals: { door: number; http: number }): Comparison[] => [
     ...CALLERS.flatMap((callers): Comparison[] => [
-      { name: `grants, ${callers} callers, ${peer}`, figure: `c${callers}_grants_per_s`, peer, better: 'greater', ...(embedded && { goal: goals.door }) },
-      { name: `p99, ${callers} callers, ${peer}`, figure: `c${callers}_p99_ms`, peer, better: 'smaller', ...(embedded && { goal: 10 }) },
+      {
+        name: `grants, ${callers} callers, ${peer}`,
+        figure: `c${callers}_grants_per_s`,
+        peer,
+        better: 'greater',
+        ...(embedded && { goal: goals.door }),
+      },
+      {
+        name: `p99, ${callers} callers, ${peer}`,
+        figure: `c${callers}_p99_ms`,
+        peer,
+        better: 'smaller',
+        ...(embedded && { goal: 10 }),
+      },
       { name: `cpu, ${callers} callers, ${peer}`, figure: `c${callers}_cpu_ms_per_grant`, peer, better: 'smaller' },
     ]),
-    { name: `grants over HTTP, ${peer}`, figure: 'http_grants_per_s', peer, better: 'greater', ...(embedded && { goal: goals.http }) },
+    {
+      name: `grants over HTTP, ${peer}`,
+      figure: 'http_grants_per_s',
+      peer,
+      better: 'greater',
+      ...(embedded && { goal: goals.http }),
+    },
     { name: `cpu over HTTP, ${peer}`, figure: 'http_cpu_ms_per_grant', peer, better: 'smaller' },
   ];
   const { pairs, figures, ratios } = await interleave(
@@ -135,7 +180,10 @@ export async function hotOrg(options: Options): Promise<Report> {
 }
 
 /** Each org has posted in this month before, so that its counter is there, as the row of a peer's limit is. */
-async function limited({ database: { sql, url }, tenants }: { database: TestDatabase; tenants: readonly Tenant[] }, most: number): Promise<void> {
+async function limited(
+  { database: { sql, url }, tenants }: { database: TestDatabase; tenants: readonly Tenant[] },
+  most: number,
+): Promise<void> {
   await using product = await openPublishing({ url, engine: noEngine, env: WITH_BILLING });
   const { billing } = product;
   await Promise.all(
@@ -162,6 +210,7 @@ async function created(pool: Pool, { key, channels }: Tenant): Promise<boolean> 
     body: JSON.stringify(body),
   });
   const text = await answer.body.text();
-  if (answer.statusCode !== 201 && answer.statusCode !== 402) throw new Error(`POST answered ${answer.statusCode} ${text.slice(0, 300)}`);
+  if (answer.statusCode !== 201 && answer.statusCode !== 402)
+    throw new Error(`POST answered ${answer.statusCode} ${text.slice(0, 300)}`);
   return answer.statusCode === 201;
 }

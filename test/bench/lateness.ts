@@ -32,7 +32,12 @@ export async function lateness(options: Options): Promise<Report> {
   await using load = openLoad(product.url, CALLERS);
 
   const others = await tenantsOn(world);
-  const common = { databaseUrl: others.database.url, providerUrl: provider.url, connections: PEER_CONNECTIONS, text: CONTENT.replace(/<.*?>/g, '') };
+  const common = {
+    databaseUrl: others.database.url,
+    providerUrl: provider.url,
+    connections: PEER_CONNECTIONS,
+    text: CONTENT.replace(/<.*?>/g, ''),
+  };
   const skipped: string[] = [];
   const redis = await skippedWithout(skipped, 'bullmq', () => world.redis());
   const bullmq = redis && (await world.peer('wave-bullmq.mjs', { ...common, redisPort: redis.port, concurrency: 256 }));
@@ -55,20 +60,42 @@ export async function lateness(options: Options): Promise<Report> {
       await handedTo(child, posts);
       return new Map(posts.map(({ id, due }) => [id, due]));
     };
-  const sideOf = (name: string, sql: Database, make: (dues: readonly Date[]) => Promise<Map<string, number>>): Side => ({
+  const sideOf = (
+    name: string,
+    sql: Database,
+    make: (dues: readonly Date[]) => Promise<Map<string, number>>,
+  ): Side => ({
     name,
     async run() {
-      while ((await sql`select 1 from posts where state = 'QUEUE' limit 1`).length > 0) await sleep(100); // the last results of the round before
+      while (
+        (
+          await sql`
+        select 1
+        from posts
+        where state = 'QUEUE'
+        limit 1`
+        ).length > 0
+      )
+        await sleep(100); // the last results of the round before
       await sql`truncate posts, outbox cascade`;
       const lone = await lates(provider, alone, (n) => 1_500 + n * APART_MS, make);
       const many = await lates(provider, crowd, (n) => 3_000 + crowd * 2 + Math.floor((n * 1_000) / crowd), make);
-      return { ...spread('lone', lone), ...spread('crowd', many), early: [...lone, ...many].filter((ms) => ms < 0).length } satisfies Figures;
+      return {
+        ...spread('lone', lone),
+        ...spread('crowd', many),
+        early: [...lone, ...many].filter((ms) => ms < 0).length,
+      } satisfies Figures;
     },
   });
 
   const [mostLone, mostCrowd] = engine === 'embedded' ? [50, 500] : [200, 1_200];
   const against = (peer: string): Comparison[] =>
-    ['lone_p50_ms', 'lone_p99_ms', 'crowd_p99_ms'].map((figure) => ({ name: `${figure}, ${peer}`, figure, peer, better: 'smaller' }));
+    ['lone_p50_ms', 'lone_p99_ms', 'crowd_p99_ms'].map((figure) => ({
+      name: `${figure}, ${peer}`,
+      figure,
+      peer,
+      better: 'smaller',
+    }));
   const { pairs, figures, ratios } = await interleave(
     [
       sideOf('rookery', own.database.sql, throughApi),
@@ -100,7 +127,9 @@ export async function lateness(options: Options): Promise<Report> {
       'graphile-worker': `concurrency 256, localQueue 500, pollInterval ${POLL_MS}`,
       redis: 'appendonly yes, appendfsync always',
     },
-    leavesOut: ['posts of the product come through its API, those of the others are inserted and given to their queues'],
+    leavesOut: [
+      'posts of the product come through its API, those of the others are inserted and given to their queues',
+    ],
   };
 }
 
@@ -122,7 +151,10 @@ async function lates(
   const last = begun + dueInMs(count - 1);
   await sleep(Math.max(0, last - Date.now()));
   while ((await provider.count()) < count) {
-    if (Date.now() > last + GIVE_UP_MS) throw new Error(`${await provider.count()} of ${count} posts came within ${GIVE_UP_MS / 1_000} s of the last due time`);
+    if (Date.now() > last + GIVE_UP_MS)
+      throw new Error(
+        `${await provider.count()} of ${count} posts came within ${GIVE_UP_MS / 1_000} s of the last due time`,
+      );
     await sleep(50);
   }
   const { keys, at } = await provider.arrivals();

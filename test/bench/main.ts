@@ -28,7 +28,9 @@ const QUICK_MS = 60_000;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 function usage(status: 0 | 2): never {
-  say(`Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n] [--write]`);
+  say(
+    `Usage: npm run bench -- <${NAMES.join('|')}|all> [--engine ${ENGINES.join('|')}] [--quick] [--pairs n] [--size n] [--write]`,
+  );
   process.exit(status);
 }
 const read = () =>
@@ -87,7 +89,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 try {
   const chosen = name
     ? [{ name, engine }]
-    : ENGINES.flatMap((one) => NAMES.filter((other) => one === 'embedded' || !WITHOUT_ACTORS.includes(other)).map((other) => ({ name: other, engine: one })));
+    : ENGINES.flatMap((one) =>
+        NAMES.filter((other) => one === 'embedded' || !WITHOUT_ACTORS.includes(other)).map((other) => ({
+          name: other,
+          engine: one,
+        })),
+      );
   const isWritten = !values.quick && (!name || values.write);
   const order = ENGINES.flatMap((one) => NAMES.map((other) => headingOf(other, one)));
   let ran = 0;

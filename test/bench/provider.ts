@@ -15,7 +15,8 @@ const server = createServer((request, response) => {
     if (arrived.has(key)) doubled += 1;
     else arrived.set(key, at);
     const text = `{"id":"${key}","url":"http://127.0.0.1/posts/${key}"}`;
-    const answer = () => response.writeHead(201, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
+    const answer = () =>
+      response.writeHead(201, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
     if (latencyMs > 0) setTimeout(answer, latencyMs);
     else answer();
   });
@@ -23,7 +24,10 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 120_000;
 
 answering({
-  listen: () => new Promise((done) => server.listen(0, '127.0.0.1', () => done({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }))),
+  listen: () =>
+    new Promise((done) =>
+      server.listen(0, '127.0.0.1', () => done({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })),
+    ),
   reset(message: { latencyMs: number }) {
     ({ latencyMs } = message);
     doubled = 0;

@@ -35,7 +35,11 @@ export async function schedule(options: Options): Promise<Report> {
   const product = await world.product(own.database, { env: { DATABASE_CONNECTION_LIMIT: `${CONNECTIONS}` } });
   say(`the product serves at ${product.url}`);
 
-  const target = async ({ database, tenants }: Awaited<ReturnType<typeof tenantsOn>>, url: string, used: Omit<Used, 'world'>): Promise<Target> => ({
+  const target = async (
+    { database, tenants }: Awaited<ReturnType<typeof tenantsOn>>,
+    url: string,
+    used: Omit<Used, 'world'>,
+  ): Promise<Target> => ({
     url,
     sql: database.sql,
     tenants,
@@ -45,7 +49,10 @@ export async function schedule(options: Options): Promise<Report> {
   });
   const stack = async (queue: string): Promise<Target> => {
     const others = await tenantsOn(world, orgs);
-    const child = await world.peer('schedule-fastify.mjs', { databaseUrl: others.database.url, connections: PEER_CONNECTIONS });
+    const child = await world.peer('schedule-fastify.mjs', {
+      databaseUrl: others.database.url,
+      connections: PEER_CONNECTIONS,
+    });
     const { url } = (await child.ask({ do: 'listen', tenants: others.tenants, queue })) as { url: string };
     return target(others, url, { pids: [child.pid] });
   };
@@ -61,19 +68,31 @@ export async function schedule(options: Options): Promise<Report> {
   await bullmq?.ask({ do: 'ready' });
 
   let slowest = Infinity;
-  for (const one of Object.values(targets)) slowest = Math.min(slowest, (await measured(one, { ms, restMs: 0, dueInMs: HOUR_MS }))['per_s']!);
+  for (const one of Object.values(targets))
+    slowest = Math.min(slowest, (await measured(one, { ms, restMs: 0, dueInMs: HOUR_MS }))['per_s']!);
   const perSecond = slowest * SHARE;
   say(`open loop at ${rounded(perSecond)} a second: ${SHARE} of the slowest side's rate`);
 
   const sides: Side[] = [
-    { name: 'rookery', run: () => measured(targets.rookery, { ms, restMs, dueInMs: HOUR_MS, perSecond, farMs: 30 * 24 * HOUR_MS }) },
-    { name: 'fastify + graphile-worker@0.18.0', run: () => measured(targets.graphile, { ms, restMs, dueInMs: HOUR_MS, perSecond }) },
-    { name: 'fastify + pg-boss@12.38.0', run: () => measured(targets.pgboss, { ms, restMs, dueInMs: HOUR_MS, perSecond }) },
+    {
+      name: 'rookery',
+      run: () => measured(targets.rookery, { ms, restMs, dueInMs: HOUR_MS, perSecond, farMs: 30 * 24 * HOUR_MS }),
+    },
+    {
+      name: 'fastify + graphile-worker@0.18.0',
+      run: () => measured(targets.graphile, { ms, restMs, dueInMs: HOUR_MS, perSecond }),
+    },
+    {
+      name: 'fastify + pg-boss@12.38.0',
+      run: () => measured(targets.pgboss, { ms, restMs, dueInMs: HOUR_MS, perSecond }),
+    },
     ...(bullmq
       ? [
           {
             name: 'bullmq@6.7.0, add alone',
-            run: async () => ({ per_s: (await bullmq.ask({ do: 'add', callers: CALLERS, ms: ms / 2, dueInMs: HOUR_MS })) as number }),
+            run: async () => ({
+              per_s: (await bullmq.ask({ do: 'add', callers: CALLERS, ms: ms / 2, dueInMs: HOUR_MS })) as number,
+            }),
           },
         ]
       : []),

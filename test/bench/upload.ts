@@ -19,7 +19,10 @@ const TOGETHER = 4;
 const MOST_MIB = 100;
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** One large file from this machine's disk into a bucket: bytes a second, processor time, and how much memory it takes at most. */
+/**
+ * One large file from this machine's disk into a bucket: bytes a second, processor time, and how much memory it takes
+ * at most.
+ */
 export async function upload(options: Options): Promise<Report> {
   if (process.platform !== 'linux') throw new CannotRun('memory is counted by /proc');
   const found = await versitygwPeer().catch((error: Error) => ({ missing: error.message }));
@@ -34,19 +37,32 @@ export async function upload(options: Options): Promise<Report> {
   await pipeline(Readable.from(film(bytes)), createWriteStream(file));
   const values = { ...(server.env as Record<string, string>), endpoint: server.url, bucket: 'bench' };
   const start = (name: string, args: string[], cwd?: string) =>
-    begun.use(startChild(name, ['--expose-gc', ...args], { logFile: join(folder, `${name}.log`), ...(cwd !== undefined && { cwd }) }));
+    begun.use(
+      startChild(name, ['--expose-gc', ...args], {
+        logFile: join(folder, `${name}.log`),
+        ...(cwd !== undefined && { cwd }),
+      }),
+    );
   const home = await installPeer('bench');
   const settings = { values, partBytes: PART_BYTES, together: TOGETHER, memory: path('./kit/memory.ts') };
   const peer = start('lib-storage', [join(home, 'upload.mjs'), JSON.stringify(settings)], home);
   await peer.ask({ do: 'makeBucket' });
   const { accessKeyId, secretAccessKey, region, endpoint, bucket } = values as Record<string, string>;
-  const own = start('rookery', [path('./upload-host.ts'), JSON.stringify({ values: { accessKeyId, secretAccessKey, region, endpoint, bucket } })]);
+  const own = start('rookery', [
+    path('./upload-host.ts'),
+    JSON.stringify({ values: { accessKeyId, secretAccessKey, region, endpoint, bucket } }),
+  ]);
 
   let uploads = 0;
   const side = (name: string, child: Child): Side => ({
     name,
     async run() {
-      const { ms, cpuMs, peakMib, size } = (await child.ask({ do: 'upload', key: `film-${(uploads += 1)}`, path: file, bytes })) as Record<string, number>;
+      const { ms, cpuMs, peakMib, size } = (await child.ask({
+        do: 'upload',
+        key: `film-${(uploads += 1)}`,
+        path: file,
+        bytes,
+      })) as Record<string, number>;
       if (size !== bytes) throw new Error(`${name} left ${size} bytes of ${bytes}`);
       return { mib_per_s: bytes / MIB / (ms! / 1_000), cpu_ms: cpuMs!, peak_mib: peakMib! };
     },
@@ -61,8 +77,19 @@ export async function upload(options: Options): Promise<Report> {
     bench: 'upload',
     size: bytes / MIB,
     ...compared,
-    goals: [{ name: 'peak of memory beyond that of the idle process, MiB', value: compared.figures['rookery']!['peak_mib']!, most: MOST_MIB }],
-    settings: { partMib: PART_BYTES / MIB, together: TOGETHER, server: 'versitygw v1.8.0, files on disk', peer: '@aws-sdk/lib-storage 3.1162.0' },
+    goals: [
+      {
+        name: 'peak of memory beyond that of the idle process, MiB',
+        value: compared.figures['rookery']!['peak_mib']!,
+        most: MOST_MIB,
+      },
+    ],
+    settings: {
+      partMib: PART_BYTES / MIB,
+      together: TOGETHER,
+      server: 'versitygw v1.8.0, files on disk',
+      peer: '@aws-sdk/lib-storage 3.1162.0',
+    },
     leavesOut: ['the product goes through its outbound guard; the peer calls the address as it is'],
     skipped: [],
   };

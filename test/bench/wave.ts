@@ -17,8 +17,13 @@ const PER_CHANNEL = 10;
 /** Calls to one network under way at a time, on every side; the product gives one network a quarter of all. */
 const IN_FLIGHT = 512;
 const CONNECTIONS = 8;
-/** A transaction for each post keeps more connections busy than statements that are shared: each of these is tried, and the best one taken. */
-const PEER_CHOICES = [8, 16, 32].flatMap((connections) => [256, IN_FLIGHT].map((concurrency) => ({ connections, concurrency })));
+/**
+ * A transaction for each post keeps more connections busy than statements that are shared: each of these is tried, and
+ * the best one taken.
+ */
+const PEER_CHOICES = [8, 16, 32].flatMap((connections) =>
+  [256, IN_FLIGHT].map((concurrency) => ({ connections, concurrency })),
+);
 const SWEEP_MS = 5_000; // after it the product has registered what was put into its tables
 const BULLMQ_LEAD_MS = 3_000;
 const GIVE_UP_MS = 180_000;
@@ -32,13 +37,18 @@ export async function wave(options: Options): Promise<Report> {
   const provider = await world.provider();
   const channels = Math.max(ORGS, Math.min(1_000, size / PER_CHANNEL));
   const own = await tenantsOn(world, channels);
-  const product = await world.product(own.database, { env: { PROVIDER_CALLS_IN_FLIGHT: `${4 * IN_FLIGHT}`, DATABASE_CONNECTION_LIMIT: `${CONNECTIONS}` } });
+  const product = await world.product(own.database, {
+    env: { PROVIDER_CALLS_IN_FLIGHT: `${4 * IN_FLIGHT}`, DATABASE_CONNECTION_LIMIT: `${CONNECTIONS}` },
+  });
   say(`the product serves at ${product.url}`);
 
   const others = await tenantsOn(world, channels);
   const common = { databaseUrl: others.database.url, providerUrl: provider.url, text: TEXT };
   const skipped: string[] = [];
-  const redises = await skippedWithout(skipped, 'bullmq', async () => ({ always: await world.redis('always'), everysec: await world.redis('everysec') }));
+  const redises = await skippedWithout(skipped, 'bullmq', async () => ({
+    always: await world.redis('always'),
+    everysec: await world.redis('everysec'),
+  }));
   const bare = await world.peer('wave-bare.mjs', { ...common, connections: CONNECTIONS, concurrency: IN_FLIGHT });
   await bare.ask({ do: 'ready' });
 
@@ -85,7 +95,9 @@ export async function wave(options: Options): Promise<Report> {
     for (const choice of quick ? PEER_CHOICES.slice(-1) : PEER_CHOICES) {
       await using child = await startBullmq(redis, choice);
       const rate = (await peerRun(child, 0, BULLMQ_LEAD_MS + size / 2, redis.pid))['drain_per_s']!;
-      say(`bullmq with ${choice.connections} connections and ${choice.concurrency} jobs at a time: ${Math.round(rate)} a second`);
+      say(
+        `bullmq with ${choice.connections} connections and ${choice.concurrency} jobs at a time: ${Math.round(rate)} a second`,
+      );
       if (!best || rate > best.rate) best = { choice, rate };
     }
     return best!.choice;
@@ -100,7 +112,13 @@ export async function wave(options: Options): Promise<Report> {
   const comparisons = (suffix: string): Comparison[] => [
     ...(bullmq
       ? [
-          { name: `drain, bullmq${suffix}`, figure: 'drain_per_s', peer: `bullmq@6.7.0${suffix}`, better: 'greater' as const, goal: goals.bullmq },
+          {
+            name: `drain, bullmq${suffix}`,
+            figure: 'drain_per_s',
+            peer: `bullmq@6.7.0${suffix}`,
+            better: 'greater' as const,
+            goal: goals.bullmq,
+          },
           {
             name: `late_p99, bullmq${suffix}`,
             figure: 'late_p99_ms',
@@ -108,19 +126,39 @@ export async function wave(options: Options): Promise<Report> {
             better: 'smaller' as const,
             ...(engine === 'embedded' && { goal: 1 / 0.35 }),
           },
-          { name: `cpu, bullmq${suffix}`, figure: 'all_cpu_ms_per_op', peer: `bullmq@6.7.0${suffix}`, better: 'smaller' as const },
-          { name: `drain, bullmq everysec${suffix}`, figure: 'drain_per_s', peer: `bullmq@6.7.0, everysec${suffix}`, better: 'greater' as const },
+          {
+            name: `cpu, bullmq${suffix}`,
+            figure: 'all_cpu_ms_per_op',
+            peer: `bullmq@6.7.0${suffix}`,
+            better: 'smaller' as const,
+          },
+          {
+            name: `drain, bullmq everysec${suffix}`,
+            figure: 'drain_per_s',
+            peer: `bullmq@6.7.0, everysec${suffix}`,
+            better: 'greater' as const,
+          },
         ]
       : []),
-    { name: `drain, bare${suffix}`, figure: 'drain_per_s', peer: `bare${suffix}`, better: 'greater', ...(goals.bare !== undefined && { goal: goals.bare }) },
+    {
+      name: `drain, bare${suffix}`,
+      figure: 'drain_per_s',
+      peer: `bare${suffix}`,
+      better: 'greater',
+      ...(goals.bare !== undefined && { goal: goals.bare }),
+    },
   ];
   const atOnce = await interleave(sides(0, ''), comparisons(''), options);
   const suffix = ', provider 100 ms';
   // The less durable Redis has its figures above.
-  const durable = <T extends { name: string }>(list: readonly T[]) => list.filter(({ name }) => !name.includes('everysec'));
+  const durable = <T extends { name: string }>(list: readonly T[]) =>
+    list.filter(({ name }) => !name.includes('everysec'));
   const slow = quick
     ? undefined
-    : await interleave(durable(sides(100, suffix)), durable(comparisons(suffix)), { ...options, pairs: Math.min(3, options.pairs) });
+    : await interleave(durable(sides(100, suffix)), durable(comparisons(suffix)), {
+        ...options,
+        pairs: Math.min(3, options.pairs),
+      });
   const figures = atOnce.figures['rookery']!;
   return {
     bench: 'wave',
@@ -142,7 +180,9 @@ export async function wave(options: Options): Promise<Report> {
       channels,
       inFlight: IN_FLIGHT,
       connections: CONNECTIONS,
-      bullmq: choice && `best of ${quick ? 1 : PEER_CHOICES.length}: ${choice.connections} connections, concurrency ${choice.concurrency}; removeOnComplete`,
+      bullmq:
+        choice &&
+        `best of ${quick ? 1 : PEER_CHOICES.length}: ${choice.connections} connections, concurrency ${choice.concurrency}; removeOnComplete`,
       redis: 'appendonly yes, appendfsync always; everysec may lose the last second',
       cpu: 'from before the posts are announced or handed over until all are out',
     },
@@ -191,7 +231,9 @@ async function measured(
     await wait();
     return cpu(size);
   });
-  const [row] = await sql<{ ms: number }[]>`select (extract(epoch from max(published_at) - ${due}::timestamptz) * 1000)::float8 as ms from posts`;
+  const [row] = await sql<
+    { ms: number }[]
+  >`select (extract(epoch from max(published_at) - ${due}::timestamptz) * 1000)::float8 as ms from posts`;
   const { at, doubled } = await provider.arrivals();
   const late = at.map((ms) => ms - due.getTime());
   return {
@@ -209,9 +251,13 @@ async function measured(
 /** Ends when every post is published; the network is asked first, so that the database is not. */
 async function settled(sql: Database, provider: Provider, size: number, lastWords: () => string): Promise<void> {
   const end = performance.now() + GIVE_UP_MS;
-  const published = async () => (await sql<{ count: number }[]>`select count(*)::int as count from posts where state = 'PUBLISHED'`)[0]!.count;
+  const published = async () =>
+    (await sql<{ count: number }[]>`select count(*)::int as count from posts where state = 'PUBLISHED'`)[0]!.count;
   while ((await provider.count()) < size || (await published()) < size) {
-    if (performance.now() > end) throw new Error(`${await published()} of ${size} posts were published after ${GIVE_UP_MS / 1_000} s\n${lastWords()}`);
+    if (performance.now() > end)
+      throw new Error(
+        `${await published()} of ${size} posts were published after ${GIVE_UP_MS / 1_000} s\n${lastWords()}`,
+      );
     await sleep(50);
   }
 }

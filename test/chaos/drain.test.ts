@@ -4,9 +4,18 @@ import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
-import { abandoned, acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/processes/wave.ts';
+import {
+  abandoned,
+  acceptedCount,
+  comes,
+  openCrowd,
+  publishingOf,
+  settled,
+  waveOf,
+} from '../support/processes/wave.ts';
 
-// R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled or left claimed.
+// R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled
+// or left claimed.
 
 const POSTS = isFull ? 2_000 : 200;
 /** Channels whose first post the network holds for longer than a drain lasts, with one more post behind it. */
@@ -37,7 +46,9 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
       const sending = () => publishingOf(database.sql, held);
-      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000)).toBe(true);
+      expect(
+        await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000),
+      ).toBe(true);
       const heldNow = await sending();
       const { ms, ...exit } = await service.end(index);
       const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
@@ -47,7 +58,9 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
       expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
 
       await service.restart(index);
-      const settledAfterMs = await settled(database.sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+      const settledAfterMs = await settled(database.sql).catch((error: unknown) =>
+        Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
+      );
       note({ round, engine: name, settledAfterMs });
       const history = await crowd.history(database.sql);
       expect(violationsOf(history)).toEqual([]);

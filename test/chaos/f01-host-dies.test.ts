@@ -33,13 +33,20 @@ describe.each(engines)('kill of a host on the $name engine', ({ name, missing, s
         ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }),
       ]);
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
-      note({ round, engine: name, created: crowd.created.length, leftMs: from.getTime() - systemClock.now().getTime() });
+      note({
+        round,
+        engine: name,
+        created: crowd.created.length,
+        leftMs: from.getTime() - systemClock.now().getTime(),
+      });
 
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
       const sidecar = random.pick(2) === 1;
       const sending = () => publishingOf(database.sql, held);
-      expect(await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000)).toBe(true);
+      expect(
+        await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000),
+      ).toBe(true);
       const heldNow = await sending();
       const at = performance.now();
       await service.kill(index, { sidecar });

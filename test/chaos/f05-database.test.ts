@@ -13,7 +13,8 @@ import { violationsOf } from '../support/processes/history.ts';
 import { startEmbedded } from '../support/processes/service.ts';
 import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/processes/wave.ts';
 
-// F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another server, which stays.
+// F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another
+// server, which stays.
 
 const POSTS = isFull ? 2_000 : 200;
 const STOPS = isFull ? 3 : 2;
@@ -29,7 +30,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A Postgres of our own, durable as in production, that can be stopped as if the power failed and started again on the same port. */
+/**
+ * A Postgres of our own, durable as in production, that can be stopped as if the power failed and started again on the
+ * same port.
+ */
 async function startDatabase(name: string) {
   const options = { folder: join(folder, name), settings: { max_connections: '100' } };
   let server = await startEmbeddedPostgres(options);
@@ -70,7 +74,9 @@ test.each(rounds(10))(
     await crowd.post(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }));
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
-    const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted((a, b) => a - b);
+    const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted(
+      (a, b) => a - b,
+    );
     for (const moment of moments) {
       expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
       const accepted = await acceptedCount(ledger.sql);
@@ -80,7 +86,9 @@ test.each(rounds(10))(
       await postgres.start();
       note({ round, moment, accepted, downMs });
     }
-    const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)));
+    const settledAfterMs = await settled(sql).catch((error: unknown) =>
+      Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)),
+    );
     note({ round, posts: POSTS, settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
 

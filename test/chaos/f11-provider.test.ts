@@ -7,19 +7,26 @@ import { type LedgerRow, violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
 import { comes, openCrowd, settled, type Wanted } from '../support/processes/wave.ts';
 
-// F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is well.
+// F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is
+// well.
 
 const EACH = isFull ? 20 : 2;
 const WELL = isFull ? 100 : 10;
 const RETRY_AFTER_SECONDS = 3;
 
-/** How the first post of a channel is treated, and what the network then notes for it. The second post comes right behind it. */
+/**
+ * How the first post of a channel is treated, and what the network then notes for it. The second post comes right
+ * behind it.
+ */
 const FAULTS: Record<string, { settings: object; noted: string[] }> = {
   'answers 500 once': { settings: { outcome: 'error', times: 1 }, noted: ['error', 'ok'] },
   'accepts and answers 500': { settings: { outcome: 'error_after_accept' }, noted: ['error_after_accept'] },
   'never answers once': { settings: { outcome: 'hang', times: 1 }, noted: ['hang', 'ok'] },
   'accepts and answers garbage': { settings: { outcome: 'garbage' }, noted: ['garbage'] },
-  'is full once': { settings: { outcome: 'rate_limited', times: 1, retryAfterSeconds: RETRY_AFTER_SECONDS }, noted: ['rate_limited', 'ok'] },
+  'is full once': {
+    settings: { outcome: 'rate_limited', times: 1, retryAfterSeconds: RETRY_AFTER_SECONDS },
+    noted: ['rate_limited', 'ok'],
+  },
   'expires the token once': { settings: { outcome: 'auth_expired', times: 1 }, noted: ['auth_expired', 'ok'] },
   'refuses every token': { settings: { outcome: 'auth_expired' }, noted: [] },
 };
@@ -39,42 +46,69 @@ test.each(rounds(4))(
 
     const due = systemClock.in(6_000);
     const behind = new Date(due.getTime() + 100);
-    const first = await crowd.post(failing.map(({ channel, kind }): Wanted => ({ channel, due, settings: { ...FAULTS[kind]!.settings } })));
+    const first = await crowd.post(
+      failing.map(({ channel, kind }): Wanted => ({ channel, due, settings: { ...FAULTS[kind]!.settings } })),
+    );
     const second = await crowd.post(failing.map(({ channel }): Wanted => ({ channel, due: behind })));
-    const beside = await crowd.post(well.flatMap((channel) => [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) }))));
+    const beside = await crowd.post(
+      well.flatMap((channel) =>
+        [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) })),
+      ),
+    );
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
     const ids = (list: typeof first) => list.map(({ postId }) => postId!);
     const states = async (list: typeof first) =>
-      sql<{ id: string; state: string; detail: string | null }[]>`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
+      sql<
+        { id: string; state: string; detail: string | null }[]
+      >`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
 
     // Others go out while a request that is never answered is still open.
-    expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(true);
-    const [hanging] = first.filter(({ channelId }) => failing.find(({ channel }) => channel.id === channelId)?.kind === 'never answers once');
+    expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(
+      true,
+    );
+    const [hanging] = first.filter(
+      ({ channelId }) => failing.find(({ channel }) => channel.id === channelId)?.kind === 'never answers once',
+    );
     expect((await states([hanging!]))[0]).toMatchObject({ state: 'QUEUE' });
 
-    // A login that is refused even when it is new pauses the channel with its posts; a person logs in again, and they go on.
+    // A login that is refused even when it is new pauses the channel with its posts; a person logs in again, and they
+    // go on.
     const refused = failing.filter(({ kind }) => kind === 'refuses every token').map(({ channel }) => channel);
     const ofRefused = [...first, ...second].filter(({ channelId }) => refused.some(({ id }) => id === channelId));
-    expect(await comes(async () => (await states(ofRefused)).every(({ state, detail }) => state === 'QUEUE' && isPaused(detail)), 60_000)).toBe(true);
+    expect(
+      await comes(
+        async () => (await states(ofRefused)).every(({ state, detail }) => state === 'QUEUE' && isPaused(detail)),
+        60_000,
+      ),
+    ).toBe(true);
     for (const { id, client, account } of refused) {
       const { refreshNeeded } = await client.own(`/integrations/${id}`, z.object({ refreshNeeded: z.boolean() }));
       expect(refreshNeeded).toBe(true);
       const { postId } = first.find(({ channelId }) => channelId === id)!;
-      await client.api(`/public/v1/posts/${postId}/settings`, z.object({ postId: z.string() }), { method: 'PUT', body: { settings: { outcome: 'ok' } } });
-      await client.own('/integrations/social-connect/sandbox', z.object({ id: z.literal(id) }), { body: { fields: { name: account }, allowPreview: true } });
+      await client.api(`/public/v1/posts/${postId}/settings`, z.object({ postId: z.string() }), {
+        method: 'PUT',
+        body: { settings: { outcome: 'ok' } },
+      });
+      await client.own('/integrations/social-connect/sandbox', z.object({ id: z.literal(id) }), {
+        body: { fields: { name: account }, allowPreview: true },
+      });
     }
 
-    const settledAfterMs = await settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+    const settledAfterMs = await settled(sql).catch((error: unknown) =>
+      Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
+    );
     note({ round, posts: crowd.created.length, settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
     const history = await crowd.history(sql);
     expect(violationsOf(history)).toEqual([]);
     expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
 
-    const rowsOf = (postId: string | undefined) => history.ledger.filter(({ idempotencyKey }) => idempotencyKey === postId);
+    const rowsOf = (postId: string | undefined) =>
+      history.ledger.filter(({ idempotencyKey }) => idempotencyKey === postId);
     for (const { channel, kind } of failing) {
       const rows = rowsOf(first.find(({ channelId }) => channelId === channel.id)!.postId);
-      if (kind === 'refuses every token') expect([kind, rows.filter(({ accepted }) => accepted).length]).toEqual([kind, 1]);
+      if (kind === 'refuses every token')
+        expect([kind, rows.filter(({ accepted }) => accepted).length]).toEqual([kind, 1]);
       else expect([kind, rows.map(({ answered }) => answered)]).toEqual([kind, FAULTS[kind]!.noted]);
       if (kind === 'is full once') expect(gap(rows)).toBeGreaterThanOrEqual(RETRY_AFTER_SECONDS * 1_000);
     }

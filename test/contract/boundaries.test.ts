@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize, resolve } from 'node:path';
@@ -8,12 +18,18 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 // A parser that is missing makes the boundary checker report a clean tree of nothing. So a tree with one violation
 // for each rule is planted, and each rule must catch its own.
 const require = createRequire(import.meta.url);
-const rules = (require(resolve('.dependency-cruiser.cjs')) as { forbidden: { name: string }[] }).forbidden.map(({ name }) => name);
-const named = (prefix: string) => rules.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+const rules = (require(resolve('.dependency-cruiser.cjs')) as { forbidden: { name: string }[] }).forbidden.map(
+  ({ name }) => name,
+);
+const named = (prefix: string) =>
+  rules.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
 
 /** A violation of each rule: file → the modules that it imports. Every planted file is named `planted-…`. */
 const PLANTS: Record<string, Record<string, string[]>> = {
-  'no-cycles': { 'src/platform/kernel/planted-a.ts': ['./planted-b.ts'], 'src/platform/kernel/planted-b.ts': ['./planted-a.ts'] },
+  'no-cycles': {
+    'src/platform/kernel/planted-a.ts': ['./planted-b.ts'],
+    'src/platform/kernel/planted-b.ts': ['./planted-a.ts'],
+  },
   'tests-are-leaves': { 'src/platform/kernel/planted-test.ts': ['../../../test/support/worlds/turn.ts'] },
   'src-imports-down': { 'src/platform/kernel/planted-up.ts': ['../../../api/app.ts'] },
   'actors-not-api': { 'actors/post/planted-api.ts': ['../../api/app.ts'] },
@@ -22,15 +38,33 @@ const PLANTS: Record<string, Record<string, string[]>> = {
   'engine-behind-interface': { 'api/planted-engine.ts': ['../src/platform/actor-runtime/dapr/engine.ts'] },
   'engines-apart': { 'src/platform/actor-runtime/dapr/planted-other.ts': ['../embedded/engine.ts'] },
   'all-of-src': { 'src/publishing/posts/planted-context.ts': ['../../context.ts'] },
-  'wings-opened-by-context': { 'src/publishing/planted-wing-door.ts': ['../people/open.ts'], 'api/planted-wing-door.ts': ['../src/people/open.ts'] },
+  'wings-opened-by-context': {
+    'src/publishing/planted-wing-door.ts': ['../people/open.ts'],
+    'api/planted-wing-door.ts': ['../src/people/open.ts'],
+  },
   'adapter-sees-its-kit': { 'src/providers/social/planted.v1.ts': ['node:fs'] },
   'adapters-by-registry': { 'src/providers/planted-adapter.ts': ['./social/known.v1.ts'] },
   'rooms-call-no-actors': { 'src/publishing/posts/planted-actors.ts': ['../../platform/actor-runtime/contract.ts'] },
-  ...Object.fromEntries(named('wing:').map((wing) => [`wing:${wing}`, { [`src/${wing}/planted-wing.ts`]: ['../zoo/index.ts'] }])),
-  ...Object.fromEntries(named('room:').map((room) => [`room:${room}`, { [`src/${folderOf(room)}/planted-room.ts`]: ['../planted-other/index.ts'] }])),
-  ...Object.fromEntries(named('door:').map((room) => [`door:${room}`, { [`api/planted-door-${room.replace('/', '-')}.ts`]: [`../src/${room}/store.ts`] }])),
   ...Object.fromEntries(
-    named('owner:').map((owner) => [`owner:${owner}`, { [`src/platform/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] }]),
+    named('wing:').map((wing) => [`wing:${wing}`, { [`src/${wing}/planted-wing.ts`]: ['../zoo/index.ts'] }]),
+  ),
+  ...Object.fromEntries(
+    named('room:').map((room) => [
+      `room:${room}`,
+      { [`src/${folderOf(room)}/planted-room.ts`]: ['../planted-other/index.ts'] },
+    ]),
+  ),
+  ...Object.fromEntries(
+    named('door:').map((room) => [
+      `door:${room}`,
+      { [`api/planted-door-${room.replace('/', '-')}.ts`]: [`../src/${room}/store.ts`] },
+    ]),
+  ),
+  ...Object.fromEntries(
+    named('owner:').map((owner) => [
+      `owner:${owner}`,
+      { [`src/platform/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] },
+    ]),
   ),
 };
 
@@ -51,7 +85,8 @@ const put = (file: string, text: string) => {
   writeFileSync(join(root, file), text);
 };
 const importing = (modules: readonly string[]) =>
-  modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') + `export const x = [${modules.map((_, n) => `m${n}`).join(', ')}];\n`;
+  modules.map((module, n) => `import * as m${n} from '${module}';\n`).join('') +
+  `export const x = [${modules.map((_, n) => `m${n}`).join(', ')}];\n`;
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'planted-'));
@@ -67,7 +102,12 @@ beforeAll(() => {
     put(`node_modules/${name}/index.js`, 'export const y = 1;');
   }
   const wings = named('wing:');
-  for (const folder of ['zoo', ...wings, ...wings.map((wing) => `${wing}/planted-other`), ...named('room:').map(folderOf)]) {
+  for (const folder of [
+    'zoo',
+    ...wings,
+    ...wings.map((wing) => `${wing}/planted-other`),
+    ...named('room:').map(folderOf),
+  ]) {
     put(`src/${folder}/index.ts`, 'export const x = 1;\n');
     put(`src/${folder}/store.ts`, 'export const x = 1;\n');
   }
@@ -104,15 +144,21 @@ function violations(): Violation[] {
 
 test('a clean tree has no violation, and each rule catches its planted one', () => {
   expect(violations()).toEqual([]);
-  for (const files of Object.values(PLANTS)) for (const [file, modules] of Object.entries(files)) put(file, importing(modules));
+  for (const files of Object.values(PLANTS))
+    for (const [file, modules] of Object.entries(files)) put(file, importing(modules));
   const seen = violations();
-  const missed = rules.filter((rule) => !seen.some((one) => one.rule.name === rule && Object.keys(PLANTS[rule] ?? {}).includes(one.from)));
+  const missed = rules.filter(
+    (rule) => !seen.some((one) => one.rule.name === rule && Object.keys(PLANTS[rule] ?? {}).includes(one.from)),
+  );
   expect(missed).toEqual([]);
   expect(rules.length).toBeGreaterThan(60);
 });
 
 test('a type-only import counts', () => {
-  put('src/platform/kernel/planted-type.ts', "import type * as t from '../../publishing/posts/index.ts';\nexport type X = typeof t;\n");
+  put(
+    'src/platform/kernel/planted-type.ts',
+    "import type * as t from '../../publishing/posts/index.ts';\nexport type X = typeof t;\n",
+  );
   expect(
     violations()
       .filter(({ from }) => from === 'src/platform/kernel/planted-type.ts')
@@ -129,14 +175,18 @@ interface Tables {
 const { tables } = require(resolve('.dependency-cruiser.cjs')) as { tables: Tables };
 const domains = tables.DOMAINS.split('|');
 
-const foldersIn = (folder: string) => readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+const foldersIn = (folder: string) =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 
 /** The files of the product below a folder, with their text. */
 function productIn(folder: string): { file: string; text: string }[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+  );
   return files.map((file) => ({ file: join(folder, file), text: readFileSync(join(folder, file), 'utf8') }));
 }
-const imported = (text: string) => [...text.matchAll(/(?:\bfrom |\bimport\(|^import |\.resolve\()'([^']+)'/gm)].map(([, module]) => module!);
+const imported = (text: string) =>
+  [...text.matchAll(/(?:\bfrom |\bimport\(|^import |\.resolve\()'([^']+)'/gm)].map(([, module]) => module!);
 
 /** Wing and room of a file below `src/`; the room is undefined for files that lie in the wing itself. */
 function placeOf(file: string): { wing: string; room: string | undefined } {
@@ -160,7 +210,10 @@ function unusedGrants({ WINGS, ROOMS, OWNERS }: Tables): string[] {
     }
   }
   const isOwned = (name: string, owner: string) =>
-    [...packages].some(([module, files]) => new RegExp(`^${name}(/|$)`).test(module) && files.some((file) => new RegExp(`^${owner}`).test(file)));
+    [...packages].some(
+      ([module, files]) =>
+        new RegExp(`^${name}(/|$)`).test(module) && files.some((file) => new RegExp(`^${owner}`).test(file)),
+    );
   return [
     ...Object.entries(WINGS).flatMap(([wing, others]) => others.map((other) => `${wing} -> ${other}`)),
     ...Object.entries(ROOMS).flatMap(([wing, rooms]) =>
@@ -169,14 +222,18 @@ function unusedGrants({ WINGS, ROOMS, OWNERS }: Tables): string[] {
   ]
     .filter((grant) => !used.has(grant))
     .concat(
-      Object.entries(OWNERS).flatMap(([names, owner]) => names.split(/\|(?![^(]*\))/).flatMap((name) => (isOwned(name, owner) ? [] : [`${owner} -> ${name}`]))),
+      Object.entries(OWNERS).flatMap(([names, owner]) =>
+        names.split(/\|(?![^(]*\))/).flatMap((name) => (isOwned(name, owner) ? [] : [`${owner} -> ${name}`])),
+      ),
     );
 }
 
 /** Rooms of the tables that are not there, and folders and files of `src/` that are no room. */
 function misplaced({ WINGS, ROOMS, DOMAINS }: Tables): string[] {
   const roomsOf = (wing: string) =>
-    wing === 'providers' ? [...Object.keys(ROOMS[wing]!).filter((room) => room !== 'domains'), ...DOMAINS.split('|')] : Object.keys(ROOMS[wing] ?? {});
+    wing === 'providers'
+      ? [...Object.keys(ROOMS[wing]!).filter((room) => room !== 'domains'), ...DOMAINS.split('|')]
+      : Object.keys(ROOMS[wing] ?? {});
   const compare = (folder: string, wanted: readonly string[]) => {
     const there = foldersIn(folder);
     return [
@@ -191,12 +248,19 @@ function misplaced({ WINGS, ROOMS, DOMAINS }: Tables): string[] {
       .filter((wing) => existsSync(`src/${wing}`))
       .flatMap((wing) => [
         ...compare(`src/${wing}`, roomsOf(wing)),
-        ...[`src/${wing}/open.ts`, ...(ROOMS[wing] ? [] : [`src/${wing}/index.ts`])].filter((file) => !existsSync(file)).map((file) => `${file} is not there`),
-        ...(ROOMS[wing] ? readdirSync(`src/${wing}`).filter((file) => file.endsWith('.ts') && file !== 'open.ts') : []).map(
-          (file) => `src/${wing}/${file} lies in no room`,
-        ),
+        ...[`src/${wing}/open.ts`, ...(ROOMS[wing] ? [] : [`src/${wing}/index.ts`])]
+          .filter((file) => !existsSync(file))
+          .map((file) => `${file} is not there`),
+        ...(ROOMS[wing]
+          ? readdirSync(`src/${wing}`).filter((file) => file.endsWith('.ts') && file !== 'open.ts')
+          : []
+        ).map((file) => `src/${wing}/${file} lies in no room`),
         ...roomsOf(wing).flatMap((room) =>
-          isDomain(wing, room) || room === 'kit' || room === 'cli' || !existsSync(`src/${wing}/${room}`) || existsSync(`src/${wing}/${room}/index.ts`)
+          isDomain(wing, room) ||
+          room === 'kit' ||
+          room === 'cli' ||
+          !existsSync(`src/${wing}/${room}`) ||
+          existsSync(`src/${wing}/${room}/index.ts`)
             ? []
             : [`src/${wing}/${room}/index.ts is not there`],
         ),
@@ -209,13 +273,17 @@ function writersOf(files: readonly { file: string; text: string }[]): Map<string
   const written = new Map<string, Set<string>>();
   const created = new Set(
     readdirSync('src/platform/db/migrations').flatMap((file) =>
-      [...readFileSync(join('src/platform/db/migrations', file), 'utf8').matchAll(/create (?:unlogged )?table (?:if not exists )?(\w+)/gi)].map(
-        ([, table]) => table!,
-      ),
+      [
+        ...readFileSync(join('src/platform/db/migrations', file), 'utf8').matchAll(
+          /create (?:unlogged )?table (?:if not exists )?(\w+)/gi,
+        ),
+      ].map(([, table]) => table!),
     ),
   );
   for (const { file, text } of files)
-    for (const [, table] of text.matchAll(/\b(?:insert\s+into|update|delete\s+from|merge\s+into|truncate)\s+(?:only\s+)?(\w+)/gi)) {
+    for (const [, table] of text.matchAll(
+      /\b(?:insert\s+into|update|delete\s+from|merge\s+into|truncate)\s+(?:only\s+)?(\w+)/gi,
+    )) {
       const { wing, room } = placeOf(file);
       if (!created.has(table!)) continue;
       written.set(table!, (written.get(table!) ?? new Set()).add(room === undefined ? wing : `${wing}/${room}`));
@@ -225,7 +293,10 @@ function writersOf(files: readonly { file: string; text: string }[]): Map<string
 
 /** Rooms that write a table of another room: table → its room, and why each other one writes it. */
 const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonly<Record<string, string>> }>> = {
-  api_keys: { owner: 'people/auth', others: { 'people/members': 'the statement that removes a membership revokes its keys' } },
+  api_keys: {
+    owner: 'people/auth',
+    others: { 'people/members': 'the statement that removes a membership revokes its keys' },
+  },
   channels: {
     owner: 'publishing/channels',
     others: {
@@ -233,9 +304,18 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
       'publishing/egress': 'the chosen route is a column of the channel',
     },
   },
-  connect_states: { owner: 'publishing/channels', others: { 'people/members': 'the statement that removes a membership ends what it began to connect' } },
-  idempotency_keys: { owner: 'platform/db', others: { 'publishing/posts': 'one statement stores the posts of many calls with their replies' } },
-  invitations: { owner: 'people/members', others: { 'people/organizations': 'the statement that removes an organization deletes them' } },
+  connect_states: {
+    owner: 'publishing/channels',
+    others: { 'people/members': 'the statement that removes a membership ends what it began to connect' },
+  },
+  idempotency_keys: {
+    owner: 'platform/db',
+    others: { 'publishing/posts': 'one statement stores the posts of many calls with their replies' },
+  },
+  invitations: {
+    owner: 'people/members',
+    others: { 'people/organizations': 'the statement that removes an organization deletes them' },
+  },
   memberships: {
     owner: 'people/members',
     others: {
@@ -244,7 +324,10 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
       'people/organizations': 'an organization is made with its owner in one statement',
     },
   },
-  org_counters: { owner: 'entitlements', others: { 'publishing/posts': 'posts are counted in the statement that stores them' } },
+  org_counters: {
+    owner: 'entitlements',
+    others: { 'publishing/posts': 'posts are counted in the statement that stores them' },
+  },
   organizations: {
     owner: 'people/organizations',
     others: {
@@ -257,8 +340,14 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
       'publishing/egress': 'the usual route is a column of the organization',
     },
   },
-  subscriptions: { owner: 'billing/subscriptions', others: { entitlements: 'lapses are forgotten when billing is off, where no billing runs' } },
-  user_profiles: { owner: 'people/identity', others: { 'people/auth': 'a registration that nobody confirmed is written anew' } },
+  subscriptions: {
+    owner: 'billing/subscriptions',
+    others: { entitlements: 'lapses are forgotten when billing is off, where no billing runs' },
+  },
+  user_profiles: {
+    owner: 'people/identity',
+    others: { 'people/auth': 'a registration that nobody confirmed is written anew' },
+  },
   users: {
     owner: 'people/identity',
     others: {
@@ -274,10 +363,14 @@ function unexplainedWrites(files: readonly { file: string; text: string }[]): st
   return [
     ...[...written].flatMap(([table, rooms]) => {
       const { owner, others } = WRITES_OF_OTHERS[table] ?? { owner: [...rooms][0]!, others: {} };
-      return [...rooms].filter((room) => room !== owner && !(room in others)).map((room) => `${room} writes ${table} of ${owner}`);
+      return [...rooms]
+        .filter((room) => room !== owner && !(room in others))
+        .map((room) => `${room} writes ${table} of ${owner}`);
     }),
     ...Object.entries(WRITES_OF_OTHERS).flatMap(([table, { owner, others }]) =>
-      [owner, ...Object.keys(others)].filter((room) => !written.get(table)?.has(room)).map((room) => `${room} does not write ${table}`),
+      [owner, ...Object.keys(others)]
+        .filter((room) => !written.get(table)?.has(room))
+        .map((room) => `${room} does not write ${table}`),
     ),
   ];
 }
@@ -291,13 +384,21 @@ describe('the tables of wings and rooms', () => {
       ROOMS: { ...tables.ROOMS, delivery: { email: [], webhooks: ['email'] } },
       OWNERS: { ...tables.OWNERS, 'undici|left-pad': 'src/platform/' },
     };
-    expect(unusedGrants(planted)).toEqual(['publishing -> delivery', 'delivery/webhooks -> email', 'src/platform/ -> left-pad']);
+    expect(unusedGrants(planted)).toEqual([
+      'publishing -> delivery',
+      'delivery/webhooks -> email',
+      'src/platform/ -> left-pad',
+    ]);
   });
 
   test('name every folder of src, and none that is not there', () => {
     expect(misplaced(tables)).toEqual([]);
     const { library: _, ...ROOMS } = tables.ROOMS;
-    const planted = { ...tables, WINGS: { ...tables.WINGS, studio: [] }, ROOMS: { ...ROOMS, delivery: { email: [], push: [] } } };
+    const planted = {
+      ...tables,
+      WINGS: { ...tables.WINGS, studio: [] },
+      ROOMS: { ...ROOMS, delivery: { email: [], push: [] } },
+    };
     expect(misplaced(planted)).toEqual([
       'src/studio is not there',
       'src/delivery/push is not there',
@@ -319,6 +420,8 @@ describe('the tables of wings and rooms', () => {
       expect.stringMatching(/^people\/members writes webhooks/),
       'delivery/email writes users of people/identity',
     ]);
-    expect(unexplainedWrites(files.filter(({ file }) => !file.startsWith('src/publishing/egress/')))).toContain('publishing/egress does not write channels');
+    expect(unexplainedWrites(files.filter(({ file }) => !file.startsWith('src/publishing/egress/')))).toContain(
+      'publishing/egress does not write channels',
+    );
   });
 });

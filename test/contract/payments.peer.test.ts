@@ -5,8 +5,8 @@ import { openStripe, type Processor } from '../../src/billing/processor/index.ts
 import { describePeer, type Peer } from '../support/peers/peers.ts';
 import { stripeMockPeer } from '../support/peers/stripe-mock.ts';
 
-// Every call that we make, judged by the processor's own document: an address or a parameter that it does not know is refused there. Its
-// answers are its official examples, which our schemas must read.
+// Every call that we make, judged by the processor's own document: an address or a parameter that it does not know is
+// refused there. Its answers are its official examples, which our schemas must read.
 
 await describePeer('stripe-mock', stripeMockPeer, ({ start }) => {
   let peer: Peer;
@@ -20,17 +20,24 @@ await describePeer('stripe-mock', stripeMockPeer, ({ start }) => {
     peer = await start();
     front = createServer((request, response) => {
       const call = `${request.method} ${new URL(request.url!, peer.url).pathname}`;
-      if (instead[call]) return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(instead[call]));
+      if (instead[call])
+        return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(instead[call]));
       void (async () => {
         const chunks: Buffer[] = [];
         for await (const chunk of request) chunks.push(chunk as Buffer);
         const headers = Object.fromEntries(
           Object.entries(request.headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name)),
         ) as Record<string, string>;
-        const answer = await fetch(peer.url + request.url, { method: request.method!, headers, ...(chunks.length > 0 && { body: Buffer.concat(chunks) }) });
+        const answer = await fetch(peer.url + request.url, {
+          method: request.method!,
+          headers,
+          ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+        });
         const said = await answer.text();
         asked.push({ call, status: answer.status, said });
-        response.writeHead(answer.status, { 'content-type': 'application/json', date: answer.headers.get('date')! }).end(said);
+        response
+          .writeHead(answer.status, { 'content-type': 'application/json', date: answer.headers.get('date')! })
+          .end(said);
       })().catch((error: unknown) => response.destroy(error as Error));
     });
     await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
@@ -47,7 +54,12 @@ await describePeer('stripe-mock', stripeMockPeer, ({ start }) => {
     await peer[Symbol.asyncDispose]();
   });
 
-  const offer = (name: string) => ({ key: `service:${name}:month:2900`, product: name, cents: 2_900, every: 'month' as const });
+  const offer = (name: string) => ({
+    key: `service:${name}:month:2900`,
+    product: name,
+    cents: 2_900,
+    every: 'month' as const,
+  });
   const checkout = {
     key: 'checkout:1',
     customer: 'cus_1',
@@ -64,13 +76,31 @@ await describePeer('stripe-mock', stripeMockPeer, ({ start }) => {
     ['a page to pay on, with a trial', () => processor.openCheckout(checkout)],
     [
       'a page to pay packs on',
-      () => processor.openCheckout({ ...checkout, trialDays: undefined, quantity: 3, metadata: { service: 'service', addon: 'channel' } }),
+      () =>
+        processor.openCheckout({
+          ...checkout,
+          trialDays: undefined,
+          quantity: 3,
+          metadata: { service: 'service', addon: 'channel' },
+        }),
     ],
     ['what became of a page', () => processor.checkout('cs_1')],
     ['the end of a page', () => processor.expireCheckout('cs_1')],
     ['a subscription with its latest invoice', () => processor.subscription('sub_1')],
-    ['more at once', () => processor.change('sub_1', { offer: offer('Plan TEAM'), when: 'now', metadata: { billing: 'TEAM', pending: '' } })],
-    ['less later', () => processor.change('sub_1', { offer: offer('Plan STARTER'), when: 'later', metadata: { pending: 'STARTER' } })],
+    [
+      'more at once',
+      () =>
+        processor.change('sub_1', {
+          offer: offer('Plan TEAM'),
+          when: 'now',
+          metadata: { billing: 'TEAM', pending: '' },
+        }),
+    ],
+    [
+      'less later',
+      () =>
+        processor.change('sub_1', { offer: offer('Plan STARTER'), when: 'later', metadata: { pending: 'STARTER' } }),
+    ],
     ['another number of packs', () => processor.change('sub_1', { quantity: 2 })],
     ['the end of a trial', () => processor.change('sub_1', { endTrial: true })],
     ['a cancellation', () => processor.change('sub_1', { cancelAtPeriodEnd: true })],

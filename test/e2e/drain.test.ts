@@ -18,7 +18,8 @@ test('a process that receives SIGTERM reports not ready before it stops answerin
   let answer = '';
   socket.setEncoding('utf8').on('data', (text: string) => void (answer += text));
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
-  socket.write(`${get('/health/live')}\r\n${get('/health/ready')}`); // the second is begun when the first is answered, and the server waits for its end
+  // the second is begun when the first is answered, and the server waits for its end
+  socket.write(`${get('/health/live')}\r\n${get('/health/ready')}`);
   await eventually('the first is answered', () => answer.startsWith('HTTP/1.1 200 '));
   const ended = service.end(0);
   await eventually('it ends', () => service.lastWords().includes('SIGTERM: ending'));
@@ -35,7 +36,9 @@ test('the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tel
   const ask = (path: string) =>
     new Promise<{ status: number; connection: string | undefined }>((done, fail) =>
       request(`${service.url}${path}`, { agent }, (response) => {
-        response.resume().on('end', () => done({ status: response.statusCode!, connection: response.headers.connection }));
+        response
+          .resume()
+          .on('end', () => done({ status: response.statusCode!, connection: response.headers.connection }));
       })
         .on('error', fail)
         .end(),

@@ -23,7 +23,9 @@ writeFileSync(authority, tls.cert);
 let directoryOf = '';
 const directory = await startReceiver({
   answer: (response, { path }) =>
-    void fetch(`${directoryOf}${path}`).then(async (found) => response.writeHead(found.status, { 'content-type': 'application/json' }).end(await found.text())),
+    void fetch(`${directoryOf}${path}`).then(async (found) =>
+      response.writeHead(found.status, { 'content-type': 'application/json' }).end(await found.text()),
+    ),
 });
 
 interface World {
@@ -37,7 +39,13 @@ const worldOf = (engine: EngineCase): Promise<World> => {
   if (known) return known;
   const begun = (async () => {
     const database = await testDatabase();
-    return { database, service: await engine.start({ database, env: { NODE_EXTRA_CA_CERTS: authority, BLUESKY_PLC_URL: directory.url } }) };
+    return {
+      database,
+      service: await engine.start({
+        database,
+        env: { NODE_EXTRA_CA_CERTS: authority, BLUESKY_PLC_URL: directory.url },
+      }),
+    };
   })();
   worlds.set(engine.name, begun);
   return begun;
@@ -55,7 +63,8 @@ afterAll(async () => {
 /** The same test on each engine that this machine has; the other one is skipped under a name that says why. */
 function onEachEngine(title: string, ids: string, body: (world: World) => Promise<void>): void {
   for (const engine of engines) {
-    const name = `${title}, on the ${engine.name} engine${engine.missing ? ` (skipped: ${engine.missing})` : ''} ${ids}`.trimEnd();
+    const name =
+      `${title}, on the ${engine.name} engine${engine.missing ? ` (skipped: ${engine.missing})` : ''} ${ids}`.trimEnd();
     (engine.missing === undefined ? test : test.skip)(name, async () => body(await worldOf(engine)), START_MS);
   }
 }
@@ -84,8 +93,10 @@ await describePeer(
       directoryOf = pds.env['plc'] as string;
     }, START_MS);
     afterAll(() => pds.stop());
-    onEachEngine('text with link, mention, tag and a picture with alt text is in the repository as it was written', '[PO3]', ({ service }) =>
-      blueskyJob(service.url, pds),
+    onEachEngine(
+      'text with link, mention, tag and a picture with alt text is in the repository as it was written',
+      '[PO3]',
+      ({ service }) => blueskyJob(service.url, pds),
     );
   },
 );
@@ -94,8 +105,10 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   let snac: Peer;
   beforeAll(async () => void (snac = await start()), START_MS);
   afterAll(() => snac.stop());
-  onEachEngine('connected by consent, text with link, mention, tag and a picture with alt text is shown as it was written', '[PO3]', ({ service }) =>
-    mastodonJob(service.url, snac),
+  onEachEngine(
+    'connected by consent, text with link, mention, tag and a picture with alt text is shown as it was written',
+    '[PO3]',
+    ({ service }) => mastodonJob(service.url, snac),
   );
 });
 
@@ -106,8 +119,10 @@ await describePeer(
     let relays: Peer[];
     beforeAll(async () => void (relays = await Promise.all([start(), start()])), START_MS);
     afterAll(async () => void (await Promise.all(relays.map((relay) => relay.stop()))));
-    onEachEngine('text with link, mention, tag and a picture with alt text is on both relays as it was written', '[PO3]', ({ service }) =>
-      nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))),
+    onEachEngine(
+      'text with link, mention, tag and a picture with alt text is on both relays as it was written',
+      '[PO3]',
+      ({ service }) => nostrJob(service.url, relays, encodeNpub('a1'.repeat(32))),
     );
   },
 );

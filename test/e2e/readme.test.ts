@@ -17,10 +17,15 @@ afterAll(async () => {
 
 test('the commands of the README publish a post on a service that has just started, and another when they are typed again [PO2, PO3]', async () => {
   await using service = await startEmbedded({ database });
-  const commands = /```bash\n(URL=[^]*?)```/.exec(readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'))?.[1];
+  const commands = /```bash\n(URL=[^]*?)```/.exec(
+    readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'),
+  )?.[1];
   const typed = commands!
     .replace('http://127.0.0.1:3000', service.url)
-    .replace('sleep 1', `until curl -s -H "Authorization: $KEY" $URL/public/v1/posts | grep -q PUBLISHED; do sleep 0.2; done`);
+    .replace(
+      'sleep 1',
+      `until curl -s -H "Authorization: $KEY" $URL/public/v1/posts | grep -q PUBLISHED; do sleep 0.2; done`,
+    );
   const posts = () => {
     const printed = execFileSync('bash', ['--norc', '-eo', 'pipefail', '-c', typed], {
       cwd: folder,
@@ -30,7 +35,10 @@ test('the commands of the README publish a post on a service that has just start
     });
     return (JSON.parse(printed.slice(printed.lastIndexOf('{"posts":'))) as { posts: unknown[] }).posts;
   };
-  const published = expect.objectContaining({ state: 'PUBLISHED', releaseURL: expect.stringContaining(service.sandboxUrl) });
+  const published = expect.objectContaining({
+    state: 'PUBLISHED',
+    releaseURL: expect.stringContaining(service.sandboxUrl),
+  });
   expect(posts()).toEqual([published]);
   expect(posts()).toHaveLength(2); // typed again, with the account and the channel that are there
 }, 120_000);

@@ -13,7 +13,8 @@ import { freePort } from '../support/wire/ports.ts';
 // `node rookery.ts start` as a person runs it: processes, signals, and what they print.
 
 const ROOT = join(import.meta.dirname, '../..');
-jest.setTimeout(240_000); // a new database, processes that start one after another: on a busy machine each takes its time
+// a new database, processes that start one after another: on a busy machine each takes its time
+jest.setTimeout(240_000);
 const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((name) => [name, process.env[name]]));
 const folders: string[] = [];
 const children: ChildProcess[] = [];
@@ -49,7 +50,9 @@ function run(command: string, args: readonly string[], env: Record<string, strin
   let output = '';
   child.stdout!.on('data', (data) => (output += data));
   child.stderr!.on('data', (data) => (output += data));
-  const ended = new Promise<{ code: number | null; signal: string | null }>((done) => child.once('close', (code, signal) => done({ code, signal })));
+  const ended = new Promise<{ code: number | null; signal: string | null }>((done) =>
+    child.once('close', (code, signal) => done({ code, signal })),
+  );
   return {
     child,
     ended,
@@ -58,14 +61,17 @@ function run(command: string, args: readonly string[], env: Record<string, strin
       for (;;) {
         const address = /is ready\.[^]*address\s+(\S+)/.exec(output)?.[1];
         if (address) return address;
-        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`It ended before it was ready:\n${output}`);
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`It ended before it was ready:\n${output}`);
         await sleep(50);
       }
     },
   };
 }
-const start = (dataFolder: string, env: Record<string, string> = {}) => run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
-const postgresOf = (dataFolder: string) => Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+const start = (dataFolder: string, env: Record<string, string> = {}) =>
+  run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
+const postgresOf = (dataFolder: string) =>
+  Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
 /** Undefined while none has written its number down. */
 function postgresNow(dataFolder: string): number | undefined {
   try {
@@ -85,7 +91,8 @@ describe('npm start', () => {
     const dataFolder = newFolder();
     const service = start(dataFolder);
     const address = await service.ready();
-    for (const part of ['embedded', 'Postgres of npm', dataFolder, 'npm run demo']) expect(service.said()).toContain(part);
+    for (const part of ['embedded', 'Postgres of npm', dataFolder, 'npm run demo'])
+      expect(service.said()).toContain(part);
     expect(await status(`${address}/health/ready`)).toBe(200);
 
     const demo = run('demo', [], { DATA_FOLDER: dataFolder });
@@ -96,7 +103,10 @@ describe('npm start', () => {
       ),
     });
     const again = run('demo', [address], { DATA_FOLDER: dataFolder });
-    expect({ ...(await again.ended), said: again.said() }).toMatchObject({ code: 0, said: expect.stringMatching(/logged in[^]*found the channel/) });
+    expect({ ...(await again.ended), said: again.said() }).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/logged in[^]*found the channel/),
+    });
   });
 
   test('a second start in the same folder names the running process and changes nothing', async () => {
@@ -111,7 +121,9 @@ describe('npm start', () => {
 
   test('a taken port is named with its setting', async () => {
     const taken = createServer();
-    const port = await new Promise<number>((done) => taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)));
+    const port = await new Promise<number>((done) =>
+      taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)),
+    );
     const service = start(newFolder(), { PORT: String(port) });
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toContain(`Port ${port} is taken`);
@@ -149,7 +161,9 @@ describe('npm start', () => {
     const first = start(dataFolder, { PORT: port });
     const address = await first.ready();
     const account = { provider: 'LOCAL', email: 'ann@example.com', password: 'correct horse battery' };
-    expect((await call('POST', `${address}/auth/register`, { body: { ...account, company: 'Acme' } })).status).toBe(200);
+    expect((await call('POST', `${address}/auth/register`, { body: { ...account, company: 'Acme' } })).status).toBe(
+      200,
+    );
     const orphan = postgresOf(dataFolder);
     first.child.kill('SIGKILL');
     await first.ended;
@@ -166,7 +180,8 @@ describe('npm start', () => {
     async (signal) => {
       const dataFolder = newFolder();
       const redis = process.env['TEST_REDIS_URL'];
-      const service = start(dataFolder, { PORT: String(await freePort()), ...(redis && { REDIS_URL: redis }) }); // a port that nobody else takes when it has ended
+      // a port that nobody else takes when it has ended
+      const service = start(dataFolder, { PORT: String(await freePort()), ...(redis && { REDIS_URL: redis }) });
       const address = await service.ready();
       const postgres = postgresOf(dataFolder);
       service.child.kill(signal);
@@ -195,7 +210,8 @@ describe('npm start in production', () => {
   test('the start is refused and names everything that is missing at once [BO7, BO9, BO10]', async () => {
     const service = start(newFolder(), { NODE_ENV: 'production' });
     expect((await service.ended).code).toBe(1);
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL']) expect(service.said()).toContain(name);
+    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL'])
+      expect(service.said()).toContain(name);
   });
 
   test.each([
@@ -203,7 +219,11 @@ describe('npm start in production', () => {
     ['a placeholder as JWT_SECRET', { JWT_SECRET: 'your-super-secret-jwt-key-change-this' }, 'JWT_SECRET'],
     ['NOT_SECURED where others can come', { NOT_SECURED: 'true' }, 'NOT_SECURED'],
     ['missing keys of the job runner', { USE_INNGEST: 'true' }, 'INNGEST_SIGNING_KEY'],
-    ['billing without the secret keys of its processor', { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' }, 'PAYMENTS_PUBLISHABLE_KEY'],
+    [
+      'billing without the secret keys of its processor',
+      { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' },
+      'PAYMENTS_PUBLISHABLE_KEY',
+    ],
   ])('the start is refused for %s [BO8, BO11]', async (_, more, named) => {
     const service = start(newFolder(), { ...whole, ...more });
     expect((await service.ended).code).toBe(1);

@@ -1,10 +1,16 @@
 import { PLANS, type Tier } from '../../src/entitlements/plans.ts';
 
-// What an org pays for and may have, in plain words: no database, no events, no order of deliveries. The service must say the same
-// after every command, whatever came late, twice or out of order.
+// What an org pays for and may have, in plain words: no database, no events, no order of deliveries. The service must
+// say the same after every command, whatever came late, twice or out of order.
 
 export type Counted = 'channel' | 'team_members' | 'webhooks' | 'posts_per_month' | 'storage_gb';
-const SIZES: Record<Counted, number> = { channel: 5, team_members: 5, webhooks: 10, posts_per_month: 500, storage_gb: 25 };
+const SIZES: Record<Counted, number> = {
+  channel: 5,
+  team_members: 5,
+  webhooks: 10,
+  posts_per_month: 500,
+  storage_gb: 25,
+};
 const RANK: Record<Tier, number> = { STARTER: 0, PRO: 1, TEAM: 2, AGENCY: 3 };
 
 export interface Plan {
@@ -59,7 +65,9 @@ const active = ({ plan }: Model): Plan | null => (plan && (plan.grace === null |
 const lapsed = (model: Model): boolean => model.plan !== null && active(model) === null;
 export function limit(model: Model, of: Counted): number {
   const plan = active(model);
-  return model.overrides[of] ?? PLANS[plan?.tier ?? 'STARTER'].limits[of] + (plan ? (model.packs[of] ?? 0) * SIZES[of] : 0);
+  return (
+    model.overrides[of] ?? PLANS[plan?.tier ?? 'STARTER'].limits[of] + (plan ? (model.packs[of] ?? 0) * SIZES[of] : 0)
+  );
 }
 const on = (list: boolean[]) => list.filter(Boolean).length;
 const USED: Record<Counted, (model: Model) => number> = {
@@ -83,7 +91,15 @@ function enforceLimits(model: Model): void {
 export function begin(model: Model, tier: Tier): void {
   const before = model.plan;
   model.tookOver = before !== null;
-  model.plan = { tier, pending: null, paid: true, lifetime: false, trial: model.allowTrial ?? false, cancelling: false, grace: null };
+  model.plan = {
+    tier,
+    pending: null,
+    paid: true,
+    lifetime: false,
+    trial: model.allowTrial ?? false,
+    cancelling: false,
+    grace: null,
+  };
   model.allowTrial = false;
   if (!before) model.posts = 0; // the month is reckoned from the plan
   else if (RANK[tier] < RANK[before.tier]) enforceLimits(model);
@@ -138,12 +154,28 @@ export function setPacks(model: Model, of: Counted, packs: number): void {
 }
 export function giveForLife(model: Model): void {
   if (!model.plan) model.posts = 0;
-  model.plan = { tier: 'AGENCY', pending: null, paid: false, lifetime: true, trial: false, cancelling: false, grace: null };
+  model.plan = {
+    tier: 'AGENCY',
+    pending: null,
+    paid: false,
+    lifetime: true,
+    trial: false,
+    cancelling: false,
+    grace: null,
+  };
   model.allowTrial = false;
 }
 export function grant(model: Model, tier: Tier): void {
   if (!model.plan) model.posts = 0;
-  model.plan = { tier, pending: null, paid: false, lifetime: model.plan?.lifetime ?? false, trial: false, cancelling: false, grace: null };
+  model.plan = {
+    tier,
+    pending: null,
+    paid: false,
+    lifetime: model.plan?.lifetime ?? false,
+    trial: false,
+    cancelling: false,
+    grace: null,
+  };
   model.allowTrial = false;
   enforceLimits(model);
 }

@@ -39,7 +39,18 @@ async function read({
     listRuns(sql),
     engine.runtimeReport(),
   ]);
-  return { hosts, reminders, ofPosts, ofWebhooks, lateness, crons, runtime, engine: engine.name, incarnation, now: clock.now() };
+  return {
+    hosts,
+    reminders,
+    ofPosts,
+    ofWebhooks,
+    lateness,
+    crons,
+    runtime,
+    engine: engine.name,
+    incarnation,
+    now: clock.now(),
+  };
 }
 type Read = Awaited<ReturnType<typeof read>>;
 
@@ -87,8 +98,13 @@ export default [
       engine: z.string(),
       now: instant,
       hosts: z.array(Host),
-      types: z.array(z.object({ type: z.string(), hosts: z.int(), active: z.int(), queued: z.int(), longest: z.int() })),
-      /** `from`: the engine's own count; a process that hosts nothing cannot ask the scheduler of Dapr, and counts the rows that reminders stand for. */
+      types: z.array(
+        z.object({ type: z.string(), hosts: z.int(), active: z.int(), queued: z.int(), longest: z.int() }),
+      ),
+      /**
+       * `from`: the engine's own count; a process that hosts nothing cannot ask the scheduler of Dapr, and counts the
+       * rows that reminders stand for.
+       */
       reminders: z.object({ pending: z.int(), overdue: z.int(), from: z.enum(['engine', 'rows']) }),
       /** Over the posts of the last hour. */
       lateness: z.object({ count: z.int(), p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),

@@ -17,7 +17,11 @@ export const AuditQuery = z.object({
 });
 
 type Reading = Pick<Call<'sql', unknown, z.output<typeof AuditQuery>>, 'rooms' | 'principal' | 'request' | 'query'>;
-const noteReading = ({ rooms, query: { actor, action }, ...call }: Reading, orgId: string | null, done: 'read' | 'exported') =>
+const noteReading = (
+  { rooms, query: { actor, action }, ...call }: Reading,
+  orgId: string | null,
+  done: 'read' | 'exported',
+) =>
   writeAudit(rooms.sql, auditActor(call), {
     orgId,
     action: `audit_log.${done}`,
@@ -25,7 +29,10 @@ const noteReading = ({ rooms, query: { actor, action }, ...call }: Reading, orgI
     detail: { ...(actor !== undefined && { actor }), ...(action !== undefined && { action }) },
   });
 
-/** A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it afterwards. */
+/**
+ * A page of the log, of all orgs where `orgId` is null. Whoever reads it as a super-admin (`noted`) stands in it
+ * afterwards.
+ */
 export async function auditPage(call: Reading, orgId: string | null, noted: boolean): Promise<RowPage<AuditRow>> {
   const { limit, cursor } = call.query;
   const page = pageOf(await listAudit(call.rooms.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);

@@ -17,7 +17,17 @@ export const AuditEntry = z.strictObject({
 export const AuditEntryOfInstance = AuditEntry.extend({ orgId: z.string().nullable() });
 
 /** A line of the audit log (S270). */
-export const presentAudit = ({ id, at, userId, impersonatorId, ip, action, resource, resourceId, detail }: AuditRow): z.input<typeof AuditEntry> => ({
+export const presentAudit = ({
+  id,
+  at,
+  userId,
+  impersonatorId,
+  ip,
+  action,
+  resource,
+  resourceId,
+  detail,
+}: AuditRow): z.input<typeof AuditEntry> => ({
   id,
   at: at.toISOString(),
   userId,
@@ -29,4 +39,7 @@ export const presentAudit = ({ id, at, userId, impersonatorId, ip, action, resou
   detail,
 });
 /** The same where the logs of all orgs are read. */
-export const presentAuditOfInstance = (row: AuditRow): z.input<typeof AuditEntryOfInstance> => ({ ...presentAudit(row), orgId: row.orgId });
+export const presentAuditOfInstance = (row: AuditRow): z.input<typeof AuditEntryOfInstance> => ({
+  ...presentAudit(row),
+  orgId: row.orgId,
+});

@@ -13,7 +13,8 @@ export default [
     method: 'get',
     path: '/auth/oauth/:provider',
     summary: 'Start a login at a provider',
-    description: 'Answers the address of the consent page, as text, or as JSON where `Accept` asks for it. The login is bound to this browser for ten minutes.',
+    description:
+      'Answers the address of the consent page, as text, or as JSON where `Accept` asks for it. The login is bound to this browser for ten minutes.',
     auth: ['none'],
     limit: '60/minute',
     query: z.object({ redirect_uri: z.string().max(2_048).optional() }),
@@ -44,16 +45,30 @@ export default [
       iss: z.string().max(2_048).optional(),
       returnToken: z.boolean().optional(),
     }),
-    answer: z.union([z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape), z.strictObject({ token: z.string() })]),
-    async handle({ rooms, params, body: { code, state, redirect_uri: redirectUri, iss, returnToken = false }, request, reply }) {
+    answer: z.union([
+      z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
+      z.strictObject({ token: z.string() }),
+    ]),
+    async handle({
+      rooms,
+      params,
+      body: { code, state, redirect_uri: redirectUri, iss, returnToken = false },
+      request,
+      reply,
+    }) {
       const browser = loginCookie(request) ?? '';
-      const completed = await rooms.login.complete(params.provider, { code, state, redirectUri, iss }, browser, device(request)).catch((error: unknown) => {
-        if (error instanceof AppError) rooms.events.loginRefused({ ip: request.ip, code: error.code });
-        throw error;
-      });
+      const completed = await rooms.login
+        .complete(params.provider, { code, state, redirectUri, iss }, browser, device(request))
+        .catch((error: unknown) => {
+          if (error instanceof AppError) rooms.events.loginRefused({ ip: request.ip, code: error.code });
+          throw error;
+        });
       if ('token' in completed) return { token: completed.token };
       setLoginCookie(reply, null);
-      return { login: true as const, ...logIn(reply, completed.credentials, { returnToken, notSecured: rooms.config.notSecured }) };
+      return {
+        login: true as const,
+        ...logIn(reply, completed.credentials, { returnToken, notSecured: rooms.config.notSecured }),
+      };
     },
     present: (answer) => answer,
   }),

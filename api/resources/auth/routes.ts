@@ -5,7 +5,14 @@ import { device, dropCookies, logIn, ReturnedTokens } from '../../http/credentia
 import { auditActor } from '../../http/audit-actor.ts';
 import { emailText, newPassword, repeated } from '../../http/fields.ts';
 import { networkOf } from '../../http/client-ip.ts';
-import { knownBrowserCookie, loginCookie, registrationCookie, setKnownBrowserCookie, setLoginCookie, setRegistrationCookie } from '../../http/login-cookie.ts';
+import {
+  knownBrowserCookie,
+  loginCookie,
+  registrationCookie,
+  setKnownBrowserCookie,
+  setLoginCookie,
+  setRegistrationCookie,
+} from '../../http/login-cookie.ts';
 import { isOwner } from '../../http/own-machine.ts';
 import { type Call, type Request, routesOf } from '../../http/route.ts';
 import { type Counting, throttleBy } from '../../http/throttle.ts';
@@ -19,15 +26,25 @@ const HOUR_MS = 60 * 60_000;
 const PER_PLACE = 10;
 const PER_ACCOUNT = 100;
 /**
- * Guesses at an account are counted by network, and all together. A browser in which it was logged in counts for itself, so that nobody who
- * uses the guesses up closes the account to its owner.
+ * Guesses at an account are counted by network, and all together. A browser in which it was logged in counts for
+ * itself, so that nobody who uses the guesses up closes the account to its owner.
  */
-async function throttleGuesses(rooms: Counting & Call<'auth'>['rooms'], email: string, request: Request): Promise<void> {
+async function throttleGuesses(
+  rooms: Counting & Call<'auth'>['rooms'],
+  email: string,
+  request: Request,
+): Promise<void> {
   const account = rooms.auth.accountBucket(email);
   const browser = rooms.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
   const place = browser === undefined ? `network:${networkOf(request.ip)}` : `browser:${browser}`;
-  await throttleBy(rooms, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS); // first: what is refused here is no guess
-  await throttleBy(rooms, `login|${browser === undefined ? 'unknown' : 'known'}|${account}`, PER_ACCOUNT, ACCOUNT_WINDOW_MS);
+  // first: what is refused here is no guess
+  await throttleBy(rooms, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS);
+  await throttleBy(
+    rooms,
+    `login|${browser === undefined ? 'unknown' : 'known'}|${account}`,
+    PER_ACCOUNT,
+    ACCOUNT_WINDOW_MS,
+  );
 }
 const line = z.string().max(4_096);
 const mailCode = z.string().max(500);
@@ -43,30 +60,58 @@ export default [
     auth: ['none'],
     limit: '5/minute',
     body: NewUser,
-    answer: z.union([z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape), z.object({ activate: z.literal(true) })]),
+    answer: z.union([
+      z.object({ register: z.literal(true) }).extend(ReturnedTokens.shape),
+      z.object({ activate: z.literal(true) }),
+    ]),
     async handle({
       rooms,
-      body: { provider, email = '', password = '', providerToken = '', company, name, timezone: zone, setupToken, returnToken = false },
+      body: {
+        provider,
+        email = '',
+        password = '',
+        providerToken = '',
+        company,
+        name,
+        timezone: zone,
+        setupToken,
+        returnToken = false,
+      },
       request,
       reply,
     }) {
       const claim = { setupToken, isLocal: isOwner(request, rooms.config) };
       if (!isLocal(provider)) {
         const person = { company, name, timezone: zone, claim };
-        const credentials = await rooms.login.register(provider, providerToken, person, loginCookie(request) ?? '', device(request));
+        const credentials = await rooms.login.register(
+          provider,
+          providerToken,
+          person,
+          loginCookie(request) ?? '',
+          device(request),
+        );
         rooms.events.userRegistered({ userId: credentials.userId });
         setLoginCookie(reply, null);
-        return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }) };
+        return {
+          register: true as const,
+          ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }),
+        };
       }
       await throttleBy(rooms, `register|${rooms.auth.accountBucket(email)}`, 5, HOUR_MS); // each sends a mail
-      const registered = await rooms.auth.register({ email, password, company, name, timezone: zone, claim }, device(request));
+      const registered = await rooms.auth.register(
+        { email, password, company, name, timezone: zone, claim },
+        device(request),
+      );
       if ('browser' in registered) {
         setRegistrationCookie(reply, registered.browser);
         return { activate: true as const };
       }
       const { credentials } = registered;
       rooms.events.userRegistered({ userId: credentials.userId });
-      return { register: true as const, ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }) };
+      return {
+        register: true as const,
+        ...logIn(reply, credentials, { returnToken, notSecured: rooms.config.notSecured }),
+      };
     },
     present: (answer) => answer,
   }),
@@ -80,7 +125,12 @@ export default [
     limit: '10/minute',
     body: Login,
     answer: z.object({ login: z.literal(true) }).extend(ReturnedTokens.shape),
-    async handle({ rooms, body: { provider, email = '', password = '', providerToken, returnToken = false }, request, reply }) {
+    async handle({
+      rooms,
+      body: { provider, email = '', password = '', providerToken, returnToken = false },
+      request,
+      reply,
+    }) {
       const isToken = !isLocal(provider) && providerToken !== undefined;
       if (!isToken) await throttleGuesses(rooms, email, request);
       const attempt = isToken
@@ -108,8 +158,14 @@ export default [
     answer: z.object({ refreshed: z.literal(true) }).extend(ReturnedTokens.shape),
     async handle({ rooms, body: { refreshToken }, request, reply }) {
       try {
-        const credentials = await rooms.auth.sessions.refresh(refreshToken ?? request.cookies['refresh'] ?? '', device(request));
-        return logIn(reply, credentials, { returnToken: refreshToken !== undefined, notSecured: rooms.config.notSecured });
+        const credentials = await rooms.auth.sessions.refresh(
+          refreshToken ?? request.cookies['refresh'] ?? '',
+          device(request),
+        );
+        return logIn(reply, credentials, {
+          returnToken: refreshToken !== undefined,
+          notSecured: rooms.config.notSecured,
+        });
       } catch (error) {
         if (error instanceof AppError && error.code === 'session_revoked') dropCookies(reply);
         throw error;
@@ -164,12 +220,21 @@ export default [
     summary: 'Redirect a login to the mobile application',
     description: "Only the parameters of the consent page's answer are passed on.",
     auth: ['none'],
-    query: z.object({ code: line.optional(), state: line.optional(), error: line.optional(), error_description: line.optional(), provider: line.optional() }),
+    query: z.object({
+      code: line.optional(),
+      state: line.optional(),
+      error: line.optional(),
+      error_description: line.optional(),
+      provider: line.optional(),
+    }),
     output: 'text',
     answer: z.string(),
     async handle({ rooms, query: { code, state, error, error_description, provider }, reply }) {
       reply.status(302);
-      reply.header('location', mobileLink(rooms.config.http.mobileAppScheme, { code, state, error, error_description, provider }));
+      reply.header(
+        'location',
+        mobileLink(rooms.config.http.mobileAppScheme, { code, state, error, error_description, provider }),
+      );
       reply.header('cache-control', 'no-store');
       return '';
     },
@@ -180,7 +245,8 @@ export default [
     method: 'post',
     path: '/auth/activate',
     summary: 'Activate an account and log in',
-    description: 'With the code of a mail, once. `setPassword`: this browser is not that of the registration, so a password is to be set.',
+    description:
+      'With the code of a mail, once. `setPassword`: this browser is not that of the registration, so a password is to be set.',
     auth: ['none'],
     limit: '5/minute',
     body: z.strictObject({ code: mailCode, returnToken: z.boolean().optional() }),
@@ -255,7 +321,8 @@ export default [
     limitBy: 'ip',
     body: z.strictObject({ code: mailCode }),
     answer: z.object({ can: z.boolean() }),
-    handle: ({ rooms, body, ...call }) => rooms.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
+    handle: ({ rooms, body, ...call }) =>
+      rooms.auth.accounts.confirmEmail({ ...auditActor(call), sessionId: call.principal.sessionId! }, body.code),
     present: (can) => ({ can }),
   }),
 ];

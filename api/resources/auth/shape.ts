@@ -9,13 +9,19 @@ const byProvider = { provider: z.string().max(64), providerToken: z.string().max
 
 export const isLocal = (provider: string) => provider.toLowerCase() === 'local';
 
-type Proven = { provider: string; email?: string | undefined; password?: string | undefined; providerToken?: string | undefined };
+type Proven = {
+  provider: string;
+  email?: string | undefined;
+  password?: string | undefined;
+  providerToken?: string | undefined;
+};
 
 /** Email and password, or for another provider its token in their place (S30, S32). */
 const proven = <T extends z.ZodType<Proven>>(form: T, needsToken: (body: Proven) => boolean) =>
   form.superRefine((body, { addIssue }) => {
     for (const name of needsToken(body) ? (['providerToken'] as const) : (['email', 'password'] as const))
-      if (body[name] === undefined) addIssue({ code: 'invalid_type', expected: 'string', input: undefined, path: [name], message: 'is needed' });
+      if (body[name] === undefined)
+        addIssue({ code: 'invalid_type', expected: 'string', input: undefined, path: [name], message: 'is needed' });
   });
 
 export const NewUser = proven(
@@ -33,11 +39,20 @@ export const NewUser = proven(
 );
 
 export const Login = proven(
-  z.strictObject({ ...byProvider, email: z.string().optional(), password: z.string().max(1024).optional(), returnToken: z.boolean().optional() }),
+  z.strictObject({
+    ...byProvider,
+    email: z.string().optional(),
+    password: z.string().max(1024).optional(),
+    returnToken: z.boolean().optional(),
+  }),
   ({ provider, providerToken }) => !isLocal(provider) && providerToken !== undefined,
 );
 
 export const LoginProvider = z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() });
 
 /** A way to log in, for the page that offers it (S36). */
-export const presentLoginProvider = ({ adapter, name }: Offered): z.input<typeof LoginProvider> => ({ identifier: adapter.id, name, type: adapter.authType });
+export const presentLoginProvider = ({ adapter, name }: Offered): z.input<typeof LoginProvider> => ({
+  identifier: adapter.id,
+  name,
+  type: adapter.authType,
+});

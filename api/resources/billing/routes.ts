@@ -75,19 +75,23 @@ export default [
     idempotent: true,
     body: Plan.extend({ utm: z.string().max(500).optional() }),
     answer: z.union([url, portal, z.strictObject({ subscription: Subscription })]),
-    handle: ({ rooms, body: { billing: tier, period, utm }, ...call }) => rooms.payments.subscribe(call.principal.orgId, buyer(call), { tier, period, utm }),
-    present: (ordered) => ('subscription' in ordered ? { subscription: presentSubscription(ordered.subscription) } : ordered),
+    handle: ({ rooms, body: { billing: tier, period, utm }, ...call }) =>
+      rooms.payments.subscribe(call.principal.orgId, buyer(call), { tier, period, utm }),
+    present: (ordered) =>
+      'subscription' in ordered ? { subscription: presentSubscription(ordered.subscription) } : ordered,
   }),
 
   route({
     method: 'post',
     path: '/billing/prorate',
     summary: 'Preview the cost of a plan change',
-    description: 'Cents that the order would cost now, and the channels and members that a lower plan leaves no room for.',
+    description:
+      'Cents that the order would cost now, and the channels and members that a lower plan leaves no room for.',
     ...managed,
     body: Plan,
     answer: z.strictObject({ price: z.int(), pruned: z.strictObject({ channels: Going, members: Going }) }),
-    handle: ({ rooms, principal, body: { billing: tier, period } }) => rooms.payments.prorate(principal.orgId, { tier, period }),
+    handle: ({ rooms, principal, body: { billing: tier, period } }) =>
+      rooms.payments.prorate(principal.orgId, { tier, period }),
     present: (answer) => answer,
   }),
 
@@ -121,7 +125,8 @@ export default [
     idempotent: true,
     body: z.strictObject({ type: Dimension, packs: z.int().min(1).max(100) }),
     answer: z.union([url, z.strictObject({ type: Dimension, packs })]),
-    handle: ({ rooms, body: { type, packs: wanted }, ...call }) => rooms.payments.setAddon(call.principal.orgId, buyer(call), type, wanted),
+    handle: ({ rooms, body: { type, packs: wanted }, ...call }) =>
+      rooms.payments.setAddon(call.principal.orgId, buyer(call), type, wanted),
     present: (answer) => answer,
   }),
 
@@ -132,7 +137,8 @@ export default [
     description: 'It ends with the period that is paid for.',
     ...managed,
     answer: z.strictObject({ type: Dimension, packs: z.literal(0) }),
-    handle: ({ rooms, params, ...call }) => rooms.payments.removeAddon(call.principal.orgId, auditActor(call), params.type),
+    handle: ({ rooms, params, ...call }) =>
+      rooms.payments.removeAddon(call.principal.orgId, auditActor(call), params.type),
     present: (answer) => answer,
   }),
 
@@ -155,8 +161,12 @@ export default [
     description: 'Payments of the last 14 days, once a year. A super-admin may refund any, and the plan stays.',
     ...managed,
     body: z.strictObject({ chargeIds: z.array(z.string().min(1).max(255)).min(1).max(50) }),
-    answer: z.strictObject({ refunded: z.array(z.string()), failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })) }),
-    handle: ({ rooms, body, ...call }) => rooms.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
+    answer: z.strictObject({
+      refunded: z.array(z.string()),
+      failed: z.array(z.strictObject({ id: z.string(), reason: z.string() })),
+    }),
+    handle: ({ rooms, body, ...call }) =>
+      rooms.payments.refundCharges(call.principal.orgId, auditActor(call), body.chargeIds, call.principal.isSuperAdmin),
     present: (refunds) => refunds,
   }),
 
@@ -246,7 +256,8 @@ export default [
     ...managed,
     body: z.strictObject({ token: z.string().max(4_096) }),
     answer: z.strictObject({ success: z.boolean() }),
-    handle: ({ rooms, body, ...call }) => rooms.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
+    handle: ({ rooms, body, ...call }) =>
+      rooms.payments.applyDiscount(call.principal.orgId, auditActor(call), body.token),
     present: (success) => ({ success }),
   }),
 ];

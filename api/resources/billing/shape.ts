@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { type Addon, DIMENSIONS, type Dimension as DimensionName, isSold, PLANS, TIERS, type Usage } from '../../../src/entitlements/index.ts';
+import {
+  type Addon,
+  DIMENSIONS,
+  type Dimension as DimensionName,
+  isSold,
+  PLANS,
+  TIERS,
+  type Usage,
+} from '../../../src/entitlements/index.ts';
 import type { Charge as ChargeRow } from '../../../src/billing/processor/index.ts';
 import { PERIODS, type SubscriptionRow } from '../../../src/billing/subscriptions/index.ts';
 import { instant } from '../../http/fields.ts';
@@ -65,8 +73,18 @@ export const presentSubscription = (row: SubscriptionRow): z.input<typeof Subscr
   deletedAt: iso(row.deletedAt),
 });
 
-const Limit = z.strictObject({ plan: z.int(), addons: z.int(), override: z.int().nullable(), effective: z.int(), used: z.number() });
-export const BillingOverview = z.strictObject({ subscription: Subscription.nullable(), limits: z.record(Dimension, Limit), billingEnabled: z.boolean() });
+const Limit = z.strictObject({
+  plan: z.int(),
+  addons: z.int(),
+  override: z.int().nullable(),
+  effective: z.int(),
+  used: z.number(),
+});
+export const BillingOverview = z.strictObject({
+  subscription: Subscription.nullable(),
+  limits: z.record(Dimension, Limit),
+  billingEnabled: z.boolean(),
+});
 
 /** `GET /billing` (S62). */
 export const presentBilling = ({
@@ -107,7 +125,13 @@ export const PriceList = z.strictObject({
 });
 
 /** Lists what is for sale; nothing with billing off (S63, BI4). */
-export const presentPackages = ({ enabled, addons }: { enabled: boolean; addons: Readonly<Record<DimensionName, Addon>> }): z.input<typeof PriceList> => ({
+export const presentPackages = ({
+  enabled,
+  addons,
+}: {
+  enabled: boolean;
+  addons: Readonly<Record<DimensionName, Addon>>;
+}): z.input<typeof PriceList> => ({
   enabled,
   packages: enabled
     ? TIERS.map((tier) => {
@@ -115,7 +139,13 @@ export const presentPackages = ({ enabled, addons }: { enabled: boolean; addons:
         return { tier, monthPrice, yearPrice, ...limits, campaigns, api, mcp, analyticsRetentionDays };
       })
     : [],
-  addons: enabled ? DIMENSIONS.filter(isSold).map((type) => ({ type, packSize: addons[type].packSize, priceCents: addons[type].priceCents })) : [],
+  addons: enabled
+    ? DIMENSIONS.filter(isSold).map((type) => ({
+        type,
+        packSize: addons[type].packSize,
+        priceCents: addons[type].priceCents,
+      }))
+    : [],
 });
 
 export const Charge = z.strictObject({

@@ -46,7 +46,10 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
     answer: z.object({ access_token: z.string(), api_url: z.string(), organization_id: z.string() }),
     async handle({ rooms, body, request, reply }) {
       reply.header('Cache-Control', 'no-store');
-      return { ...(await rooms.oauth.devices.redeem(body.device_code, request.ip)), apiUrl: rooms.config.http.backendUrl };
+      return {
+        ...(await rooms.oauth.devices.redeem(body.device_code, request.ip)),
+        apiUrl: rooms.config.http.backendUrl,
+      };
     },
     present: ({ apiKey, apiUrl, orgId }) => ({ access_token: apiKey, api_url: apiUrl, organization_id: orgId }),
   }),
@@ -83,7 +86,12 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
       async handle(call) {
         const { rooms, principal, body } = call;
         await throttleBy(rooms, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
-        await rooms.oauth.devices.decide(principal.orgId, auditActor(call), body.user_code, act === 'approve' ? 'approved' : 'denied');
+        await rooms.oauth.devices.decide(
+          principal.orgId,
+          auditActor(call),
+          body.user_code,
+          act === 'approve' ? 'approved' : 'denied',
+        );
       },
       present: () => ({ success: true as const }),
     }),

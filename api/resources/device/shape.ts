@@ -11,7 +11,10 @@ export const DeviceAuthorization = z.object({
 });
 
 /** S95. */
-export const presentDevice = ({ deviceCode, userCode, expiresIn, interval }: DeviceCodes, frontendUrl: string): z.input<typeof DeviceAuthorization> => ({
+export const presentDevice = (
+  { deviceCode, userCode, expiresIn, interval }: DeviceCodes,
+  frontendUrl: string,
+): z.input<typeof DeviceAuthorization> => ({
   device_code: deviceCode,
   user_code: userCode,
   verification_uri: `${frontendUrl.replace(/\/$/, '')}/device`,

@@ -11,7 +11,8 @@ export default [
     method: 'get',
     path: '/egress',
     summary: 'List egress routes and their channels',
-    description: 'The routes that may be chosen and their health, the choice of the organization, and that of each channel.',
+    description:
+      'The routes that may be chosen and their health, the choice of the organization, and that of each channel.',
     auth: ['session'],
     permission: 'channels:read',
     answer: EgressShape,
@@ -40,7 +41,8 @@ export default [
     method: 'post',
     path: '/egress/:id/check',
     summary: 'Check an egress route',
-    description: 'Asks where it comes out, and keeps the answer. A route that does not work is an answer, not an error.',
+    description:
+      'Asks where it comes out, and keeps the answer. A route that does not work is an answer, not an error.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',

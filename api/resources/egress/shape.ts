@@ -26,7 +26,14 @@ export const EgressShape = z.strictObject({
   channels: z.array(z.strictObject({ id: z.string(), route: z.string(), effective: z.string() })),
 });
 
-export const presentHealth = ({ ok, exitAddress, message, latencyMs, checkedAt, failingSince }: RouteRow): z.input<typeof RouteHealth> => ({
+export const presentHealth = ({
+  ok,
+  exitAddress,
+  message,
+  latencyMs,
+  checkedAt,
+  failingSince,
+}: RouteRow): z.input<typeof RouteHealth> => ({
   ok,
   exitAddress,
   message: message ?? '',

@@ -13,4 +13,7 @@ export const InternalError = z.strictObject({
   detail: z.record(z.string(), z.unknown()),
 });
 
-export const presentError = ({ at, ...row }: ErrorRow): z.input<typeof InternalError> => ({ ...row, at: at.toISOString() });
+export const presentError = ({ at, ...row }: ErrorRow): z.input<typeof InternalError> => ({
+  ...row,
+  at: at.toISOString(),
+});

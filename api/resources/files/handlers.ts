@@ -24,7 +24,11 @@ interface Dialect<Answer extends z.ZodType> {
   present(file: LibraryFile): z.input<Answer>;
 }
 const consoleFiles: Dialect<typeof File> = { auth: ['session'], answer: File, present: presentFile };
-export const publicFiles: Dialect<typeof PublicFile> = { auth: ['api-key', 'oauth'], answer: PublicFile, present: presentPublicFile };
+export const publicFiles: Dialect<typeof PublicFile> = {
+  auth: ['api-key', 'oauth'],
+  answer: PublicFile,
+  present: presentPublicFile,
+};
 
 export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
   route({
@@ -38,7 +42,8 @@ export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialec
     limit: '120/hour',
     creates: true,
     input: 'stream',
-    handle: async (call) => warned(await call.rooms.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
+    handle: async (call) =>
+      warned(await call.rooms.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
   });
 
 export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
@@ -52,7 +57,16 @@ export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`,
     limit: '120/hour',
     creates: true,
     body: z.strictObject({ url: z.string().min(1).max(2_048), name: line(255).optional() }),
-    handle: async (call) => warned(await call.rooms.media.uploadFromUrl(call.principal.orgId, call.principal.userId, call.body.url, call.body.name), call),
+    handle: async (call) =>
+      warned(
+        await call.rooms.media.uploadFromUrl(
+          call.principal.orgId,
+          call.principal.userId,
+          call.body.url,
+          call.body.name,
+        ),
+        call,
+      ),
   });
 
 /** The list, and deleting from it. */
@@ -107,9 +121,13 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'media:create',
-    body: z.strictObject({ name: z.string().min(1).max(2_048), originalName: line(255).pipe(z.string().min(1)).optional() }),
+    body: z.strictObject({
+      name: z.string().min(1).max(2_048),
+      originalName: line(255).pipe(z.string().min(1)).optional(),
+    }),
     answer: File,
-    handle: ({ rooms, principal, body: { name, originalName } }) => rooms.media.saveUploaded(principal.orgId, name, originalName),
+    handle: ({ rooms, principal, body: { name, originalName } }) =>
+      rooms.media.saveUploaded(principal.orgId, name, originalName),
     present: presentFile,
   }),
   route({
@@ -131,7 +149,10 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
     answer: File,
     async handle({ rooms, principal, body: { id, folder, ...information } }) {
       await ownOnly(principal, () => rooms.media.authorOf(principal.orgId, id));
-      return rooms.media.describe(principal.orgId, id, { ...information, ...(folder !== undefined && { folder: folder || null }) });
+      return rooms.media.describe(principal.orgId, id, {
+        ...information,
+        ...(folder !== undefined && { folder: folder || null }),
+      });
     },
     present: presentFile,
   }),

@@ -31,7 +31,12 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       }),
       answer: z.strictObject({ uploadId: z.string(), key: z.string(), partSize: z.int() }),
       handle: ({ rooms, principal, body: { file, fileHash, contentType } }) =>
-        rooms.media.uploads.begin(principal.orgId, principal.userId, { name: file.name, size: file.size, type: contentType ?? file.type, fileHash }),
+        rooms.media.uploads.begin(principal.orgId, principal.userId, {
+          name: file.name,
+          size: file.size,
+          type: contentType ?? file.type,
+          fileHash,
+        }),
       present: (begun) => begun,
     }),
     route({
@@ -41,7 +46,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       description: 'It takes one part by PUT, for an hour.',
       body: UploadName.extend({ partNumber }),
       answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
-      handle: ({ rooms, principal, body: { partNumber: number, ...name } }) => rooms.media.uploads.sign(principal.orgId, name, number),
+      handle: ({ rooms, principal, body: { partNumber: number, ...name } }) =>
+        rooms.media.uploads.sign(principal.orgId, name, number),
       present: ({ url, headers }) => ({ url, headers: { ...headers } }),
     }),
     route({
@@ -67,7 +73,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
           .max(MOST_PARTS),
       }),
       answer: File.extend({ location: z.string() }),
-      handle: async (call) => warned(await call.rooms.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
+      handle: async (call) =>
+        warned(await call.rooms.media.uploads.complete(call.principal.orgId, call.body, call.body.parts), call),
       present: (file) => ({ ...presentFile(file), location: file.path }),
     }),
     route({

@@ -52,7 +52,8 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
     creates: true,
     body: z.strictObject({ source: z.string().min(1).max(64), id: z.string().min(1).max(200) }),
     answer: File,
-    handle: async (call) => warned(await call.rooms.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
+    handle: async (call) =>
+      warned(await call.rooms.stock.importItem(call.principal.orgId, call.principal.userId, call.body), call),
     present: presentFile,
   }),
 ];

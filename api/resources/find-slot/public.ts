@@ -2,7 +2,13 @@ import { routesOf } from '../../http/route.ts';
 import { presentSlot, Slot } from '../posts/shape.ts';
 
 const route = routesOf('posts');
-const slot = { method: 'get', auth: ['api-key', 'oauth'], permission: 'posts:read', answer: Slot, present: presentSlot } as const;
+const slot = {
+  method: 'get',
+  auth: ['api-key', 'oauth'],
+  permission: 'posts:read',
+  answer: Slot,
+  present: presentSlot,
+} as const;
 
 export default [
   route({

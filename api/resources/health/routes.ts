@@ -10,13 +10,17 @@ const Dependency = z.object({ ok: z.boolean(), error: z.string().optional() });
 
 type Rooms = Call<'clock'>['rooms'];
 
-/** In parts: when the process stood still one of them is over, and what was answered meanwhile is read in the others. */
+/**
+ * In parts: when the process stood still one of them is over, and what was answered meanwhile is read in the others.
+ */
 async function patience({ clock }: Rooms, signal: AbortSignal): Promise<false> {
   for (let part = 0; part < PARTS; part += 1) await clock.sleep(CHECK_MS / PARTS, signal);
   return false;
 }
 
-/** One dependency asked, for two seconds at most. What it says is for the log: the body names the kind of failure only. */
+/**
+ * One dependency asked, for two seconds at most. What it says is for the log: the body names the kind of failure only.
+ */
 async function asked(rooms: Rooms, check: () => Promise<unknown>): Promise<z.input<typeof Dependency>> {
   const given = new AbortController();
   try {
@@ -57,13 +61,24 @@ export default [
       dependencies: z.object({ database: Dependency, redis: Dependency, actors: Dependency.optional() }),
     }),
     async handle({ rooms, reply }) {
-      const [database, redis] = await Promise.all([asked(rooms, () => rooms.sql`select 1`.execute()), asked(rooms, () => rooms.cache.ping())]);
+      const [database, redis] = await Promise.all([
+        asked(rooms, () => rooms.sql`select 1`.execute()),
+        asked(rooms, () => rooms.cache.ping()),
+      ]);
       const isAway = rooms.engine.isAway?.() === true; // named only then: the body is that of the interface otherwise
       const ok = database.ok && redis.ok && !isAway && !rooms.health.draining;
       if (!ok) reply.status(503);
-      return { ok, now: rooms.clock.now(), dependencies: { database, redis, ...(isAway && { actors: { ok: false, error: 'unreachable' } }) } };
+      return {
+        ok,
+        now: rooms.clock.now(),
+        dependencies: { database, redis, ...(isAway && { actors: { ok: false, error: 'unreachable' } }) },
+      };
     },
-    present: ({ ok, now, dependencies }) => ({ status: ok ? ('ok' as const) : ('unavailable' as const), timestamp: now.toISOString(), dependencies }),
+    present: ({ ok, now, dependencies }) => ({
+      status: ok ? ('ok' as const) : ('unavailable' as const),
+      timestamp: now.toISOString(),
+      dependencies,
+    }),
   }),
 
   route({
@@ -77,10 +92,21 @@ export default [
       timestamp: instant,
       version: z.string(),
       jobs: z.object({ engine: z.string(), wired: z.array(z.string()), pending: z.int() }),
-      crons: z.array(z.object({ name: z.string(), lastRunAt: instant.nullable(), lastStatus: z.string().nullable(), lastDurationMs: z.number().nullable() })),
+      crons: z.array(
+        z.object({
+          name: z.string(),
+          lastRunAt: instant.nullable(),
+          lastStatus: z.string().nullable(),
+          lastDurationMs: z.number().nullable(),
+        }),
+      ),
       lateness: z.object({ p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
     }),
-    handle: async ({ rooms }) => ({ report: await rooms.health.report(), now: rooms.clock.now(), version: rooms.config.version }),
+    handle: async ({ rooms }) => ({
+      report: await rooms.health.report(),
+      now: rooms.clock.now(),
+      version: rooms.config.version,
+    }),
     present: ({ report: { jobs, crons, lateness }, now, version }) => ({
       status: 'ok' as const,
       timestamp: now.toISOString(),

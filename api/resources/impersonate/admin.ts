@@ -7,16 +7,24 @@ const route = routesOf('admin');
 
 const HOUR_SECONDS = 3_600;
 /** The super-admin, in the session that the impersonation belongs to. */
-const admin = ({ principal }: Pick<Caller, 'principal'>) => ({ userId: principal.userId, sessionId: principal.sessionId! });
+const admin = ({ principal }: Pick<Caller, 'principal'>) => ({
+  userId: principal.userId,
+  sessionId: principal.sessionId!,
+});
 
 export default [
   route({
     method: 'post',
     path: '/admin/impersonate',
     summary: 'Start impersonating a user',
-    description: 'For an hour. With `returnToken` the answer holds what a client without cookies sends in the header `impersonate`.',
+    description:
+      'For an hour. With `returnToken` the answer holds what a client without cookies sends in the header `impersonate`.',
     auth: ['super-admin'],
-    body: z.strictObject({ userId: z.uuid(), reason: z.string().trim().min(3).max(500), returnToken: z.boolean().optional() }),
+    body: z.strictObject({
+      userId: z.uuid(),
+      reason: z.string().trim().min(3).max(500),
+      returnToken: z.boolean().optional(),
+    }),
     answer: z.strictObject({ userId: z.string(), email: z.string(), expiresAt: instant, token: z.string().optional() }),
     async handle({ rooms, body, reply, ...call }) {
       const { token, ...begun } = await rooms.admin.impersonations.begin(auditActor(call), admin(call), body);

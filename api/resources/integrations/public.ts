@@ -29,7 +29,9 @@ export default [
     answer: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string() }),
     async handle({ rooms, actors, principal, params, request }) {
       const channel = await rooms.channels.get(principal.orgId, params.id);
-      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({ by: auditActor({ principal, request }) });
+      await actors(channelActor, tenantKey(principal.orgId, channel.id)).remove({
+        by: auditActor({ principal, request }),
+      });
       return channel;
     },
     present: ({ id, name, providerId }) => ({ id, name, identifier: providerId }),

@@ -58,7 +58,9 @@ const deletion = {
 async function removeChannel(call: Call<'channels', z.output<typeof deletion.body>>, id: string | undefined) {
   const { rooms, actors, principal, body } = call;
   if (id === undefined || (body.id !== undefined && body.id !== id))
-    throw new AppError('validation_failed', 'id: is needed', { errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }] });
+    throw new AppError('validation_failed', 'id: is needed', {
+      errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }],
+    });
   await rooms.channels.get(principal.orgId, id);
   await channelOf(actors, principal.orgId, id).remove({ by: auditActor(call) });
   return { id };
@@ -221,7 +223,8 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ group: z.string().max(255).nullable() }),
     answer: Success,
-    handle: ({ rooms, principal, params, body }) => rooms.channels.setCustomer(principal.orgId, params.id, body.group || null),
+    handle: ({ rooms, principal, params, body }) =>
+      rooms.channels.setCustomer(principal.orgId, params.id, body.group || null),
     present: success,
   }),
   route({
@@ -234,7 +237,8 @@ export default [
     permission: 'channels:update',
     body: z.strictObject({ additionalSettings: z.string().max(65_536) }),
     answer: Success,
-    handle: ({ rooms, principal, params, body }) => rooms.channels.setAdditional(principal.orgId, params.id, body.additionalSettings),
+    handle: ({ rooms, principal, params, body }) =>
+      rooms.channels.setAdditional(principal.orgId, params.id, body.additionalSettings),
     present: success,
   }),
   route({
@@ -253,7 +257,8 @@ export default [
         .optional(),
     }),
     answer: Success,
-    handle: ({ rooms, principal, params, body: { name, picture } }) => rooms.channels.setShown(principal.orgId, params.id, { name, picture: picture ?? null }),
+    handle: ({ rooms, principal, params, body: { name, picture } }) =>
+      rooms.channels.setShown(principal.orgId, params.id, { name, picture: picture ?? null }),
     present: success,
   }),
 
@@ -267,7 +272,13 @@ export default [
     permission: 'channels:update',
     body: EgressChoice,
     answer: Success,
-    handle: (call) => call.rooms.egress.chooseForChannel(call.principal.orgId, call.params.id, choiceOf(call.body.route), auditActor(call)),
+    handle: (call) =>
+      call.rooms.egress.chooseForChannel(
+        call.principal.orgId,
+        call.params.id,
+        choiceOf(call.body.route),
+        auditActor(call),
+      ),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -153,7 +153,10 @@ export function presentRules({ adapter: { title, settings }, limits }: PostingRu
   return {
     rules: `${rules.join('; ')}.`,
     maxLength: limits.text,
-    settings: Object.keys((schema.properties as object | undefined) ?? {}).length > 0 ? schema : 'No additional settings required',
+    settings:
+      Object.keys((schema.properties as object | undefined) ?? {}).length > 0
+        ? schema
+        : 'No additional settings required',
     tools: [],
   };
 }

@@ -7,7 +7,14 @@ import { Invitation, Member, presentInvitation, presentMember } from './shape.ts
 
 const route = routesOf('auth', 'cache', 'clock', 'config', 'members');
 
-const MadeInvitation = z.object({ id: z.string(), email: z.string(), role: z.string(), roleId: z.string(), url: z.string(), expiresAt: instant });
+const MadeInvitation = z.object({
+  id: z.string(),
+  email: z.string(),
+  role: z.string(),
+  roleId: z.string(),
+  url: z.string(),
+  expiresAt: instant,
+});
 const Success = z.object({ success: z.literal(true) });
 const success = () => ({ success: true as const });
 
@@ -35,7 +42,8 @@ export default [
     planLimit: 'team_members',
     body: z.strictObject({ ...named, disabled: z.boolean().optional() }),
     answer: Member,
-    handle: ({ rooms, principal, params, body, request }) => rooms.members.change(principal.orgId, auditActor({ principal, request }), params.id, body),
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.members.change(principal.orgId, auditActor({ principal, request }), params.id, body),
     present: presentMember,
   }),
 
@@ -47,7 +55,8 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ rooms, principal, params, request }) => rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) =>
+      rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: success,
   }),
 
@@ -67,7 +76,8 @@ export default [
     method: 'post',
     path: '/members/invitations',
     summary: 'Invite a person by email',
-    description: 'The link works once, for seven days, and is answered here only; an earlier invitation of the address ends.',
+    description:
+      'The link works once, for seven days, and is answered here only; an earlier invitation of the address ends.',
     auth: ['session'],
     impersonation: 'refused',
     permission: 'members:create',
@@ -86,7 +96,8 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: Success,
-    handle: ({ rooms, principal, params, request }) => rooms.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) =>
+      rooms.members.invitations.withdraw(principal.orgId, auditActor({ principal, request }), params.id),
     present: success,
   }),
 ];

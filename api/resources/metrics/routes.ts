@@ -11,7 +11,8 @@ export default [
     method: 'get',
     path: '/metrics',
     summary: 'Get metrics in Prometheus text format',
-    description: 'For callers with the token of METRICS_TOKEN; outside production also for callers on the same machine. For others the route does not exist.',
+    description:
+      'For callers with the token of METRICS_TOKEN; outside production also for callers on the same machine. For others the route does not exist.',
     auth: ['none'],
     limit: '120/minute',
     limitBy: 'ip',
@@ -20,7 +21,8 @@ export default [
     async handle({ rooms: { config, metrics }, request, reply }) {
       const { metricsToken } = config.telemetry;
       const isOpen = !config.production && isOwnMachine(request);
-      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken))) throw unknownRoute(request);
+      if (!isOpen && (metricsToken === undefined || !bearsToken(request.headers['authorization'], metricsToken)))
+        throw unknownRoute(request);
       reply.header('Content-Type', metrics.contentType);
       reply.header('Cache-Control', 'no-store');
       return metrics.text();

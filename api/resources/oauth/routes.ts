@@ -50,7 +50,10 @@ export default [
     answer: AuthorizationRequest,
     async handle({ rooms: { oauth, config }, query, request }) {
       refuseRepeated(request);
-      return { judged: oauth.consent.judge(query, await oauth.consent.destination(query)), backendUrl: config.http.backendUrl };
+      return {
+        judged: oauth.consent.judge(query, await oauth.consent.destination(query)),
+        backendUrl: config.http.backendUrl,
+      };
     },
     present: ({ judged, backendUrl }) => presentRequest(judged, backendUrl),
     async page({ rooms: { oauth, config }, query, request, reply }) {
@@ -59,12 +62,14 @@ export default [
       try {
         oauth.consent.judge(query, to);
       } catch (error) {
-        // Anybody may register a client: without a person's consent nobody is led to an address of its choice (RFC 9700 4.11.2).
+        // Anybody may register a client: without a person's consent nobody is led to an address of its choice (RFC 9700
+        // 4.11.2).
         if (!isRefusal(error) || to.client.orgId === null) throw error;
         return redirect(reply, oauth.consent.refuse(query, to, error));
       }
       return (
-        consentPage(config.http, request, reply) ?? redirect(reply, `${config.http.frontendUrl.replace(/\/$/, '')}/oauth/authorize?${searchOf(request.url)}`)
+        consentPage(config.http, request, reply) ??
+        redirect(reply, `${config.http.frontendUrl.replace(/\/$/, '')}/oauth/authorize?${searchOf(request.url)}`)
       );
     },
   }),
@@ -88,7 +93,8 @@ export default [
         if (action === 'deny') throw new OAuthError('access_denied', 'The user denied the request');
         return await consent.approve(call.principal.orgId, auditActor(call), judged);
       } catch (error) {
-        if (isRefusal(error) && (error.error === 'access_denied' || error.error === 'invalid_scope')) return consent.refuse(request, to, error);
+        if (isRefusal(error) && (error.error === 'access_denied' || error.error === 'invalid_scope'))
+          return consent.refuse(request, to, error);
         throw error;
       }
     },
@@ -171,7 +177,10 @@ function redirect(reply: Reply, to: string): string {
 }
 
 const claimOf = (
-  { client_id: clientId, client_secret: clientSecret }: { client_id?: string | undefined; client_secret?: string | undefined },
+  {
+    client_id: clientId,
+    client_secret: clientSecret,
+  }: { client_id?: string | undefined; client_secret?: string | undefined },
   { headers }: Request,
 ) => ({
   clientId,

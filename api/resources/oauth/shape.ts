@@ -25,7 +25,10 @@ export const AuthorizationRequest = z.object({
 });
 
 /** The content of a consent screen (S85); `redirectUrl` is where the answer would go. */
-export const presentRequest = ({ client, redirectUri, state, scope }: JudgedRequest, backendUrl: string): z.input<typeof AuthorizationRequest> => ({
+export const presentRequest = (
+  { client, redirectUri, state, scope }: JudgedRequest,
+  backendUrl: string,
+): z.input<typeof AuthorizationRequest> => ({
   app: {
     name: client.name,
     description: client.description,
@@ -49,7 +52,10 @@ export const TokenPair = z.object({
 });
 
 /** S91. */
-export const presentGrant = ({ orgId, accessToken, refreshToken, expiresIn, scope }: Grant, customerId: string | null): z.input<typeof TokenPair> => ({
+export const presentGrant = (
+  { orgId, accessToken, refreshToken, expiresIn, scope }: Grant,
+  customerId: string | null,
+): z.input<typeof TokenPair> => ({
   id: orgId,
   cus: customerId,
   access_token: accessToken,

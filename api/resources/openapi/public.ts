@@ -1,3 +1,9 @@
 import { documentRoute } from './handlers.ts';
 
-export default [documentRoute({ path: '/public/v1/openapi.json', prefix: '/public/v1/', summary: 'Get the OpenAPI document of the public API' })];
+export default [
+  documentRoute({
+    path: '/public/v1/openapi.json',
+    prefix: '/public/v1/',
+    summary: 'Get the OpenAPI document of the public API',
+  }),
+];

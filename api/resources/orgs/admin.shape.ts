@@ -13,7 +13,10 @@ export const Org = z.strictObject({
   disabled: z.boolean(),
 });
 
-/** A line of `GET /admin/orgs` (S211). With billing off every org is on AGENCY, without an active subscription on STARTER (S216, S217). */
+/**
+ * A line of `GET /admin/orgs` (S211). With billing off every org is on AGENCY, without an active subscription on
+ * STARTER (S216, S217).
+ */
 export const presentOrg = (
   { id, name, createdAt, disabledAt, members, channels, tier, graceEndsAt }: OrgRow,
   { billing, now }: { billing: boolean; now: Date },

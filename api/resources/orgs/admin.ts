@@ -8,7 +8,13 @@ import { Org, presentOrg } from './admin.shape.ts';
 
 const route = routesOf('admin', 'billing', 'clock', 'sql');
 
-const Limit = z.strictObject({ plan: z.number(), addons: z.number(), override: z.number().nullable(), effective: z.number(), used: z.number() });
+const Limit = z.strictObject({
+  plan: z.number(),
+  addons: z.number(),
+  override: z.number().nullable(),
+  effective: z.number(),
+  used: z.number(),
+});
 const numbers = z.record(z.string(), z.int());
 const Detail = Org.extend({ limits: z.record(z.string(), Limit) });
 
@@ -51,15 +57,20 @@ export default [
     method: 'patch',
     path: '/admin/orgs/:orgId',
     summary: 'Change the status or plan of an organization',
-    description: '`disabled`: its members, keys and tokens are refused, and what is queued waits. `tier` gives it a plan by hand.',
+    description:
+      '`disabled`: its members, keys and tokens are refused, and what is queued waits. `tier` gives it a plan by hand.',
     auth: ['super-admin'],
     body: z
       .strictObject({ disabled: z.boolean().optional(), tier: z.enum(TIERS).optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: disabled or tier'),
+      .refine(
+        (body) => Object.values(body).some((value) => value !== undefined),
+        'name what is to change: disabled or tier',
+      ),
     answer: Detail,
     async handle({ rooms, principal, params, body, request }) {
       const orgId = params.orgId;
-      if (body.disabled && orgId === principal.orgId) throw new AppError('conflict', 'You act for this organization: switch to another one first');
+      if (body.disabled && orgId === principal.orgId)
+        throw new AppError('conflict', 'You act for this organization: switch to another one first');
       await rooms.admin.orgs.change(auditActor({ principal, request }), orgId, body);
       return whole(rooms, orgId);
     },
@@ -76,7 +87,12 @@ export default [
     answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),
     async handle({ rooms, params, body, ...call }) {
       const orgId = params.orgId;
-      const overrides = await overrideLimits(rooms, orgId, auditActor(call), body.overrides as Record<string, number | null>);
+      const overrides = await overrideLimits(
+        rooms,
+        orgId,
+        auditActor(call),
+        body.overrides as Record<string, number | null>,
+      );
       return { orgId, overrides, limits: (await rooms.billing.usage(orgId)).limits };
     },
     present: ({ orgId, overrides, limits }) => ({

@@ -48,9 +48,13 @@ export default [
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'settings:update',
-    body: z.strictObject({ name: nameText(3, 128).optional(), timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional() }),
+    body: z.strictObject({
+      name: nameText(3, 128).optional(),
+      timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
+    }),
     answer: Organization,
-    handle: ({ rooms, principal, body, request }) => rooms.organizations.update(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) =>
+      rooms.organizations.update(principal.orgId, auditActor({ principal, request }), body),
     present: presentOrganization,
   }),
 
@@ -81,7 +85,8 @@ export default [
     permission: 'members:manage',
     body: z.strictObject({ userId: z.string().min(1).max(255) }),
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ rooms, principal, body, request }) => rooms.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
+    handle: ({ rooms, principal, body, request }) =>
+      rooms.members.transfer(principal.orgId, auditActor({ principal, request }), body.userId),
     present: () => ({ success: true as const }),
   }),
 ];

@@ -19,8 +19,12 @@ export default [
     input: 'stream',
     answer: z.strictObject({ ok: z.literal(true), ignored: z.literal(true).optional() }),
     async handle({ rooms, actors, request }) {
-      const received = await rooms.payments.receive(await collect(request.stream, BYTES), request.headers['stripe-signature'] ?? '');
-      // The rows carry it and a sweep finds them: the processor need not repeat its delivery for a reminder that was not set.
+      const received = await rooms.payments.receive(
+        await collect(request.stream, BYTES),
+        request.headers['stripe-signature'] ?? '',
+      );
+      // The rows carry it and a sweep finds them: the processor need not repeat its delivery for a reminder that was
+      // not set.
       if (received.orgId)
         await actors(organizationActor, received.orgId)
           .scheduleTransition({})

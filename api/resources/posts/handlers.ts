@@ -3,7 +3,13 @@ import { organizationActor } from '../../../actors/organization/contract.ts';
 import { postActor } from '../../../actors/post/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
 import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/kernel/index.ts';
-import { CreateBody, EditBody, type PostRow, PostSettings, type SentBody } from '../../../src/publishing/posts/index.ts';
+import {
+  CreateBody,
+  EditBody,
+  type PostRow,
+  PostSettings,
+  type SentBody,
+} from '../../../src/publishing/posts/index.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { presentTimeline, Range, State, Timeline } from './shape.ts';
@@ -18,7 +24,11 @@ export interface Listed {
   nextCursor?: string | null;
 }
 /** The posts of a range, or a part of them. */
-export async function listPosts({ rooms, principal, query }: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
+export async function listPosts({
+  rooms,
+  principal,
+  query,
+}: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
   const { posts, next } = await rooms.posts.listPosts(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
@@ -29,7 +39,8 @@ export async function listPosts({ rooms, principal, query }: Call<'posts' | 'clo
 function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
-  if (to.getTime() - from.getTime() > 400 * DAY) throw invalidField('endDate', 'endDate: must be at most 400 days after startDate', 'too_long');
+  if (to.getTime() - from.getTime() > 400 * DAY)
+    throw invalidField('endDate', 'endDate: must be at most 400 days after startDate', 'too_long');
   if (state !== undefined && state !== '' && !State.safeParse(state).success)
     throw invalidField('state', 'state: must be one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
   return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
@@ -37,7 +48,10 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
 
 const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
 /** A post to be updated by whoever asks. */
-export async function updatable({ rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>, postId: string) {
+export async function updatable(
+  { rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>,
+  postId: string,
+) {
   await ownOnly(principal, () => rooms.posts.findAuthor(principal.orgId, postId));
   return postOf(actors, principal.orgId, postId);
 }
@@ -48,14 +62,21 @@ async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: str
   const { rooms, actors, body, idempotency, principal } = call;
   const { orgId, userId, permissions } = principal;
   const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
-  if (edits.length > 0 && !permissions.has('posts:update')) throw new AppError('forbidden', 'Your role lacks the permission posts:update');
+  if (edits.length > 0 && !permissions.has('posts:update'))
+    throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   await Promise.all(edits.map(({ postId }) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
   await actors(organizationActor, orgId).admit({
     posts,
     ...(edits.length > 0 && { edits }),
     createdBy: userId,
     ...(idempotency && {
-      idempotency: { scope: idempotency.scope, key: idempotency.key, claim: idempotency.claim, status: 201, reply: JSON.stringify(reply) },
+      idempotency: {
+        scope: idempotency.scope,
+        key: idempotency.key,
+        claim: idempotency.claim,
+        status: 201,
+        reply: JSON.stringify(reply),
+      },
     }),
   });
   return reply;
@@ -65,14 +86,18 @@ async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: str
 function versionOf(header: string | undefined): number | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header.trim())?.[1];
-  if (version === undefined) throw invalidField('if-match', 'if-match: must be the version of the post in quotes', 'invalid_format');
+  if (version === undefined)
+    throw invalidField('if-match', 'if-match: must be the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
 async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {
   const { rooms, body, request } = call;
   const [orgId, postId] = [call.principal.orgId, call.params.id];
   const post = await updatable(call, postId);
-  const change = await rooms.posts.prepareEdit(orgId, postId, body, { merge, version: versionOf(request.headers['if-match']) });
+  const change = await rooms.posts.prepareEdit(orgId, postId, body, {
+    merge,
+    version: versionOf(request.headers['if-match']),
+  });
   await post.edit(change);
   return rooms.posts.getPost(orgId, postId);
 }
@@ -195,7 +220,9 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     answer: z.strictObject({ postId: z.string(), publishDate: z.string() }),
     async handle(call) {
       const post = await updatable(call, call.params.id);
-      const { publishDate } = await post.edit(await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }));
+      const { publishDate } = await post.edit(
+        await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }),
+      );
       return { postId: call.params.id, publishDate };
     },
     present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),

@@ -1,11 +1,23 @@
 import { routesOf } from '../../http/route.ts';
 import { listPosts, postRoutes } from './handlers.ts';
-import { listOf, presentPublicPost, presentPublicPostWithThread, PublicPost, PublicPostWithThread, Range } from './shape.ts';
+import {
+  listOf,
+  presentPublicPost,
+  presentPublicPostWithThread,
+  PublicPost,
+  PublicPostWithThread,
+  Range,
+} from './shape.ts';
 
 const route = routesOf('clock', 'posts');
 
 export default [
-  ...postRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'], one: PublicPostWithThread, present: presentPublicPostWithThread }),
+  ...postRoutes({
+    prefix: '/public/v1',
+    auth: ['api-key', 'oauth'],
+    one: PublicPostWithThread,
+    present: presentPublicPostWithThread,
+  }),
   route({
     method: 'get',
     path: '/public/v1/posts',

@@ -2,12 +2,29 @@ import { z } from 'zod';
 import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
-import { listOf, Post, PostWithThread, presentPost, presentPostWithThread, presentSlot, presentStatistics, Range, Slot, Statistics } from './shape.ts';
+import {
+  listOf,
+  Post,
+  PostWithThread,
+  presentPost,
+  presentPostWithThread,
+  presentSlot,
+  presentStatistics,
+  Range,
+  Slot,
+  Statistics,
+} from './shape.ts';
 
 const route = routesOf('clock', 'posts', 'shortlinks');
 
 const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
-const slot = { method: 'get', auth: ['session'], permission: 'posts:read', answer: Slot, present: presentSlot } as const;
+const slot = {
+  method: 'get',
+  auth: ['session'],
+  permission: 'posts:read',
+  answer: Slot,
+  present: presentSlot,
+} as const;
 
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
@@ -36,7 +53,13 @@ export default [
       customer: z.string().max(255).optional(),
       state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all'),
     }),
-    answer: z.strictObject({ posts: z.array(Post), total: z.int(), page: z.int(), limit: z.int(), hasMore: z.boolean() }),
+    answer: z.strictObject({
+      posts: z.array(Post),
+      total: z.int(),
+      page: z.int(),
+      limit: z.int(),
+      hasMore: z.boolean(),
+    }),
     async handle({ rooms, principal, query: { page, limit, customer, state } }) {
       const found = await rooms.posts.listPage(principal.orgId, {
         page,

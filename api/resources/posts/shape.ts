@@ -20,7 +20,13 @@ export const Post = z.strictObject({
   publishDate: Time,
   organizationId: z.string(),
   integrationId: z.string(),
-  integration: z.strictObject({ id: z.string(), name: z.string(), identifier: z.string(), providerIdentifier: z.string(), picture: Text }),
+  integration: z.strictObject({
+    id: z.string(),
+    name: z.string(),
+    identifier: z.string(),
+    providerIdentifier: z.string(),
+    picture: Text,
+  }),
   content: z.string(),
   image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
   delay: z.int(),
@@ -55,7 +61,13 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   publishDate: row.publishDate.toISOString(),
   organizationId: row.orgId,
   integrationId: row.channelId,
-  integration: { id: row.channelId, name: row.channelName, identifier: row.providerId, providerIdentifier: row.providerId, picture: row.picture },
+  integration: {
+    id: row.channelId,
+    name: row.channelName,
+    identifier: row.providerId,
+    providerIdentifier: row.providerId,
+    picture: row.picture,
+  },
   content: row.content,
   image: row.media.map(({ id, path, alt, thumbnail }) => ({ id: id ?? null, path, alt, thumbnail: thumbnail ?? null })),
   delay: row.delayMinutes,
@@ -126,7 +138,9 @@ const Item = PublicPost.extend({ error: z.string().nullable(), errorKind: z.stri
 export const PublicPostWithThread = Post.extend({ ...PublicPost.shape, thread: z.array(Item) });
 
 /** One post of the public API (3.1): the list item, what went wrong, the thread, and the extras of S99 (T16). */
-export const presentPublicPostWithThread = ([root, ...thread]: readonly PostRow[]): z.input<typeof PublicPostWithThread> => ({
+export const presentPublicPostWithThread = ([root, ...thread]: readonly PostRow[]): z.input<
+  typeof PublicPostWithThread
+> => ({
   ...presentPost(root!),
   ...presentPublicPost(root!),
   thread: thread.map((item) => ({ ...presentPublicPost(item), error: item.error, errorKind: item.errorKind })),
@@ -143,7 +157,13 @@ export const Range = z.object({
   endDate: date,
   customer: z.string().max(255).optional(),
   state: z.string().max(50).optional(),
-  limit: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .meta({ description: 'Answers so many at most, and `nextCursor`, which is null at the end.' }),
   cursor: z
     .string()
     .max(100)
@@ -158,11 +178,13 @@ export const Range = z.object({
 });
 
 /** Posts by date. `nextCursor` is there when parts were asked for, so that others get the keys they know. */
-export const listOf = <P extends z.ZodType>(post: P) => z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
+export const listOf = <P extends z.ZodType>(post: P) =>
+  z.strictObject({ posts: z.array(post), nextCursor: z.string().nullable().optional() });
 
 export const Slot = z.strictObject({
   date: z.string().meta({
-    description: 'In UTC, written without an offset, such as 2026-09-01T10:00:00: as `date` of a new post it is sent back without `timezone`.',
+    description:
+      'In UTC, written without an offset, such as 2026-09-01T10:00:00: as `date` of a new post it is sent back without `timezone`.',
   }),
 });
 export const presentSlot = (slot: Date): z.input<typeof Slot> => ({ date: slot.toISOString().slice(0, 19) });
@@ -173,12 +195,20 @@ export const Timeline = z.strictObject({
 });
 
 /** S117. */
-export const presentTimeline = ({ postId, items }: { postId: string; items: readonly TimelineRow[] }): z.input<typeof Timeline> => ({
+export const presentTimeline = ({
+  postId,
+  items,
+}: {
+  postId: string;
+  items: readonly TimelineRow[];
+}): z.input<typeof Timeline> => ({
   postId,
   items: items.map(({ at, kind, message, data }) => ({ at: at.toISOString(), kind, message, data: data ?? null })),
 });
 
-export const Statistics = z.strictObject({ clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })) });
+export const Statistics = z.strictObject({
+  clicks: z.array(z.strictObject({ short: z.string(), original: z.string(), clicks: z.int().nullable() })),
+});
 
 /** The statistics of a post (S119): what its links were followed. Null where the provider does not tell. */
 export const presentStatistics = (links: readonly CountedLink[]): z.input<typeof Statistics> => ({

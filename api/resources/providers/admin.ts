@@ -41,11 +41,19 @@ export default [
     description: 'Without an order it comes last.',
     auth: ['super-admin'],
     creates: true,
-    body: z.strictObject({ domain: id, providerId: id, featuredSortOrder: order.optional(), sortOrder: order.optional() }),
+    body: z.strictObject({
+      domain: id,
+      providerId: id,
+      featuredSortOrder: order.optional(),
+      sortOrder: order.optional(),
+    }),
     answer: Featured,
     handle: (call) => {
       const { domain, providerId, sortOrder, featuredSortOrder = sortOrder } = call.body;
-      return call.rooms.providerCatalog.featured.put({ domain, providerId, sortOrder: featuredSortOrder }, auditActor(call));
+      return call.rooms.providerCatalog.featured.put(
+        { domain, providerId, sortOrder: featuredSortOrder },
+        auditActor(call),
+      );
     },
     present: presentFeatured,
   }),
@@ -68,10 +76,16 @@ export default [
     summary: 'Reorder the featured providers of a domain',
     description: 'All places are set, or none.',
     auth: ['super-admin'],
-    body: z.strictObject({ domain: id, items: z.array(z.strictObject({ providerId: id, featuredSortOrder: order })).max(200) }),
+    body: z.strictObject({
+      domain: id,
+      items: z.array(z.strictObject({ providerId: id, featuredSortOrder: order })).max(200),
+    }),
     answer: z.array(Featured),
     handle: (call) => {
-      const items = call.body.items.map(({ providerId, featuredSortOrder }) => ({ providerId, sortOrder: featuredSortOrder }));
+      const items = call.body.items.map(({ providerId, featuredSortOrder }) => ({
+        providerId,
+        sortOrder: featuredSortOrder,
+      }));
       return call.rooms.providerCatalog.featured.reorder(call.body.domain, items, auditActor(call));
     },
     present: (rows) => rows.map(presentFeatured),

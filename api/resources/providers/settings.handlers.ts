@@ -10,7 +10,12 @@ const route = routesOf('providerSettings');
 
 const id = z.string().max(64);
 const Fields = z.record(z.string().max(64), z.string().max(16_384).nullable());
-const Changed = { name: nameText(1, 100).optional(), options: Fields.optional(), isDefault: z.boolean().optional(), enabled: z.boolean().optional() };
+const Changed = {
+  name: nameText(1, 100).optional(),
+  options: Fields.optional(),
+  isDefault: z.boolean().optional(),
+  enabled: z.boolean().optional(),
+};
 const NewSetting = z.strictObject({
   domain: id,
   providerId: id,
@@ -73,7 +78,8 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       description: 'A field that is absent keeps its value, null clears it.',
       body: z.strictObject({ credentials: Fields.optional(), ...Changed }),
       answer: Setting,
-      handle: (call) => call.rooms.providerSettings.update(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
+      handle: (call) =>
+        call.rooms.providerSettings.update(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
       present: presentSetting,
     }),
 
@@ -84,7 +90,8 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       summary: 'Move a provider setting to another version',
       body: z.strictObject({ version: id, allowPreview: z.boolean().optional() }),
       answer: Setting,
-      handle: (call) => call.rooms.providerSettings.upgrade(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
+      handle: (call) =>
+        call.rooms.providerSettings.upgrade(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),
       present: presentSetting,
     }),
 

@@ -22,7 +22,10 @@ export const CatalogEntry = z.strictObject({
   defaultDomain: z.string().nullable(),
   setupNotes: z.string().nullable(),
   credentialFields: z.array(CredentialField),
-  capabilities: z.looseObject({ kind: z.enum(['direct', 'hub', 'action']).nullable(), operations: z.array(z.string()) }),
+  capabilities: z.looseObject({
+    kind: z.enum(['direct', 'hub', 'action']).nullable(),
+    operations: z.array(z.string()),
+  }),
   deprecatedAt: z.string().nullable(),
   sunsetAt: z.string().nullable(),
   description: z.string(),
@@ -47,7 +50,10 @@ export const Health = z.strictObject({
 });
 
 /** The call statistics of a version (PV8): zeros for one that was never called. */
-export const presentHealth = ({ entry: { domain, providerId, version, status }, tally }: HealthView): z.input<typeof Health> => ({
+export const presentHealth = ({
+  entry: { domain, providerId, version, status },
+  tally,
+}: HealthView): z.input<typeof Health> => ({
   domain,
   providerId,
   version,
@@ -70,7 +76,13 @@ export const Featured = z.strictObject({
 });
 
 /** A featured provider (S162, S224). */
-export const presentFeatured = ({ domain, providerId, sortOrder, displayName, seeded }: FeaturedView): z.input<typeof Featured> => ({
+export const presentFeatured = ({
+  domain,
+  providerId,
+  sortOrder,
+  displayName,
+  seeded,
+}: FeaturedView): z.input<typeof Featured> => ({
   domain,
   providerId,
   featuredSortOrder: sortOrder,

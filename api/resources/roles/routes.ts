@@ -47,7 +47,8 @@ export default [
     creates: true,
     body: z.strictObject({ name, permissions }),
     answer: Role,
-    handle: ({ rooms, principal, body, request }) => rooms.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) =>
+      rooms.members.roles.create(principal.orgId, auditActor({ principal, request }), body),
     present: presentRole,
   }),
 
@@ -62,7 +63,8 @@ export default [
     params: OneRole,
     body: z.strictObject({ name: name.optional(), permissions: permissions.optional() }),
     answer: Role,
-    handle: ({ rooms, principal, params, body, request }) => rooms.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.members.roles.change(principal.orgId, auditActor({ principal, request }), params.id, body),
     present: presentRole,
   }),
 
@@ -74,7 +76,8 @@ export default [
     permission: 'roles:delete',
     params: OneRole,
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ rooms, principal, params, request }) => rooms.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) =>
+      rooms.members.roles.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: () => ({ success: true as const }),
   }),
 ];

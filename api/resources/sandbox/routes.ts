@@ -25,7 +25,9 @@ export default [
     answer: LedgerPage,
     async handle({ rooms, principal, query: { integrationId, after, limit } }) {
       const rows =
-        isId(integrationId) && rooms.config.social.sandboxEnabled ? await sandboxLedger(rooms.sql, principal.orgId, integrationId, after, limit) : undefined;
+        isId(integrationId) && rooms.config.social.sandboxEnabled
+          ? await sandboxLedger(rooms.sql, principal.orgId, integrationId, after, limit)
+          : undefined;
       if (!rows) throw notFound();
       return { rows, limit };
     },

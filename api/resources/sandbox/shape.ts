@@ -13,7 +13,13 @@ const Item = z.object({
 export const LedgerPage = z.object({ items: z.array(Item), nextCursor: z.string().nullable() });
 
 /** A page of the sandbox's ledger (S243); `nextCursor` is null when it holds all there is. */
-export const presentLedger = ({ rows, limit }: { rows: readonly LedgerRow[]; limit: number }): z.input<typeof LedgerPage> => ({
+export const presentLedger = ({
+  rows,
+  limit,
+}: {
+  rows: readonly LedgerRow[];
+  limit: number;
+}): z.input<typeof LedgerPage> => ({
   items: rows.map(({ seq, at, postId, text, media, idempotencyKey, accepted }) => ({
     seq: Number(seq),
     at: at.toISOString(),

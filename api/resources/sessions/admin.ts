@@ -11,7 +11,8 @@ export default [
     summary: 'End all other sessions of the instance',
     auth: ['super-admin'],
     answer: EndedSessions,
-    handle: ({ rooms, principal, request }) => rooms.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),
+    handle: ({ rooms, principal, request }) =>
+      rooms.admin.users.endAllSessions(auditActor({ principal, request }), principal.sessionId!),
     present: presentEndedSessions,
   }),
 ];

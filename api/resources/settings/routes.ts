@@ -73,7 +73,8 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({ shortlink: shortlink.unwrap() }),
     answer: Shortlink,
-    handle: ({ rooms, principal, body, request }) => rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
+    handle: ({ rooms, principal, body, request }) =>
+      rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), body),
     present: (row) => ({ shortlink: orgSettingsOf(row).shortlink }),
   }),
 ];

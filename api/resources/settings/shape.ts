@@ -8,4 +8,8 @@ export const OrgSettings = Settings.extend({
 });
 
 /** S209. */
-export const presentSettings = (row: OrganizationRow): z.input<typeof OrgSettings> => ({ timezone: row.timezone, ...HOLDS, ...orgSettingsOf(row) });
+export const presentSettings = (row: OrganizationRow): z.input<typeof OrgSettings> => ({
+  timezone: row.timezone,
+  ...HOLDS,
+  ...orgSettingsOf(row),
+});

@@ -8,8 +8,12 @@ const route = routesOf('auth', 'cache', 'clock', 'config', 'members');
 
 // The members under the names that older consoles know (S46).
 
-const Team = z.object({ users: z.array(z.object({ user: z.object({ id: z.string(), email: z.string() }), role: z.string() })) });
-const presentTeam = (rows: Awaited<ReturnType<Members['list']>>) => ({ users: rows.map(({ id, email, roleKey }) => ({ user: { id, email }, role: roleKey })) });
+const Team = z.object({
+  users: z.array(z.object({ user: z.object({ id: z.string(), email: z.string() }), role: z.string() })),
+});
+const presentTeam = (rows: Awaited<ReturnType<Members['list']>>) => ({
+  users: rows.map(({ id, email, roleKey }) => ({ user: { id, email }, role: roleKey })),
+});
 
 export default [
   route({
@@ -45,7 +49,8 @@ export default [
     auth: ['session'],
     permission: 'members:delete',
     answer: z.object({ success: z.literal(true) }),
-    handle: ({ rooms, principal, params, request }) => rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) =>
+      rooms.members.remove(principal.orgId, auditActor({ principal, request }), params.id),
     present: () => ({ success: true as const }),
   }),
 ];

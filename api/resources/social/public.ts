@@ -15,8 +15,10 @@ export default [
     answer: z.strictObject({ url: z.string() }),
     handle({ rooms, principal, params, query: { refresh } }) {
       const needed = refresh ? 'channels:update' : 'channels:create';
-      if (!principal.permissions.has(needed)) throw new AppError('forbidden', `Your role lacks the permission ${needed}`);
-      if (!rooms.channels.canBeginAlone(params.provider)) throw new AppError('invalid_request', 'Integration not allowed');
+      if (!principal.permissions.has(needed))
+        throw new AppError('forbidden', `Your role lacks the permission ${needed}`);
+      if (!rooms.channels.canBeginAlone(params.provider))
+        throw new AppError('invalid_request', 'Integration not allowed');
       return rooms.channels.begin(principal, params.provider, { refresh: refresh || undefined });
     },
     present: (begun) => begun,

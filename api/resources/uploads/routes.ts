@@ -19,7 +19,11 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
 
 const bareTag = (tag: string) => tag.trim().replace(/^W\//, '');
 /** Says whether the client has the answer already; a tag counts more than a date (RFC 9110 13.2.2). */
-function isKnown({ 'if-none-match': tags, 'if-modified-since': since }: IncomingHttpHeaders, etag: string, modified: Date): boolean {
+function isKnown(
+  { 'if-none-match': tags, 'if-modified-since': since }: IncomingHttpHeaders,
+  etag: string,
+  modified: Date,
+): boolean {
   if (tags !== undefined) return tags.split(',').some((tag) => bareTag(tag) === etag || tag.trim() === '*');
   return since !== undefined && Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(since);
 }
@@ -63,7 +67,8 @@ export default [
       };
       if (isKnown(request.headers, etag, modified)) return empty(304);
       const conditional = request.headers['if-range'];
-      const range = conditional === undefined || conditional === etag ? rangeOf(request.headers['range'], size) : 'whole';
+      const range =
+        conditional === undefined || conditional === etag ? rangeOf(request.headers['range'], size) : 'whole';
       if (range === 'outside') {
         reply.header('Content-Range', `bytes */${size}`);
         return empty(416);
@@ -88,7 +93,10 @@ export default [
     limit: '6000/minute', // a large file has thousands
     input: 'stream',
     output: 'text',
-    query: z.object({ expires: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER), signature: z.string().max(255) }),
+    query: z.object({
+      expires: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+      signature: z.string().max(255),
+    }),
     answer: z.string(),
     async handle({ rooms, params, query, request, reply }) {
       const part = { uploadId: params.folder, number: Number(params.file), ...query };

@@ -14,7 +14,12 @@ export const Approval = z.object({
 /** S98. */
 export const presentApproval = (row: ApprovalRow, backendUrl: string): z.input<typeof Approval> => ({
   id: row.id,
-  app: { name: row.name, description: row.description, picture: presentPicture(row, backendUrl), clientId: row.clientId },
+  app: {
+    name: row.name,
+    description: row.description,
+    picture: presentPicture(row, backendUrl),
+    clientId: row.clientId,
+  },
   scope: row.scope.join(' '),
   createdAt: row.createdAt.toISOString(),
   lastUsedAt: row.lastUsedAt?.toISOString() ?? null,

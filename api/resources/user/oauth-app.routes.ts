@@ -6,7 +6,11 @@ import { App, NewApp, presentApp, presentNewApp } from './oauth-app.shape.ts';
 
 const route = routesOf('config', 'oauth');
 
-const fields = { description: z.string().max(500), pictureId: z.string().nullable(), redirectUrl: z.string().min(1).max(2_048) };
+const fields = {
+  description: z.string().max(500),
+  pictureId: z.string().nullable(),
+  redirectUrl: z.string().min(1).max(2_048),
+};
 
 export default [
   route({
@@ -17,7 +21,10 @@ export default [
     auth: ['session'],
     permission: 'oauth_apps:manage',
     answer: App.nullable(),
-    handle: async ({ rooms, principal }) => ({ app: await rooms.oauth.apps.find(principal.orgId), backendUrl: rooms.config.http.backendUrl }),
+    handle: async ({ rooms, principal }) => ({
+      app: await rooms.oauth.apps.find(principal.orgId),
+      backendUrl: rooms.config.http.backendUrl,
+    }),
     present: ({ app, backendUrl }) => (app ? presentApp(app, backendUrl) : null),
   }),
 

@@ -30,12 +30,22 @@ export const presentApp = (row: AppRow, backendUrl: string): z.input<typeof App>
   updatedAt: row.updatedAt.toISOString(),
 });
 
-export const NewApp = App.pick({ id: true, name: true, description: true, pictureId: true, clientId: true, redirectUrl: true }).extend({
+export const NewApp = App.pick({
+  id: true,
+  name: true,
+  description: true,
+  pictureId: true,
+  clientId: true,
+  redirectUrl: true,
+}).extend({
   clientSecret: z.string(),
 });
 
 /** OA20: once, with the secret. */
-export const presentNewApp = ({ id, name, description, pictureId, clientId, redirectUrl }: AppRow, clientSecret: string): z.input<typeof NewApp> => ({
+export const presentNewApp = (
+  { id, name, description, pictureId, clientId, redirectUrl }: AppRow,
+  clientSecret: string,
+): z.input<typeof NewApp> => ({
   id,
   name,
   description,

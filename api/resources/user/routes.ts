@@ -104,7 +104,14 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',
-    body: repeated(z.strictObject({ oldPassword: password.optional(), password: newPassword, repeatPassword: z.string(), revokeKeys: z.boolean().optional() })),
+    body: repeated(
+      z.strictObject({
+        oldPassword: password.optional(),
+        password: newPassword,
+        repeatPassword: z.string(),
+        revokeKeys: z.boolean().optional(),
+      }),
+    ),
     answer: Success,
     handle: async ({ rooms, body, ...call }) => rooms.auth.accounts.changePassword(await bySession(rooms, call), body),
     present: success,
@@ -122,7 +129,8 @@ export default [
     answer: Success,
     async handle({ rooms, body, ...call }) {
       const by = await bySession(rooms, call);
-      await throttleBy(rooms, `change-email|${rooms.auth.accountBucket(body.email)}`, 3, 60 * 60_000); // mails to one address
+      // mails to one address
+      await throttleBy(rooms, `change-email|${rooms.auth.accountBucket(body.email)}`, 3, 60 * 60_000);
       await rooms.auth.accounts.changeEmail(by, body);
     },
     present: success,

@@ -15,7 +15,10 @@ export default [
     summary: 'List sessions of the user',
     auth: ['session'],
     answer: z.array(Session),
-    handle: async ({ rooms, principal }) => ({ rows: await rooms.auth.sessions.list(principal.userId), current: principal.sessionId }),
+    handle: async ({ rooms, principal }) => ({
+      rows: await rooms.auth.sessions.list(principal.userId),
+      current: principal.sessionId,
+    }),
     present: ({ rows, current }) => rows.map((row) => presentSession(row, current)),
   }),
 

@@ -32,7 +32,11 @@ export const Self = z.object({
 });
 
 /** Everything that a console needs in one call (S42). */
-export const presentSelf = (row: SelfRow, plan: ShownPlan, { impersonate = false }: { impersonate?: boolean } = {}): z.input<typeof Self> => ({
+export const presentSelf = (
+  row: SelfRow,
+  plan: ShownPlan,
+  { impersonate = false }: { impersonate?: boolean } = {},
+): z.input<typeof Self> => ({
   id: row.id,
   email: row.email,
   name: row.name,
@@ -55,7 +59,13 @@ export const presentSelf = (row: SelfRow, plan: ShownPlan, { impersonate = false
   lastReadNotifications: row.lastReadNotifications.toISOString(),
 });
 
-export const Membership = z.object({ id: z.string(), name: z.string(), role: z.string(), disabled: z.boolean(), createdAt: instant });
+export const Membership = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.string(),
+  disabled: z.boolean(),
+  createdAt: instant,
+});
 
 export const presentMembership = (row: MembershipRow): z.input<typeof Membership> => ({
   id: row.id,
@@ -74,7 +84,14 @@ export const Profile = z.object({
   timezone: z.string(),
 });
 
-export const presentProfile = ({ name, lastName, bio, avatarUrl, pictureId, timezone }: ProfileRow): z.input<typeof Profile> => ({
+export const presentProfile = ({
+  name,
+  lastName,
+  bio,
+  avatarUrl,
+  pictureId,
+  timezone,
+}: ProfileRow): z.input<typeof Profile> => ({
   name,
   lastName,
   bio,

@@ -28,9 +28,13 @@ export default [
     auth: ['super-admin'],
     body: z
       .strictObject({ activated: z.boolean().optional(), isSuperAdmin: z.boolean().optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'name what is to change: activated or isSuperAdmin'),
+      .refine(
+        (body) => Object.values(body).some((value) => value !== undefined),
+        'name what is to change: activated or isSuperAdmin',
+      ),
     answer: User,
-    handle: ({ rooms, principal, params, body, request }) => rooms.admin.users.change(auditActor({ principal, request }), params.id, body),
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.admin.users.change(auditActor({ principal, request }), params.id, body),
     present: presentUser,
   }),
 
@@ -40,7 +44,8 @@ export default [
     summary: 'End all sessions of a user',
     auth: ['super-admin'],
     answer: EndedSessions,
-    handle: ({ rooms, principal, params, request }) => rooms.admin.users.endSessions(auditActor({ principal, request }), params.id),
+    handle: ({ rooms, principal, params, request }) =>
+      rooms.admin.users.endSessions(auditActor({ principal, request }), params.id),
     present: presentEndedSessions,
   }),
 ];

@@ -19,6 +19,7 @@ export default [
       if (!principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
       return (await rooms.admin.users.list({ search: query.name, limit: MOST })).items;
     },
-    present: (users) => users.map(({ id, name, lastName, email }) => ({ id, name: `${name} ${lastName}`.trim(), email })),
+    present: (users) =>
+      users.map(({ id, name, lastName, email }) => ({ id, name: `${name} ${lastName}`.trim(), email })),
   }),
 ];

@@ -17,7 +17,8 @@ export default [
     limitBy: 'ip',
     input: 'stream',
     answer: z.strictObject({ received: z.literal(true) }),
-    handle: async ({ rooms, request }) => rooms.email.receive({ headers: request.headers, body: await collect(request.stream, BYTES) }),
+    handle: async ({ rooms, request }) =>
+      rooms.email.receive({ headers: request.headers, body: await collect(request.stream, BYTES) }),
     present: () => ({ received: true as const }),
   }),
 ];

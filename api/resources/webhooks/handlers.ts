@@ -3,7 +3,17 @@ import { organizationActor } from '../../../actors/organization/contract.ts';
 import { type WebhookAttemptRow, WebhookBody, WebhookUpdate } from '../../../src/delivery/webhooks/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
-import { Attempt, presentAttempt, presentEvent, presentWebhook, viewFor, Webhook, WebhookEvent, type WebhookView, WebhookWithSecret } from './shape.ts';
+import {
+  Attempt,
+  presentAttempt,
+  presentEvent,
+  presentWebhook,
+  viewFor,
+  Webhook,
+  WebhookEvent,
+  type WebhookView,
+  WebhookWithSecret,
+} from './shape.ts';
 
 const route = routesOf('vault', 'webhooks');
 
@@ -32,7 +42,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     summary: 'List webhooks with their delivery statistics',
     auth,
     answer: z.array(Webhook),
-    handle: async ({ rooms, principal }) => (await rooms.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
+    handle: async ({ rooms, principal }) =>
+      (await rooms.webhooks.list(principal.orgId)).map((row) => viewFor(principal, row)),
     present: (views) => views,
   }),
 
@@ -61,7 +72,11 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
         status: 201,
         reply: secret ? rooms.vault.seal(reply) : reply,
       };
-      await actors(organizationActor, orgId).addWebhook({ ...webhook, by: auditActor({ principal, request }), ...(key && { idempotency: key }) });
+      await actors(organizationActor, orgId).addWebhook({
+        ...webhook,
+        by: auditActor({ principal, request }),
+        ...(key && { idempotency: key }),
+      });
       return view;
     },
     present: (view) => view,
@@ -71,7 +86,8 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     method: 'put',
     path: `${prefix}/webhooks`,
     summary: 'Change a webhook',
-    description: '`rotateSecret: true` answers a new signing secret, once; the one before signs beside it for 24 hours.',
+    description:
+      '`rotateSecret: true` answers a new signing secret, once; the one before signs beside it for 24 hours.',
     auth,
     impersonation: 'allowed',
     permission: 'webhooks:update',

@@ -16,7 +16,8 @@ export default [
     summary: 'Get a webhook with its delivery statistics',
     auth: ['api-key', 'oauth'],
     answer: Webhook,
-    handle: async ({ rooms, principal, params }) => viewFor(principal, await rooms.webhooks.get(principal.orgId, params.id)),
+    handle: async ({ rooms, principal, params }) =>
+      viewFor(principal, await rooms.webhooks.get(principal.orgId, params.id)),
     present: (view) => view,
   }),
 
@@ -30,7 +31,8 @@ export default [
     body: WebhookUpdate.extend({ id: z.string().optional() }),
     answer: WebhookWithSecret,
     async handle({ body: { id, ...body }, ...call }) {
-      if (id !== undefined && id !== call.params.id) throw invalidField('id', 'id: must be absent, or the one of the path', 'mismatch');
+      if (id !== undefined && id !== call.params.id)
+        throw invalidField('id', 'id: must be absent, or the one of the path', 'mismatch');
       return changeWebhook(call, call.params.id, body);
     },
     present: (view) => view,

@@ -40,7 +40,8 @@ export default [
     method: 'post',
     path: '/webhooks/send',
     summary: 'Send a test ping to a URL',
-    description: "One signed `ping`; the answer says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
+    description:
+      "One signed `ping`; the answer says what came of it. Event and body are not the caller's to choose: the signature is that of the deployment.",
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'webhooks:create',
@@ -64,7 +65,8 @@ export default [
     auth: ['session'],
     permission: 'webhooks:read',
     ...attemptsPage,
-    handle: ({ rooms, principal, params, query }) => rooms.webhooks.attempts(principal.orgId, params.id, { limit: query.limit, cursor: query.cursor }),
+    handle: ({ rooms, principal, params, query }) =>
+      rooms.webhooks.attempts(principal.orgId, params.id, { limit: query.limit, cursor: query.cursor }),
   }),
 
   route({

@@ -46,7 +46,10 @@ export const presentWebhook = (row: WebhookRow): z.input<typeof Webhook> => ({
   },
 });
 
-/** The form for callers who may not change it: of its address the origin alone, since path and query often hold a token of the receiver. */
+/**
+ * The form for callers who may not change it: of its address the origin alone, since path and query often hold a token
+ * of the receiver.
+ */
 const withoutAddress = (view: WebhookView): WebhookView => ({ ...view, url: originOf(view.url) });
 function originOf(url: string): string {
   const parsed = URL.parse(url);
@@ -74,7 +77,15 @@ export const Attempt = z.strictObject({
 });
 
 /** One attempt (S170); `id` is the delivery's, to be delivered again by. */
-export const presentAttempt = ({ id, event, attempt, status, error, durationMs, at }: WebhookAttemptRow): z.input<typeof Attempt> => ({
+export const presentAttempt = ({
+  id,
+  event,
+  attempt,
+  status,
+  error,
+  durationMs,
+  at,
+}: WebhookAttemptRow): z.input<typeof Attempt> => ({
   id,
   event,
   attempt,
@@ -84,7 +95,13 @@ export const presentAttempt = ({ id, event, attempt, status, error, durationMs, 
   at: at.toISOString(),
 });
 
-export const WebhookEvent = z.strictObject({ seq: z.int(), id: z.string(), event: z.string(), body: z.string(), at: instant });
+export const WebhookEvent = z.strictObject({
+  seq: z.int(),
+  id: z.string(),
+  event: z.string(),
+  body: z.string(),
+  at: instant,
+});
 
 /** One event of a webhook (S170); `id` is the `webhook-id` that its deliveries carry. */
 export const presentEvent = ({ seq, id, event, body, at }: WebhookEventRow): z.input<typeof WebhookEvent> => ({

@@ -20,7 +20,9 @@ const AuthorizationServer = z.strictObject({
   scopes_supported: strings,
   authorization_response_iss_parameter_supported: z.literal(true),
 });
-/** The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1). */
+/**
+ * The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1).
+ */
 function isPublicPath(path: string, backendUrl: string): boolean {
   return path === 'api' || `/${path}` === new URL(backendUrl).pathname;
 }
@@ -30,7 +32,8 @@ const authorizationServerMetadata = {
   summary: 'Get the authorization server metadata (RFC 8414)',
   auth: ['none'],
   answer: AuthorizationServer,
-  present: ({ backendUrl, frontendUrl, tokenEndpointUrl }: Config['http']) => authorizationServer({ backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl }),
+  present: ({ backendUrl, frontendUrl, tokenEndpointUrl }: Config['http']) =>
+    authorizationServer({ backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl }),
 } as const;
 
 export default [
@@ -49,8 +52,13 @@ export default [
     present: (challenge) => challenge,
   }),
 
-  // Clients ask for the document of an issuer with a path by both rules that are about: path in front, and path appended (RFC 8414 3.1).
-  route({ ...authorizationServerMetadata, path: '/.well-known/oauth-authorization-server', handle: async ({ rooms }) => rooms.config.http }),
+  // Clients ask for the document of an issuer with a path by both rules that are about: path in front, and path
+  // appended (RFC 8414 3.1).
+  route({
+    ...authorizationServerMetadata,
+    path: '/.well-known/oauth-authorization-server',
+    handle: async ({ rooms }) => rooms.config.http,
+  }),
   route({
     ...authorizationServerMetadata,
     path: '/.well-known/oauth-authorization-server/:path',

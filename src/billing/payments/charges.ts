@@ -24,7 +24,10 @@ export interface Refunds {
 const DAY_MS = 86_400_000;
 /** As the processor names things; anything else would be another address of its interface. */
 const ID = /^[a-z]+_\w+$/;
-/** A charge; `of`: the subscription whose period that runs it paid for, `hadEnded`: whether that was over as the processor was asked about it. */
+/**
+ * A charge; `of`: the subscription whose period that runs it paid for, `hadEnded`: whether that was over as the
+ * processor was asked about it.
+ */
 type Paid = NonNullable<Awaited<ReturnType<Processor['charge']>>> & { of: string | null; hadEnded: boolean };
 const ONCE_A_YEAR = 'Charges were given back within a year already: ask the operator';
 const CREDITED = 'What was left of it was credited when it ended, and money goes back once: ask the operator';
@@ -34,13 +37,20 @@ const unknown = 'There is no such charge';
 /** Lists charges of an org and refunds them (S67, S68). */
 export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
-  async function judge(id: string, customer: string | undefined, anyAge: boolean, paidFor: ReadonlyMap<string, string | null>): Promise<Paid | string> {
+  async function judge(
+    id: string,
+    customer: string | undefined,
+    anyAge: boolean,
+    paidFor: ReadonlyMap<string, string | null>,
+  ): Promise<Paid | string> {
     const charge = customer !== undefined && ID.test(id) ? await processor.charge(id) : undefined;
     if (charge?.customer !== customer || charge === undefined) return unknown;
-    if (!anyAge && charge.created * 1000 < clock.in(-REFUND_DAYS * DAY_MS).getTime()) return `The charge is older than ${REFUND_DAYS} days`;
+    if (!anyAge && charge.created * 1000 < clock.in(-REFUND_DAYS * DAY_MS).getTime())
+      return `The charge is older than ${REFUND_DAYS} days`;
     const subscription = paidFor.get(id);
     if (charge.refunded || !subscription) return { ...charge, of: null, hadEnded: true };
-    // In this order: what ends after the first look is seen by `order`, and what had ended is credited by a task that waits, or was credited.
+    // In this order: what ends after the first look is seen by `order`, and what had ended is credited by a task that
+    // waits, or was credited.
     const known = await findKnown(sql, subscription);
     const hadEnded = Boolean(known?.endedAt);
     if (known && (await credits(sql, known.orgId, subscription))) return CREDITED;
@@ -48,7 +58,10 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     if (!remote || !isOfPeriod(charge, remote)) return { ...charge, of: null, hadEnded: true };
     return wasCredited(remote) ? CREDITED : { ...charge, of: subscription, hadEnded };
   }
-  /** Writes down what the processor is to give back, and ends the plan: answers the charges that may go, and those whose subscription ended since they were judged. */
+  /**
+   * Writes down what the processor is to give back, and ends the plan: answers the charges that may go, and those whose
+   * subscription ended since they were judged.
+   */
   async function order(
     tx: Sql,
     orgId: string,
@@ -58,12 +71,15 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
   ): Promise<{ ordered: string[]; late: string[] }> {
     await lockOrg(tx, orgId);
     const late: string[] = [];
-    for (const [id, { of, hadEnded }] of charges) if (of !== null && !hadEnded && (await findKnown(tx, of))?.endedAt) late.push(id);
+    for (const [id, { of, hadEnded }] of charges)
+      if (of !== null && !hadEnded && (await findKnown(tx, of))?.endedAt) late.push(id);
     const due = [...charges].filter(([id, { refunded }]) => !refunded && !late.includes(id)).map(([id]) => id);
-    const waiting = await waitingRefunds(tx, orgId, [...charges.keys()]); // ordered before, and not written down as done
+    // ordered before, and not written down as done
+    const waiting = await waitingRefunds(tx, orgId, [...charges.keys()]);
     const isFirst = due.length > 0 && !anyAge && waiting.length === 0 && (await claimSelfRefund(tx, orgId));
     const ordered = [...new Set([...waiting, ...(anyAge || isFirst ? due : [])])];
-    for (const id of ordered) await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
+    for (const id of ordered)
+      await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
     const plan = isFirst ? (await findSubscription(tx, orgId))?.processorId : undefined;
     if (plan) {
       await apply.end(tx, orgId, plan, by);
@@ -85,23 +101,39 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     },
 
     /**
-     * `anyAge`: for super-admins. An organization does it once a year, and its plan ends by the same commit: nobody keeps what they take the
-     * money back for. The processor is told of both by tasks, so that what fails half-way is finished; asked again, it is tried at once.
+     * `anyAge`: for super-admins. An organization does it once a year, and its plan ends by the same commit: nobody
+     * keeps what they take the money back for. The processor is told of both by tasks, so that what fails half-way is
+     * finished; asked again, it is tried at once.
      */
     async refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds> {
       const customer = await findCustomer(sql, orgId);
       const judged = new Map<string, Paid | string>();
-      const paidFor = new Map(customer === undefined ? [] : (await processor.charges(customer)).map((charge) => [charge.id, charge.subscription]));
+      const paidFor = new Map(
+        customer === undefined
+          ? []
+          : (await processor.charges(customer)).map((charge) => [charge.id, charge.subscription]),
+      );
       for (const id of new Set(ids)) judged.set(id, await judge(id, customer, anyAge, paidFor));
-      const charges = new Map([...judged].flatMap(([id, charge]) => (typeof charge === 'object' ? [[id, charge] as const] : [])));
+      const charges = new Map(
+        [...judged].flatMap(([id, charge]) => (typeof charge === 'object' ? [[id, charge] as const] : [])),
+      );
       const { ordered, late } = await sql.begin((tx) => order(tx, orgId, by, charges, anyAge));
       if (ordered.length > 0) await tasks.now(orgId);
       const waiting = await waitingRefunds(sql, orgId, ordered);
-      if (waiting.length > 0) throw new AppError('unavailable', 'The payment processor does not answer: it is asked again until the money is given back');
+      if (waiting.length > 0)
+        throw new AppError(
+          'unavailable',
+          'The payment processor does not answer: it is asked again until the money is given back',
+        );
 
       const result: Refunds = { refunded: [], failed: [] };
       for (const [id, charge] of judged) {
-        const reason = typeof charge === 'string' ? charge : late.includes(id) ? LATE : await outcome(id, charge, ordered.includes(id));
+        const reason =
+          typeof charge === 'string'
+            ? charge
+            : late.includes(id)
+              ? LATE
+              : await outcome(id, charge, ordered.includes(id));
         if (reason === undefined) result.refunded.push(id);
         else result.failed.push({ id, reason });
       }

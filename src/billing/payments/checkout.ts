@@ -32,10 +32,20 @@ export interface Wish {
 }
 export type Buyer = AuditActor & { userId: string };
 
-const beingPaid = () => new AppError('conflict', 'A payment of yours is being worked on; see the billing page in a minute');
+const beingPaid = () =>
+  new AppError('conflict', 'A payment of yours is being worked on; see the billing page in a minute');
 
 /** Pages of the processor on which people pay. However often one is asked for, it is one page, and can be paid once. */
-export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log, serviceName, frontendUrl }: CheckoutNeeds) {
+export function openCheckouts({
+  sql,
+  processor,
+  apply,
+  lockOrg,
+  afterwards,
+  log,
+  serviceName,
+  frontendUrl,
+}: CheckoutNeeds) {
   const billingPage = `${frontendUrl.replace(/\/$/, '')}/billing`;
 
   /** The org's customer at the processor, made once: the processor keeps the key, our row the first answer. */
@@ -48,7 +58,11 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
   }
 
   /** The row of this wish, made unless it is there, and those that it takes the place of. */
-  async function reserve(orgId: string, by: Buyer, { intent, rivals, has, mayTry }: Wish): Promise<{ mine: store.CheckoutRow; others: store.CheckoutRow[] }> {
+  async function reserve(
+    orgId: string,
+    by: Buyer,
+    { intent, rivals, has, mayTry }: Wish,
+  ): Promise<{ mine: store.CheckoutRow; others: store.CheckoutRow[] }> {
     const found: { mine: store.CheckoutRow; others: store.CheckoutRow[] }[] = [];
     await sql.begin(async (tx) => {
       await lockOrg(tx, orgId);
@@ -56,11 +70,23 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
       const trial = mayTry && (await nameOf(tx, orgId)).allowTrial;
       const open = (await store.listOpenCheckouts(tx, orgId)).filter(({ item }) => rivals(item));
       const [last] = open; // an earlier one of the same words may be closed by whoever came in between
-      const same = last && last.item === intent.item && last.period === intent.period && last.packs === intent.packs && last.trial === trial ? last : undefined;
+      const same =
+        last &&
+        last.item === intent.item &&
+        last.period === intent.period &&
+        last.packs === intent.packs &&
+        last.trial === trial
+          ? last
+          : undefined;
       const mine = same ?? { id: newId(), ...intent, trial, sessionId: null, url: null };
       if (!same) {
         await store.insertCheckout(tx, orgId, { ...mine, userId: by.userId });
-        await apply.note(tx, orgId, 'checkout_opened', by, { item: intent.item, period: intent.period, packs: intent.packs, trial });
+        await apply.note(tx, orgId, 'checkout_opened', by, {
+          item: intent.item,
+          period: intent.period,
+          packs: intent.packs,
+          trial,
+        });
       }
       found.push({ mine, others: open.filter((one) => one !== same) });
     });
@@ -86,7 +112,12 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
   }
 
   /** Writes the page down. False: while it was made somebody asked for another one, which could not close it. */
-  async function keep(orgId: string, id: string, session: { id: string; url: string }, { rivals }: Wish): Promise<boolean> {
+  async function keep(
+    orgId: string,
+    id: string,
+    session: { id: string; url: string },
+    { rivals }: Wish,
+  ): Promise<boolean> {
     const kept: boolean[] = [];
     await sql.begin(async (tx) => {
       await lockOrg(tx, orgId);
@@ -124,7 +155,8 @@ export function openCheckouts({ sql, processor, apply, lockOrg, afterwards, log,
           cancelUrl: billingPage,
         });
         if (!session) {
-          await store.dropCheckout(sql, orgId, mine.id); // an earlier request for this row, whose answer was lost, had other words
+          // an earlier request for this row, whose answer was lost, had other words
+          await store.dropCheckout(sql, orgId, mine.id);
           continue;
         }
         if (await keep(orgId, mine.id, session, wish)) return session.url;

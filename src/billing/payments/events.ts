@@ -35,11 +35,18 @@ type EventOutcome =
   | 'outdated';
 const IGNORED: ReceivedEvent = { ok: true, ignored: true };
 
-const SUBSCRIPTION_EVENTS = new Set(['customer.subscription.created', 'customer.subscription.updated', 'customer.subscription.deleted']);
+const SUBSCRIPTION_EVENTS = new Set([
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+]);
 const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_failed']);
 
 /** The content of an event and its subscription. */
-type Said = { subscription: string; orgId: string } & ({ paid: Paid; cardRefused: boolean } | { invoice: RemoteInvoice });
+type Said = { subscription: string; orgId: string } & (
+  | { paid: Paid; cardRefused: boolean }
+  | { invoice: RemoteInvoice }
+);
 
 /** Events of the processor: verified, each applied once, in an order that makes sense (BI48 to BI55, S77, S78). */
 export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards }: EventsNeeds) {
@@ -56,7 +63,10 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     return { subscription: paid.id, orgId, paid, cardRefused: !(await cardHolds(remote.data, paid, orgId)) };
   }
 
-  /** Before a trial begins the card is tried; the key of that call is the subscription's, so that a repeated delivery tries nothing again (BI54). */
+  /**
+   * Before a trial begins the card is tried; the key of that call is the subscription's, so that a repeated delivery
+   * tries nothing again (BI54).
+   */
   async function cardHolds(remote: RemoteSubscription, paid: Paid, orgId: string): Promise<boolean> {
     if (!paid.inTrial || paid.state !== 'live' || paid.item.kind !== 'plan') return true;
     const row = await store.findSubscription(sql, orgId);
@@ -72,7 +82,8 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     if (!subscription) return 'no_subscription';
     const known = await store.findKnown(sql, subscription);
     if (known) return { subscription, orgId: known.orgId, invoice };
-    const remote = details?.metadata?.['service'] === undefined ? await processor.subscription(subscription) : undefined;
+    const remote =
+      details?.metadata?.['service'] === undefined ? await processor.subscription(subscription) : undefined;
     const metadata = remote?.metadata ?? details?.metadata;
     if (metadata?.['service'] !== serviceName) return 'other_service';
     const orgId = remote && (await store.orgOf(sql, remote.customer, metadata['uniqueId'] ?? null));
@@ -86,7 +97,10 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     if (reach === 'ended') return 'ended';
     if (reach !== 'apply') await addTask(tx, orgId, { kind: 'sync', subscription });
     if (reach === 'ask') return 'outdated';
-    if ('paid' in said) return said.cardRefused ? apply.refuseCard(tx, orgId, said.paid, eventAt) : apply.state(tx, orgId, said.paid, { eventAt });
+    if ('paid' in said)
+      return said.cardRefused
+        ? apply.refuseCard(tx, orgId, said.paid, eventAt)
+        : apply.state(tx, orgId, said.paid, { eventAt });
     await store.noteEvent(tx, orgId, subscription, eventAt);
     return event.type === 'invoice.payment_failed'
       ? apply.invoiceFailed(tx, orgId, subscription)
@@ -97,7 +111,11 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     const event = processor.verify(body, signature);
     if (!event) throw new AppError('invalid_request', 'The signature does not fit the body, or is too old');
     if (await store.eventKnown(sql, event.id)) return IGNORED;
-    const said = SUBSCRIPTION_EVENTS.has(event.type) ? await ofSubscription(event) : INVOICE_EVENTS.has(event.type) ? await ofInvoice(event) : 'unknown_type';
+    const said = SUBSCRIPTION_EVENTS.has(event.type)
+      ? await ofSubscription(event)
+      : INVOICE_EVENTS.has(event.type)
+        ? await ofInvoice(event)
+        : 'unknown_type';
     const eventAt = new Date(event.created * 1000);
     const row = { id: event.id, type: event.type, createdAt: eventAt };
     if (typeof said === 'string') {
@@ -107,7 +125,8 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     }
     const { orgId, subscription } = said;
     const outcome = await sql.begin(async (tx) => {
-      if (!(await store.insertEvent(tx, { ...row, orgId, subscriptionId: subscription, outcome: '' }))) return undefined;
+      if (!(await store.insertEvent(tx, { ...row, orgId, subscriptionId: subscription, outcome: '' })))
+        return undefined;
       const word = await applyEvent(tx, event, said, eventAt);
       await store.saveOutcome(tx, orgId, event.id, word);
       return word;

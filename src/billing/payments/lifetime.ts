@@ -27,15 +27,27 @@ export interface LifetimeNeeds {
 const refused = (message: string) => new AppError('invalid_request', message, { success: false });
 
 /** False: used before. Written down in plain text (BI10). */
-async function useCode(sql: Sql, orgId: string, { jti, code, userId }: { jti: string; code: string; userId: string | null }): Promise<boolean> {
+async function useCode(
+  sql: Sql,
+  orgId: string,
+  { jti, code, userId }: { jti: string; code: string; userId: string | null },
+): Promise<boolean> {
   const rows = await sql`
-    insert into lifetime_codes (jti, code, org_id, user_id) values (${jti}, ${code}, ${orgId}, ${userId}) on conflict (jti) do nothing returning 1`;
+    insert into lifetime_codes (jti, code, org_id, user_id)
+    values (${jti}, ${code}, ${orgId}, ${userId})
+    on conflict (jti) do nothing
+    returning 1`;
   return rows.length > 0;
 }
 
 /** Plans that nobody pays for by the month: by a code, or from an operator. */
 export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits, resumePosts }: LifetimeNeeds) {
-  const planOf = (row: SubscriptionRow | undefined, tier: Tier, identifier: string, isLifetime: boolean): store.PlanState => ({
+  const planOf = (
+    row: SubscriptionRow | undefined,
+    tier: Tier,
+    identifier: string,
+    isLifetime: boolean,
+  ): store.PlanState => ({
     id: row?.id ?? newId(),
     tier,
     period: row?.period ?? 'MONTHLY',
@@ -60,7 +72,8 @@ export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits,
         await lockOrg(tx, orgId);
         const row = await store.findSubscription(tx, orgId);
         if (row?.isLifetime) throw refused('This organization has its plan for life already');
-        if (!(await useCode(tx, orgId, { jti: known.jti, code, userId: by.userId }))) throw refused('This code has been used');
+        if (!(await useCode(tx, orgId, { jti: known.jti, code, userId: by.userId })))
+          throw refused('This code has been used');
         if (row?.processorId) {
           await store.endKnown(tx, orgId, row.processorId);
           await addTask(tx, orgId, { kind: 'cancel', subscription: row.processorId, refundRest: true });
@@ -77,16 +90,27 @@ export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits,
     /** Shown this once. */
     async mint(by: AuditActor, count: number): Promise<string[]> {
       const minted = await Promise.all(Array.from({ length: count }, () => codes.sign(newId())));
-      await writeAudit(sql, by, { orgId: null, action: 'lifetime_codes.created', resource: 'billing', detail: { count } });
+      await writeAudit(sql, by, {
+        orgId: null,
+        action: 'lifetime_codes.created',
+        resource: 'billing',
+        detail: { count },
+      });
       return minted;
     },
 
-    /** Gives an org a plan by hand, in the caller's transaction (S211). One that pays changes its plan itself: the money would not follow. */
+    /**
+     * Gives an org a plan by hand, in the caller's transaction (S211). One that pays changes its plan itself: the money
+     * would not follow.
+     */
     async grant(tx: Sql, orgId: string, by: AuditActor, tier: Tier): Promise<void> {
       await lockOrg(tx, orgId);
       const row = await store.findSubscription(tx, orgId);
       if (row?.processorId)
-        throw new AppError('conflict', 'This organization pays for its plan: change it at the payment processor, or end its subscription first');
+        throw new AppError(
+          'conflict',
+          'This organization pays for its plan: change it at the payment processor, or end its subscription first',
+        );
       await store.savePlan(tx, orgId, planOf(row, tier, row?.identifier ?? 'granted', row?.isLifetime ?? false));
       await store.sumPacks(tx, orgId);
       await resumePosts(tx, orgId);

@@ -25,7 +25,18 @@ export interface ManageNeeds {
 const conflict = (message: string) => new AppError('conflict', message);
 
 /** Changes to the subscription that an org has. */
-export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg, frontendUrl, feedbackEmail, discountId }: ManageNeeds) {
+export function openManage({
+  sql,
+  processor,
+  apply,
+  tasks,
+  email,
+  vault,
+  lockOrg,
+  frontendUrl,
+  feedbackEmail,
+  discountId,
+}: ManageNeeds) {
   async function paidPlan(orgId: string): Promise<SubscriptionRow & { processorId: string }> {
     const row = await store.findSubscription(sql, orgId);
     if (!row) throw conflict('There is no subscription');
@@ -34,15 +45,30 @@ export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg
   }
 
   /** To the operator (BI34, S222); without mail the words are kept in the audit log. */
-  async function tellOperator(tx: Sql, orgId: string, by: AuditActor, feedback: string, endsAt: Date | null): Promise<void> {
-    await apply.note(tx, orgId, 'cancelled', by, { endsAt: endsAt?.toISOString() ?? null, ...(!email.enabled && { feedback }) });
+  async function tellOperator(
+    tx: Sql,
+    orgId: string,
+    by: AuditActor,
+    feedback: string,
+    endsAt: Date | null,
+  ): Promise<void> {
+    await apply.note(tx, orgId, 'cancelled', by, {
+      endsAt: endsAt?.toISOString() ?? null,
+      ...(!email.enabled && { feedback }),
+    });
     const to = feedbackEmail ?? (await store.firstSuperAdmin(tx));
     if (to === undefined) return;
-    const [{ name: orgName }, userEmail = ''] = await Promise.all([store.nameOf(tx, orgId), store.emailOf(tx, by.userId)]);
+    const [{ name: orgName }, userEmail = ''] = await Promise.all([
+      store.nameOf(tx, orgId),
+      store.emailOf(tx, by.userId),
+    ]);
     await email.queue(tx, {
       to,
       orgId,
-      content: { template: 'subscription-cancelled', data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null } },
+      content: {
+        template: 'subscription-cancelled',
+        data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null },
+      },
     });
   }
 
@@ -84,9 +110,13 @@ export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg
   async function finishTrial(orgId: string, by: AuditActor): Promise<void> {
     const row = await store.findSubscription(sql, orgId);
     if (!row?.isTrial || !row.processorId) throw conflict('There is no trial under way');
-    // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day on which the trial would have ended.
-    const metadata = row.pendingTier && planMetadata(row.tier, row.period, { tier: row.pendingTier, from: row.createdAt });
-    await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) => apply.note(tx, orgId, 'trial_finished', by));
+    // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day
+    // on which the trial would have ended.
+    const metadata =
+      row.pendingTier && planMetadata(row.tier, row.period, { tier: row.pendingTier, from: row.createdAt });
+    await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) =>
+      apply.note(tx, orgId, 'trial_finished', by),
+    );
   }
   async function isTrialFinished(orgId: string): Promise<boolean> {
     const row = await store.findSubscription(sql, orgId);
@@ -97,7 +127,8 @@ export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg
   async function discounted(orgId: string): Promise<string | undefined> {
     if (discountId === undefined) return undefined;
     const row = await store.findSubscription(sql, orgId);
-    if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt) return undefined;
+    if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt)
+      return undefined;
     const remote = await processor.subscription(row.processorId);
     return remote && (remote.discounts ?? []).length === 0 ? row.processorId : undefined;
   }
@@ -119,7 +150,9 @@ export function openManage({ sql, processor, apply, tasks, email, vault, lockOrg
     judgeToken(orgId, token);
     const subscription = await discounted(orgId);
     if (subscription === undefined || discountId === undefined) return false;
-    await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) => apply.note(tx, orgId, 'discount_applied', by));
+    await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) =>
+      apply.note(tx, orgId, 'discount_applied', by),
+    );
     return true;
   }
 

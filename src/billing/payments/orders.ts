@@ -40,17 +40,36 @@ export interface AddonPacks {
 
 const conflict = (message: string) => new AppError('conflict', message);
 const impossible = () =>
-  invalidField('period', 'period: a lower plan starts with the next invoice and keeps its period; change the period first', 'invalid_value');
+  invalidField(
+    'period',
+    'period: a lower plan starts with the next invoice and keeps its period; change the period first',
+    'invalid_value',
+  );
 
 /** Buying, and changing what was bought (S64 to S66). */
-export function openOrders({ sql, processor, apply, checkouts, tasks, limits, addons, serviceName, portal }: OrdersNeeds) {
+export function openOrders({
+  sql,
+  processor,
+  apply,
+  checkouts,
+  tasks,
+  limits,
+  addons,
+  serviceName,
+  portal,
+}: OrdersNeeds) {
   /** The row of a plan that is paid at the processor; a lifetime org cannot order one. */
-  async function running(orgId: string): Promise<(SubscriptionRow & { processorId: string; periodEnd: Date }) | undefined> {
+  async function running(
+    orgId: string,
+  ): Promise<(SubscriptionRow & { processorId: string; periodEnd: Date }) | undefined> {
     const row = await store.findSubscription(sql, orgId);
     if (row?.isLifetime) throw conflict('This organization has its plan for life');
-    return row?.processorId ? { ...row, processorId: row.processorId, periodEnd: row.currentPeriodEnd ?? row.updatedAt } : undefined;
+    return row?.processorId
+      ? { ...row, processorId: row.processorId, periodEnd: row.currentPeriodEnd ?? row.updatedAt }
+      : undefined;
   }
-  const packsOf = async (orgId: string, type: Dimension, tx: Sql = sql) => (await store.runningOf(tx, orgId)).filter(({ addon }) => addon === type);
+  const packsOf = async (orgId: string, type: Dimension, tx: Sql = sql) =>
+    (await store.runningOf(tx, orgId)).filter(({ addon }) => addon === type);
 
   async function subscribe(orgId: string, by: Buyer, { tier, period, utm }: PlanWish): Promise<Ordered> {
     const row = await running(orgId);
@@ -61,7 +80,16 @@ export function openOrders({ sql, processor, apply, checkouts, tasks, limits, ad
         const now = await store.findSubscription(tx, orgId);
         return now !== undefined && (now.isLifetime || now.processorId !== null);
       };
-      return { url: await checkouts.open(orgId, by, { intent: { item: tier, period, packs: 0 }, rivals: isTier, has, offer, metadata, mayTry: true }) };
+      return {
+        url: await checkouts.open(orgId, by, {
+          intent: { item: tier, period, packs: 0 },
+          rivals: isTier,
+          has,
+          offer,
+          metadata,
+          mayTry: true,
+        }),
+      };
     }
     const move = moveTo(row, { tier, period });
     if (move === 'impossible') throw impossible();
@@ -70,7 +98,9 @@ export function openOrders({ sql, processor, apply, checkouts, tasks, limits, ad
     if (move !== 'pending')
       try {
         const change = changeFor(move, row, { tier, period }, offer);
-        await tasks.change(orgId, row.processorId, change, by, (tx) => apply.note(tx, orgId, 'plan_ordered', by, { tier, period, move }));
+        await tasks.change(orgId, row.processorId, change, by, (tx) =>
+          apply.note(tx, orgId, 'plan_ordered', by, { tier, period, move }),
+        );
       } catch (error) {
         if (error instanceof CardRefused) return { portal: await portal(orgId) };
         throw error;
@@ -104,10 +134,16 @@ export function openOrders({ sql, processor, apply, checkouts, tasks, limits, ad
   }
 
   /** Makes it so many packs: the first ones are paid on a page, from then on their number is changed. */
-  async function setAddon(orgId: string, by: Buyer, type: Dimension, packs: number): Promise<{ url: string } | { type: Dimension; packs: number }> {
+  async function setAddon(
+    orgId: string,
+    by: Buyer,
+    type: Dimension,
+    packs: number,
+  ): Promise<{ url: string } | { type: Dimension; packs: number }> {
     if (!isSold(type)) throw validationFailed([notAvailable('type')]);
     const row = await store.findSubscription(sql, orgId);
-    if (row?.isLifetime) throw new AppError('lifetime_no_addons', 'An organization with a plan for life cannot buy add-ons');
+    if (row?.isLifetime)
+      throw new AppError('lifetime_no_addons', 'An organization with a plan for life cannot buy add-ons');
     if (!row) throw conflict('Packs come on top of a plan: subscribe to one first');
     if (row.gracePeriodEnd) return { url: await portal(orgId) };
     const [first, ...more] = await packsOf(orgId, type);
@@ -115,13 +151,28 @@ export function openOrders({ sql, processor, apply, checkouts, tasks, limits, ad
       const offer = packOffer(serviceName, type, addons[type].priceCents);
       const intent = { item: type, period: 'MONTHLY' as const, packs };
       const has = async (tx: Sql) => (await packsOf(orgId, type, tx)).length > 0;
-      return { url: await checkouts.open(orgId, by, { intent, rivals: (item) => item === type, has, offer, metadata: { addon: type }, mayTry: false }) };
+      return {
+        url: await checkouts.open(orgId, by, {
+          intent,
+          rivals: (item) => item === type,
+          has,
+          offer,
+          metadata: { addon: type },
+          mayTry: false,
+        }),
+      };
     }
-    for (const { id } of more) await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by); // of two pages that were paid at once, one stays
-    const change = { ...(packs !== first.packs && { quantity: packs }), ...(first.cancelAt && { cancelAtPeriodEnd: false }) };
+    // of two pages that were paid at once, one stays
+    for (const { id } of more) await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by);
+    const change = {
+      ...(packs !== first.packs && { quantity: packs }),
+      ...(first.cancelAt && { cancelAtPeriodEnd: false }),
+    };
     if (Object.keys(change).length > 0)
       try {
-        await tasks.change(orgId, first.id, change, by, (tx) => apply.note(tx, orgId, 'addon_ordered', by, { type, packs }));
+        await tasks.change(orgId, first.id, change, by, (tx) =>
+          apply.note(tx, orgId, 'addon_ordered', by, { type, packs }),
+        );
       } catch (error) {
         if (error instanceof CardRefused) return { url: await portal(orgId) };
         throw error;
@@ -135,7 +186,10 @@ export function openOrders({ sql, processor, apply, checkouts, tasks, limits, ad
     const bought = await packsOf(orgId, type);
     if (bought.length === 0) throw notFound('No such add-on');
     for (const { id, cancelAt } of bought)
-      if (!cancelAt) await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by, (tx) => apply.note(tx, orgId, 'addon_cancelled', by, { type }));
+      if (!cancelAt)
+        await tasks.change(orgId, id, { cancelAtPeriodEnd: true }, by, (tx) =>
+          apply.note(tx, orgId, 'addon_cancelled', by, { type }),
+        );
     return { type, packs: 0 };
   }
 

@@ -3,7 +3,9 @@ import type { Payments, PaymentsOptions } from './payments.ts';
 
 const refuse = () => Promise.reject(new AppError('billing_disabled', 'Billing is off on this instance'));
 
-/** Without PAYMENTS_PUBLISHABLE_KEY nothing is paid: what would change something is refused, the rest is empty (S75). */
+/**
+ * Without PAYMENTS_PUBLISHABLE_KEY nothing is paid: what would change something is refused, the rest is empty (S75).
+ */
 export const paymentsOff = ({ addons }: Pick<PaymentsOptions, 'addons'>): Payments => ({
   addons,
   subscription: async () => undefined,

@@ -49,12 +49,21 @@ export interface Payments extends AsyncDisposable {
   /** 0 not found, 1 pending, 2 done. */
   check(orgId: string, id: string): Promise<0 | 1 | 2>;
   listAddons(orgId: string): Promise<AddonPacks[]>;
-  setAddon(orgId: string, by: Buyer, type: Dimension, packs: number): Promise<{ url: string } | { type: Dimension; packs: number }>;
+  setAddon(
+    orgId: string,
+    by: Buyer,
+    type: Dimension,
+    packs: number,
+  ): Promise<{ url: string } | { type: Dimension; packs: number }>;
   removeAddon(orgId: string, by: AuditActor, type: string): Promise<{ type: Dimension; packs: 0 }>;
   charges(orgId: string): Promise<Charge[]>;
   refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds>;
   portal(orgId: string): Promise<string>;
-  cancel(orgId: string, by: AuditActor, wish: { feedback: string; undo: boolean }): Promise<{ id: string; cancelAt: Date | null }>;
+  cancel(
+    orgId: string,
+    by: AuditActor,
+    wish: { feedback: string; undo: boolean },
+  ): Promise<{ id: string; cancelAt: Date | null }>;
   cancelNow(orgId: string, by: AuditActor): Promise<void>;
   finishTrial(orgId: string, by: AuditActor): Promise<void>;
   isTrialFinished(orgId: string): Promise<boolean>;
@@ -99,12 +108,33 @@ export function openPayments({
   const notices = openNotices({ email, frontendUrl, payingRoles });
   const apply = openApply({ enforceLimits, resumePosts, notices });
   const tasks = openTasks({ sql, processor, apply, lockOrg, log });
-  const checkouts = openCheckouts({ sql, processor, apply, lockOrg, afterwards: tasks.begin, log, serviceName, frontendUrl });
+  const checkouts = openCheckouts({
+    sql,
+    processor,
+    apply,
+    lockOrg,
+    afterwards: tasks.begin,
+    log,
+    serviceName,
+    frontendUrl,
+  });
   const manage = openManage({ sql, processor, apply, tasks, email, vault, lockOrg, frontendUrl, ...settings });
   const { portal } = manage;
   const orders = openOrders({ sql, processor, apply, checkouts, tasks, limits: billing, addons, serviceName, portal });
-  const { redeem, mint: mintCodes, grant } = openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits, resumePosts });
-  const dunning = openDunning({ sql, lockOrg, pausePosts: queue.pauseQueue, notices, apply, afterwards: tasks.begin, log });
+  const {
+    redeem,
+    mint: mintCodes,
+    grant,
+  } = openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits, resumePosts });
+  const dunning = openDunning({
+    sql,
+    lockOrg,
+    pausePosts: queue.pauseQueue,
+    notices,
+    apply,
+    afterwards: tasks.begin,
+    log,
+  });
 
   return {
     ...manage,

@@ -23,7 +23,13 @@ export interface Tasks extends AsyncDisposable {
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
   /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
-  change(orgId: string, subscription: string, change: SubscriptionChange, by: AuditActor, within?: (sql: Sql) => Promise<void>): Promise<void>;
+  change(
+    orgId: string,
+    subscription: string,
+    change: SubscriptionChange,
+    by: AuditActor,
+    within?: (sql: Sql) => Promise<void>,
+  ): Promise<void>;
   /** Reads the processor's word on a subscription and writes it down. */
   sync(orgId: string, subscription: string): Promise<void>;
 }
@@ -49,7 +55,8 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
         !(await processor.checkCard(remote!));
       const written = await sql.begin(async (tx) => {
         await lockOrg(tx, orgId);
-        if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false; // more was heard meanwhile: look again
+        // more was heard meanwhile: look again
+        if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false;
         if (!read) await apply.end(tx, orgId, subscription); // gone at the processor
         else if (refused) await apply.refuseCard(tx, orgId, read);
         else await apply.state(tx, orgId, read);
@@ -126,7 +133,9 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
     }
   }
   function begin(orgId: string): void {
-    const work = run(AT_ONCE, orgId).catch((error: unknown) => log.warn({ orgId, err: error }, 'what the payment processor must be told waits for the sweep'));
+    const work = run(AT_ONCE, orgId).catch((error: unknown) =>
+      log.warn({ orgId, err: error }, 'what the payment processor must be told waits for the sweep'),
+    );
     running.add(work);
     void work.finally(() => running.delete(work));
   }

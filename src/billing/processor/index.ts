@@ -11,4 +11,14 @@ export {
   RemoteSubscription,
 } from './processor.ts';
 export { openStripe } from './stripe.ts';
-export { addTask, credits, endRefund, endTask, failTask, givesBack, takeTasks, type TaskRow, waitingRefunds } from './task-store.ts';
+export {
+  addTask,
+  credits,
+  endRefund,
+  endTask,
+  failTask,
+  givesBack,
+  takeTasks,
+  type TaskRow,
+  waitingRefunds,
+} from './task-store.ts';

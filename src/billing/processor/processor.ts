@@ -17,7 +17,15 @@ export const RemoteSubscription = z.object({
   default_payment_method: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
   discounts: z.array(z.unknown()).nullish(),
   latest_invoice: z
-    .union([z.string(), z.object({ status: z.string().nullish(), billing_reason: z.string().nullish(), created: z.number(), total: z.number().nullish() })])
+    .union([
+      z.string(),
+      z.object({
+        status: z.string().nullish(),
+        billing_reason: z.string().nullish(),
+        created: z.number(),
+        total: z.number().nullish(),
+      }),
+    ])
     .nullish(),
   items: z
     .object({
@@ -59,7 +67,9 @@ export const RemoteEvent = z.object({
 });
 export type RemoteEvent = z.output<typeof RemoteEvent>;
 
-/** A product: a price that is made in the processor when it is first needed, and found by its key from then on (BI56). */
+/**
+ * A product: a price that is made in the processor when it is first needed, and found by its key from then on (BI56).
+ */
 export interface Offer {
   /** Names product and price; another amount is another key, so that who bought before keeps the old price (AD10). */
   key: string;
@@ -120,11 +130,14 @@ export interface Processor {
   expireCheckout(id: string): Promise<void>;
   /** Undefined when the processor does not know it. The latest invoice is in it. */
   subscription(id: string): Promise<RemoteSubscription | undefined>;
-  /** The subscription after the change, and when that was by the processor's clock. Throws `CardRefused` when an invoice is due at once and cannot be paid; nothing is changed then. */
+  /**
+   * The subscription after the change, and when that was by the processor's clock. Throws `CardRefused` when an invoice
+   * is due at once and cannot be paid; nothing is changed then.
+   */
   change(id: string, change: SubscriptionChange): Promise<{ subscription: RemoteSubscription; at: Date }>;
   /**
-   * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the period, unless something of
-   * it was given back.
+   * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the
+   * period, unless something of it was given back.
    */
   cancel(id: string, options?: { refundRest?: boolean }): Promise<void>;
   /** Cents due at once for a change. */
@@ -137,7 +150,10 @@ export interface Processor {
   portal(customer: string, returnUrl: string): Promise<string>;
 }
 
-/** Tells whether a call failed because the processor does not answer, after every repeat: the next call would wait as long. */
+/**
+ * Tells whether a call failed because the processor does not answer, after every repeat: the next call would wait as
+ * long.
+ */
 export const isAway = (error: unknown): boolean => error instanceof AppError && error.code === 'unavailable';
 
 export class CardRefused extends Error {
@@ -145,6 +161,9 @@ export class CardRefused extends Error {
 }
 
 /** Tells whether a charge is of the period that runs, or ran last. */
-export function isOfPeriod({ created }: { created: number }, { items, current_period_start: older }: RemoteSubscription): boolean {
+export function isOfPeriod(
+  { created }: { created: number },
+  { items, current_period_start: older }: RemoteSubscription,
+): boolean {
   return created >= (items?.data[0]?.current_period_start ?? older ?? 0);
 }

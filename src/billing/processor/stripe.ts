@@ -1,10 +1,21 @@
 import type Stripe from 'stripe';
 import type { z } from 'zod';
 import { AppError } from '../../platform/kernel/index.ts';
-import { CardRefused, type SubscriptionChange, type Charge, isOfPeriod, type Offer, type Processor, RemoteEvent, RemoteSubscription } from './processor.ts';
+import {
+  CardRefused,
+  type SubscriptionChange,
+  type Charge,
+  isOfPeriod,
+  type Offer,
+  type Processor,
+  RemoteEvent,
+  RemoteSubscription,
+} from './processor.ts';
 
 export interface StripeOptions {
-  /** Missing ones are an issue of the configuration; where the process runs all the same, calls and events are refused. */
+  /**
+   * Missing ones are an issue of the configuration; where the process runs all the same, calls and events are refused.
+   */
   secretKey: string | undefined;
   signingKey: string | undefined;
   /** Own name in product ids, price keys and metadata. */
@@ -34,8 +45,15 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     telemetry: false,
     ...(server !== undefined && placeOf(new URL(server))),
   });
-  const { StripeError, StripeCardError, StripeInvalidRequestError, StripeConnectionError, StripeAPIError, StripeRateLimitError, StripeIdempotencyError } =
-    Sdk.errors;
+  const {
+    StripeError,
+    StripeCardError,
+    StripeInvalidRequestError,
+    StripeConnectionError,
+    StripeAPIError,
+    StripeRateLimitError,
+    StripeIdempotencyError,
+  } = Sdk.errors;
   const transient = [StripeConnectionError, StripeAPIError, StripeRateLimitError, StripeIdempotencyError];
   const prices = new Map<string, Promise<string>>();
 
@@ -49,7 +67,12 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     } catch (cause) {
       if (cause instanceof StripeCardError) throw new CardRefused(cause.message, { cause });
       if (transient.some((kind) => cause instanceof kind))
-        throw new AppError('unavailable', 'The payment processor does not answer, try again shortly', { retryAfterMs: 5_000 }, { cause });
+        throw new AppError(
+          'unavailable',
+          'The payment processor does not answer, try again shortly',
+          { retryAfterMs: 5_000 },
+          { cause },
+        );
       throw new AppError('provider_failed', 'The payment processor refused the request', {}, { cause });
     }
   }
@@ -65,8 +88,9 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     };
 
   /**
-   * Creates under a key of ours. For a day the processor repeats its answer to a key, a failure of its own too, which would keep an org
-   * from buying for so long: after one that was repeated the next key of the row is used, by every process in the same order.
+   * Creates under a key of ours. For a day the processor repeats its answer to a key, a failure of its own too, which
+   * would keep an org from buying for so long: after one that was repeated the next key of the row is used, by every
+   * process in the same order.
    */
   async function once<T>(key: string, create: (options: { idempotencyKey: string }) => Promise<T>): Promise<T> {
     for (let n = 1; ; n++)
@@ -78,7 +102,11 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
   }
   function isRepeatedFailure(error: unknown): boolean {
     const cause = causeOf(error);
-    return cause instanceof StripeError && (cause.statusCode ?? 0) >= 500 && cause.headers?.['idempotent-replayed'] === 'true';
+    return (
+      cause instanceof StripeError &&
+      (cause.statusCode ?? 0) >= 500 &&
+      cause.headers?.['idempotent-replayed'] === 'true'
+    );
   }
   const isOtherRequest = (error: unknown): boolean => {
     const cause = causeOf(error);
@@ -91,13 +119,23 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
   }
   async function makePrice(offer: Offer): Promise<string> {
     const product = `${serviceName}-${offer.product}`.toLowerCase().replace(/[^a-z0-9]+/g, '-');
-    await ask(undefined, () => stripe.products.create({ id: product, name: offer.product })).catch(unless('resource_already_exists'));
-    const price = { currency: 'usd', unit_amount: offer.cents, recurring: { interval: offer.every }, product, lookup_key: offer.key };
-    const made = await once(`price:${offer.key}`, (options) => stripe.prices.create(price, options)).catch((error: unknown) =>
-      causeOf(error) instanceof StripeInvalidRequestError ? undefined : Promise.reject(error as Error),
+    await ask(undefined, () => stripe.products.create({ id: product, name: offer.product })).catch(
+      unless('resource_already_exists'),
+    );
+    const price = {
+      currency: 'usd',
+      unit_amount: offer.cents,
+      recurring: { interval: offer.every },
+      product,
+      lookup_key: offer.key,
+    };
+    const made = await once(`price:${offer.key}`, (options) => stripe.prices.create(price, options)).catch(
+      (error: unknown) =>
+        causeOf(error) instanceof StripeInvalidRequestError ? undefined : Promise.reject(error as Error),
     );
     const id = made?.id ?? (await findPrice(offer)); // another process made it meanwhile
-    if (id === undefined) throw new AppError('provider_failed', `The payment processor has no price ${offer.key} and makes none`);
+    if (id === undefined)
+      throw new AppError('provider_failed', `The payment processor has no price ${offer.key} and makes none`);
     return id;
   }
   /** Found or made once for each process. */
@@ -110,15 +148,26 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     return found;
   }
 
-  const read = (id: string) => ask(RemoteSubscription, () => stripe.subscriptions.retrieve(id, { expand: ['latest_invoice'] }));
+  const read = (id: string) =>
+    ask(RemoteSubscription, () => stripe.subscriptions.retrieve(id, { expand: ['latest_invoice'] }));
   const itemOf = ({ id, items }: RemoteSubscription): string => {
     const item = items?.data[0]?.id;
-    if (item === undefined) throw new AppError('provider_failed', `The subscription ${id} has no item at the payment processor`);
+    if (item === undefined)
+      throw new AppError('provider_failed', `The subscription ${id} has no item at the payment processor`);
     return item;
   };
-  async function itemsOf(id: string, { offer, quantity }: SubscriptionChange): Promise<Stripe.SubscriptionUpdateParams.Item[]> {
+  async function itemsOf(
+    id: string,
+    { offer, quantity }: SubscriptionChange,
+  ): Promise<Stripe.SubscriptionUpdateParams.Item[]> {
     const price = offer && (await priceOf(offer));
-    return [{ id: itemOf(await read(id)), ...(price !== undefined && { price }), ...(quantity !== undefined && { quantity }) }];
+    return [
+      {
+        id: itemOf(await read(id)),
+        ...(price !== undefined && { price }),
+        ...(quantity !== undefined && { quantity }),
+      },
+    ];
   }
 
   async function chargesOf(customer: string): Promise<Charge[]> {
@@ -128,7 +177,9 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     ]);
     const byPayment = new Map(
       invoices.data.flatMap((invoice) =>
-        (invoice.payments?.data ?? []).flatMap(({ payment }) => idOf(payment.payment_intent ?? payment.charge).map((id) => [id, invoice])),
+        (invoice.payments?.data ?? []).flatMap(({ payment }) =>
+          idOf(payment.payment_intent ?? payment.charge).map((id) => [id, invoice]),
+        ),
       ),
     );
     return charges.data
@@ -151,19 +202,26 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
         };
       });
   }
-  /** Tells whether money of the period that runs went back already, by whomever: a credit for its rest would give it a second time. */
+  /**
+   * Tells whether money of the period that runs went back already, by whomever: a credit for its rest would give it a
+   * second time.
+   */
   async function wasGivenBack(id: string): Promise<boolean> {
     const remote = await read(id).catch(unless('resource_missing'));
     if (!remote) return false;
     const charges = await chargesOf(remote.customer);
-    return charges.some((charge) => charge.subscription === id && charge.amountRefunded > 0 && isOfPeriod(charge, remote));
+    return charges.some(
+      (charge) => charge.subscription === id && charge.amountRefunded > 0 && isOfPeriod(charge, remote),
+    );
   }
 
   return {
     verify(body, signature) {
       if (signingKey === undefined) return undefined;
       try {
-        return RemoteEvent.parse(stripe.webhooks.constructEvent(Buffer.from(body), signature, signingKey, TOLERANCE_SECONDS));
+        return RemoteEvent.parse(
+          stripe.webhooks.constructEvent(Buffer.from(body), signature, signingKey, TOLERANCE_SECONDS),
+        );
       } catch {
         return undefined;
       }
@@ -171,7 +229,9 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
 
     async createCustomer({ orgId, name, email }) {
       // A key stands for one request: what another member would ask for under it in other words comes after it.
-      const { id } = await once(`customer:${orgId}`, (options) => stripe.customers.create({ metadata: { service: serviceName, orgId } }, options));
+      const { id } = await once(`customer:${orgId}`, (options) =>
+        stripe.customers.create({ metadata: { service: serviceName, orgId } }, options),
+      );
       await ask(undefined, () => stripe.customers.update(id, { name, ...(email !== undefined && { email }) }));
       return id;
     },
@@ -185,22 +245,30 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
         line_items: [{ price, quantity }],
         payment_method_collection: 'always',
         // Flexible: credited is what was debited, and not a lower price that only waits for the next invoice.
-        subscription_data: { metadata, billing_mode: { type: 'flexible' }, ...(trialDays !== undefined && { trial_period_days: trialDays }) },
+        subscription_data: {
+          metadata,
+          billing_mode: { type: 'flexible' },
+          ...(trialDays !== undefined && { trial_period_days: trialDays }),
+        },
         metadata,
         success_url: successUrl,
         cancel_url: cancelUrl,
       };
-      const session = await once(key, (options) => stripe.checkout.sessions.create(page, options)).catch((error: unknown) => {
-        if (!isOtherRequest(error)) throw error;
-        return undefined;
-      });
+      const session = await once(key, (options) => stripe.checkout.sessions.create(page, options)).catch(
+        (error: unknown) => {
+          if (!isOtherRequest(error)) throw error;
+          return undefined;
+        },
+      );
       if (!session) return undefined;
       if (!session.url) throw new AppError('provider_failed', 'The payment processor gave no address for the checkout');
       return { id: session.id, url: session.url };
     },
 
     async checkout(id) {
-      const session = await ask(undefined, () => stripe.checkout.sessions.retrieve(id)).catch(unless('resource_missing'));
+      const session = await ask(undefined, () => stripe.checkout.sessions.retrieve(id)).catch(
+        unless('resource_missing'),
+      );
       const state = session?.status === 'complete' ? 'complete' : session?.status === 'open' ? 'open' : 'expired';
       return { state, subscription: idOf(session?.subscription)[0] };
     },
@@ -226,7 +294,10 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
           ...(coupon !== undefined && { discounts: [{ coupon }] }),
         }),
       );
-      return { subscription: await ask(RemoteSubscription, async () => updated), at: timeOf(updated.lastResponse.headers['date']) };
+      return {
+        subscription: await ask(RemoteSubscription, async () => updated),
+        at: timeOf(updated.lastResponse.headers['date']),
+      };
     },
 
     async cancel(id, { refundRest = false } = {}) {
@@ -241,13 +312,18 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     async preview(id, offer) {
       const items = await itemsOf(id, { offer });
       const invoice = await ask(undefined, () =>
-        stripe.invoices.createPreview({ subscription: id, subscription_details: { items, proration_behavior: 'always_invoice' } }),
+        stripe.invoices.createPreview({
+          subscription: id,
+          subscription_details: { items, proration_behavior: 'always_invoice' },
+        }),
       );
       return invoice.amount_due;
     },
 
     async checkCard({ id, customer, default_payment_method: own }) {
-      const methods = own ? [] : (await ask(undefined, () => stripe.customers.listPaymentMethods(customer, { limit: 1 }))).data;
+      const methods = own
+        ? []
+        : (await ask(undefined, () => stripe.customers.listPaymentMethods(customer, { limit: 1 }))).data;
       const method = own ?? methods[0]?.id;
       if (!method) return false;
       try {
@@ -263,8 +339,12 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
           description: 'Card check, released at once',
           metadata: { service: serviceName, subscription: id },
         };
-        const hold = await once(`card-check:${id}:${method}`, (options) => stripe.paymentIntents.create(check, options));
-        await ask(undefined, () => stripe.paymentIntents.cancel(hold.id)).catch(unless('payment_intent_unexpected_state')); // let go by an earlier delivery
+        const hold = await once(`card-check:${id}:${method}`, (options) =>
+          stripe.paymentIntents.create(check, options),
+        );
+        await ask(undefined, () => stripe.paymentIntents.cancel(hold.id)).catch(
+          unless('payment_intent_unexpected_state'),
+        ); // let go by an earlier delivery
         return hold.status === 'requires_capture';
       } catch (error) {
         if (error instanceof CardRefused) return false;
@@ -275,13 +355,16 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
     charges: chargesOf,
     async charge(id) {
       const charge = await ask(undefined, () => stripe.charges.retrieve(id)).catch(unless('resource_missing'));
-      return charge && { customer: idOf(charge.customer)[0] ?? null, created: charge.created, refunded: charge.refunded };
+      return (
+        charge && { customer: idOf(charge.customer)[0] ?? null, created: charge.created, refunded: charge.refunded }
+      );
     },
     async refund(charge) {
       await once(`refund:${charge}`, (options) => stripe.refunds.create({ charge }, options));
     },
     async portal(customer, returnUrl) {
-      return (await ask(undefined, () => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl }))).url;
+      return (await ask(undefined, () => stripe.billingPortal.sessions.create({ customer, return_url: returnUrl })))
+        .url;
     },
   };
 }
@@ -289,8 +372,14 @@ export async function openStripe({ secretKey, signingKey, serviceName, server }:
 /** When the processor answered, by its own clock. */
 function timeOf(header: string | undefined): Date {
   const at = new Date(header ?? '');
-  if (Number.isNaN(at.getTime())) throw new AppError('provider_failed', 'The payment processor does not say what time it is');
+  if (Number.isNaN(at.getTime()))
+    throw new AppError('provider_failed', 'The payment processor does not say what time it is');
   return at;
 }
-const idOf = (reference: string | { id: string } | null | undefined): string[] => (reference ? [typeof reference === 'string' ? reference : reference.id] : []);
-const placeOf = ({ hostname, port, protocol }: URL) => ({ host: hostname, port, protocol: protocol === 'http:' ? ('http' as const) : ('https' as const) });
+const idOf = (reference: string | { id: string } | null | undefined): string[] =>
+  reference ? [typeof reference === 'string' ? reference : reference.id] : [];
+const placeOf = ({ hostname, port, protocol }: URL) => ({
+  host: hostname,
+  port,
+  protocol: protocol === 'http:' ? ('http' as const) : ('https' as const),
+});

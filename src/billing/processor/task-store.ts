@@ -10,7 +10,10 @@ export type Task =
   | { kind: 'apply'; subscription: string; tier: Tier }
   /** Events of it came in an order that says nothing: the processor knows how it stands. */
   | { kind: 'sync'; subscription: string }
-  /** Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs it paid for. */
+  /**
+   * Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs
+   * it paid for.
+   */
   | { kind: 'refund'; subscription: string; by: AuditActor; of: string | null };
 
 export interface TaskRow {
@@ -25,38 +28,53 @@ export interface TaskRow {
 /** In the transaction that makes it necessary. One that waits already is enough, and has the latest words. */
 export async function addTask(sql: Sql, orgId: string, { kind, subscription, ...data }: Task): Promise<void> {
   await sql`
-    insert into payment_tasks (id, org_id, kind, subscription_id, data) values (${newId()}, ${orgId}, ${kind}, ${subscription}, ${sql.json(data)})
-    on conflict (subscription_id, kind) do update set id = excluded.id, data = excluded.data, attempts = 0, due_at = now()`;
+    insert into payment_tasks (id, org_id, kind, subscription_id, data)
+    values (${newId()}, ${orgId}, ${kind}, ${subscription}, ${sql.json(data)})
+    on conflict (subscription_id, kind) do update set id = excluded.id, data = excluded.data, attempts = 0,
+      due_at = now()`;
 }
 
 /** Takes due tasks, of one org or of all; whoever does not finish one leaves it to be taken again. */
 export const takeTasks = (sql: Sql, orgId: string | undefined, limit: number) => sql<TaskRow[]>`
-  update payment_tasks t set attempts = attempts + 1, due_at = now() + least(interval '6 hours', interval '1 minute' * 2 ^ least(attempts, 10))
+  update payment_tasks t
+  set attempts = attempts + 1, due_at = now() + least(interval '6 hours', interval '1 minute' * 2 ^ least(attempts, 10))
   where id in (
-    select id from payment_tasks /* all orgs */ where due_at <= now() ${orgId === undefined ? sql`` : sql`and org_id = ${orgId}`} order by due_at, id limit ${limit} for update skip locked
+    select id
+    from payment_tasks /* all orgs */
+    where due_at <= now() ${orgId === undefined ? sql`` : sql`and org_id = ${orgId}`}
+    order by due_at, id
+    limit ${limit}
+    for update skip locked
   )
   returning id, org_id as "orgId", kind, subscription_id as subscription, data, attempts`;
-export const endTask = (sql: Sql, orgId: string, id: string) => sql`delete from payment_tasks where org_id = ${orgId} and id = ${id}`;
+export const endTask = (sql: Sql, orgId: string, id: string) =>
+  sql`delete from payment_tasks where org_id = ${orgId} and id = ${id}`;
 /** False: somebody else finished it. */
 export async function endRefund(sql: Sql, orgId: string, charge: string): Promise<boolean> {
-  const { count } = await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
+  const { count } =
+    await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
   return count > 0;
 }
 /** Finds the charges that are still to be refunded. */
 export async function waitingRefunds(sql: Sql, orgId: string, charges: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    select subscription_id as id from payment_tasks where org_id = ${orgId} and kind = 'refund' and subscription_id = any(${charges}::text[])`;
+    select subscription_id as id
+    from payment_tasks
+    where org_id = ${orgId} and kind = 'refund' and subscription_id = any(${charges}::text[])`;
   return rows.map(({ id }) => id);
 }
 /** Tells whether a charge for the period that runs is still to be refunded. */
 export async function givesBack(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
-  const rows = await sql`select 1 from payment_tasks where org_id = ${orgId} and kind = 'refund' and data->>'of' = ${subscription}`;
+  const rows = await sql`
+      select 1 from payment_tasks where org_id = ${orgId} and kind = 'refund' and data->>'of' = ${subscription}`;
   return rows.length > 0;
 }
 /** Tells whether the rest of its period is still to be credited. */
 export async function credits(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
   const rows = await sql`
-    select 1 from payment_tasks where org_id = ${orgId} and kind = 'cancel' and subscription_id = ${subscription} and data->>'refundRest' = 'true'`;
+    select 1
+    from payment_tasks
+    where org_id = ${orgId} and kind = 'cancel' and subscription_id = ${subscription} and data->>'refundRest' = 'true'`;
   return rows.length > 0;
 }
 export const failTask = (sql: Sql, orgId: string, id: string, error: string) =>

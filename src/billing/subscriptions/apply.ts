@@ -34,7 +34,12 @@ export type ApplyOutcome =
 
 /** Writes states of the processor into the caller's transaction, which holds the lock of the org (`lockOrg`). */
 export interface Apply {
-  state(sql: Sql, orgId: string, paid: Paid, heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor }): Promise<ApplyOutcome>;
+  state(
+    sql: Sql,
+    orgId: string,
+    paid: Paid,
+    heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor },
+  ): Promise<ApplyOutcome>;
   /** An invoice of a subscription was paid. */
   invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<ApplyOutcome>;
   /** An invoice of a subscription could not be collected. */
@@ -71,17 +76,25 @@ export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): 
     await note(sql, orgId, 'subscription_ended', by, { tier: row.tier, subscription });
     return 'applied';
   }
-  /** Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes back: money is given back once. */
+  /**
+   * Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes
+   * back: money is given back once.
+   */
   async function endLater(sql: Sql, orgId: string, subscription: string, refundRest = true): Promise<void> {
     await store.endKnown(sql, orgId, subscription);
-    await addTask(sql, orgId, { kind: 'cancel', subscription, refundRest: refundRest && !(await givesBack(sql, orgId, subscription)) });
+    await addTask(sql, orgId, {
+      kind: 'cancel',
+      subscription,
+      refundRest: refundRest && !(await givesBack(sql, orgId, subscription)),
+    });
   }
 
   async function endAll(sql: Sql, orgId: string, by = PROCESSOR): Promise<void> {
     const running = await store.runningOf(sql, orgId);
     for (const { id } of running) await endLater(sql, orgId, id);
     await store.dropPlan(sql, orgId);
-    if (running.length > 0) await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
+    if (running.length > 0)
+      await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
   }
 
   async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: AuditActor): Promise<ApplyOutcome> {
@@ -137,16 +150,28 @@ export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): 
       return 'no_plan';
     }
     if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
-    if (!row.lapsed) await enforceLimits(sql, orgId); // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
-    if (paid.item.kind === 'packs') await note(sql, orgId, 'addon_changed', by, { type: paid.item.dimension, packs: paid.item.packs, tier: row.tier });
+    // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
+    if (!row.lapsed) await enforceLimits(sql, orgId);
+    if (paid.item.kind === 'packs')
+      await note(sql, orgId, 'addon_changed', by, {
+        type: paid.item.dimension,
+        packs: paid.item.packs,
+        tier: row.tier,
+      });
     return 'applied';
   }
 
-  async function invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<ApplyOutcome> {
+  async function invoicePaid(
+    sql: Sql,
+    orgId: string,
+    subscription: string,
+    invoice: PaidInvoice,
+  ): Promise<ApplyOutcome> {
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription) return 'not_current_plan';
     await paidUp(sql, orgId, subscription);
-    if (row.pendingTier && startsPending(invoice, row.pendingFrom)) await startPending(sql, orgId, subscription, row.tier, row.pendingTier);
+    if (row.pendingTier && startsPending(invoice, row.pendingFrom))
+      await startPending(sql, orgId, subscription, row.tier, row.pendingTier);
     return 'applied';
   }
   async function paidUp(sql: Sql, orgId: string, subscription: string): Promise<void> {
@@ -168,13 +193,15 @@ export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): 
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription) return 'not_current_plan';
     const until = await notices.startGrace(sql, orgId);
-    if (until) await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
+    if (until)
+      await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
     return 'applied';
   }
 
   /**
-   * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event that we hear: the
-   * grace period ends by this. An event may say how it stood before the payment failed, so the processor is asked.
+   * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event
+   * that we hear: the grace period ends by this. An event may say how it stood before the payment failed, so the
+   * processor is asked.
    */
   async function nothingOwed(sql: Sql, orgId: string, subscription: string, eventAt: Date | undefined): Promise<void> {
     if (!(await store.findSubscription(sql, orgId))?.gracePeriodEnd) return;
@@ -193,10 +220,12 @@ export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): 
       if (paid.state === 'open') return 'unpaid';
       await endCheckout(sql, orgId, paid.identifier);
       if (paid.state === 'over') return end(sql, orgId, paid.id, by);
-      const outcome = paid.item.kind === 'plan' ? await plan(sql, orgId, paid, paid.item, by) : await packs(sql, orgId, paid, by);
+      const outcome =
+        paid.item.kind === 'plan' ? await plan(sql, orgId, paid, paid.item, by) : await packs(sql, orgId, paid, by);
       if (outcome === 'applied' && paid.owing) await invoiceFailed(sql, orgId, paid.id);
       if (outcome === 'applied' && !paid.owing && paid.invoice) await invoicePaid(sql, orgId, paid.id, paid.invoice);
-      if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan') await nothingOwed(sql, orgId, paid.id, eventAt);
+      if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan')
+        await nothingOwed(sql, orgId, paid.id, eventAt);
       return outcome;
     },
     async refuseCard(sql, orgId, paid, eventAt) {

@@ -32,18 +32,26 @@ export const keepSession = (sql: Sql, orgId: string, id: string, session: { id: 
 
 /** By its id as the processor repeats it, which may be any text. */
 export const endCheckout = (sql: Sql, orgId: string, id: string) => sql`
-  update payment_checkouts set done_at = now(), dropped_at = null where org_id = ${orgId} and id::text = ${id} and done_at is null`;
+  update payment_checkouts
+  set done_at = now(), dropped_at = null
+  where org_id = ${orgId} and id::text = ${id} and done_at is null`;
 export const dropCheckout = (sql: Sql, orgId: string, id: string) => sql`
-  update payment_checkouts set dropped_at = now() where org_id = ${orgId} and id::text = ${id} and done_at is null and dropped_at is null`;
+  update payment_checkouts
+  set dropped_at = now()
+  where org_id = ${orgId} and id::text = ${id} and done_at is null and dropped_at is null`;
 
 /** Reads the state of a checkout for the return page: 0 not found, 1 pending, 2 done (S64). */
 export async function checkoutStatus(sql: Sql, orgId: string, id: string): Promise<0 | 1 | 2> {
   const [row] = await sql<{ status: 0 | 1 | 2 }[]>`
-    select case when done_at is not null then 2 when dropped_at is not null then 0 else 1 end as status from payment_checkouts where org_id = ${orgId} and id = ${id}`;
+    select case when done_at is not null then 2 when dropped_at is not null then 0 else 1 end as status
+    from payment_checkouts
+    where org_id = ${orgId} and id = ${id}`;
   return row?.status ?? 0;
 }
 
 /** The processor gives a page up after a day. */
 export const oldCheckouts = (sql: Sql, limit: number) => sql<{ id: string; orgId: string; sessionId: string | null }[]>`
   select id, org_id as "orgId", session_id as "sessionId" from payment_checkouts /* all orgs */
-  where done_at is null and dropped_at is null and created_at < now() - interval '25 hours' order by created_at limit ${limit}`;
+  where done_at is null and dropped_at is null and created_at < now() - interval '25 hours'
+  order by created_at
+  limit ${limit}`;

@@ -17,9 +17,15 @@ export interface DunningNeeds {
   log: Log;
 }
 
-/** Dunning: the notices of days 3 and 6 of the grace period, then its end (S80, S220); a trial that should be over is synchronized with the processor. */
+/**
+ * Dunning: the notices of days 3 and 6 of the grace period, then its end (S80, S220); a trial that should be over is
+ * synchronized with the processor.
+ */
 export interface Dunning {
-  /** Runs what is due for an org; called by the reminder of the Organization. A transition that ran before, or has lost its cause, does nothing. */
+  /**
+   * Runs what is due for an org; called by the reminder of the Organization. A transition that ran before, or has lost
+   * its cause, does nothing.
+   */
   runTransitions(orgId: string): Promise<void>;
   nextTransition(orgId: string): Promise<Date | null>;
   /** Runs transitions of orgs that no reminder has run; answers how many. One that fails holds up no other. */

@@ -20,4 +20,13 @@ export {
   TRIAL_DAYS,
   wasCredited,
 } from './subscription-rules.ts';
-export { claimSelfRefund, emailOf, findCustomer, findKnown, findSubscription, keepCustomer, nameOf, type SubscriptionRow } from './subscription-store.ts';
+export {
+  claimSelfRefund,
+  emailOf,
+  findCustomer,
+  findKnown,
+  findSubscription,
+  keepCustomer,
+  nameOf,
+  type SubscriptionRow,
+} from './subscription-store.ts';

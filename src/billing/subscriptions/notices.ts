@@ -30,7 +30,10 @@ export function openNotices({ email, frontendUrl, payingRoles }: NoticesNeeds): 
       await email.queue(sql, { to, orgId, content: letterFor(name) });
   }
   const owing: Notices['owing'] = (sql, orgId, graceEndsAt) =>
-    tell(sql, orgId, (orgName) => ({ template: 'payment-failed', data: { orgName, url, graceEndsAt: graceEndsAt.toISOString() } }));
+    tell(sql, orgId, (orgName) => ({
+      template: 'payment-failed',
+      data: { orgName, url, graceEndsAt: graceEndsAt.toISOString() },
+    }));
 
   return {
     owing,
@@ -39,7 +42,8 @@ export function openNotices({ email, frontendUrl, payingRoles }: NoticesNeeds): 
       if (end) await owing(sql, orgId, end);
       return end;
     },
-    lapsed: (sql, orgId) => tell(sql, orgId, (orgName) => ({ template: 'subscription-lapsed', data: { orgName, url } })),
+    lapsed: (sql, orgId) =>
+      tell(sql, orgId, (orgName) => ({ template: 'subscription-lapsed', data: { orgName, url } })),
     cardRefused: (sql, orgId) => tell(sql, orgId, (orgName) => ({ template: 'card-refused', data: { orgName, url } })),
   };
 }

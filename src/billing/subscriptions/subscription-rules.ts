@@ -18,7 +18,9 @@ export interface Paid {
   customer: string;
   /** `metadata.uniqueId`: the checkout that it came from. */
   identifier: string;
-  item: { kind: 'plan'; tier: Tier; period: Period; pending: { tier: Tier; from: Date } | null } | { kind: 'packs'; dimension: Dimension; packs: number };
+  item:
+    | { kind: 'plan'; tier: Tier; period: Period; pending: { tier: Tier; from: Date } | null }
+    | { kind: 'packs'; dimension: Dimension; packs: number };
   /** `open`: not paid for the first time yet. */
   state: 'open' | 'live' | 'over';
   /** The processor could not collect what is due. */
@@ -84,15 +86,28 @@ function itemOf({ metadata, items }: RemoteSubscription): Paid['item'] | undefin
   const { addon, billing, period, pending, pendingFrom } = metadata ?? {};
   if (addon)
     return isDimension(addon)
-      ? { kind: 'packs', dimension: addon, packs: Math.min(MOST_PACKS, Math.max(0, Math.trunc(items?.data[0]?.quantity ?? 0))) }
+      ? {
+          kind: 'packs',
+          dimension: addon,
+          packs: Math.min(MOST_PACKS, Math.max(0, Math.trunc(items?.data[0]?.quantity ?? 0))),
+        }
       : undefined;
   if (!billing || !isTier(billing) || !period || !isPeriod(period)) return undefined;
   const from = at(Number(pendingFrom) || null);
-  return { kind: 'plan', tier: billing, period, pending: pending && isTier(pending) && from ? { tier: pending, from } : null };
+  return {
+    kind: 'plan',
+    tier: billing,
+    period,
+    pending: pending && isTier(pending) && from ? { tier: pending, from } : null,
+  };
 }
 
-export const readInvoice = ({ billing_reason, created }: Pick<RemoteInvoice, 'billing_reason' | 'created'>): PaidInvoice => ({
-  cycle: billing_reason === 'subscription_cycle' || billing_reason === 'subscription_update', // a trial that is finished early opens a period by an update
+export const readInvoice = ({
+  billing_reason,
+  created,
+}: Pick<RemoteInvoice, 'billing_reason' | 'created'>): PaidInvoice => ({
+  // a trial that is finished early opens a period by an update
+  cycle: billing_reason === 'subscription_cycle' || billing_reason === 'subscription_update',
   createdAt: new Date(created * 1000),
 });
 
@@ -119,8 +134,8 @@ interface Wanted {
 }
 export type Move = 'same' | 'now' | 'later' | 'withdraw' | 'pending' | 'impossible';
 /**
- * What a wish for a plan means to a subscription that runs: more, or another period of the same plan, at once; less from the next
- * invoice on. An invoice has one period, so less with another period is two steps.
+ * What a wish for a plan means to a subscription that runs: more, or another period of the same plan, at once; less
+ * from the next invoice on. An invoice has one period, so less with another period is two steps.
  */
 export function moveTo({ tier, period, pendingTier }: Omit<Current, 'periodEnd'>, wanted: Wanted): Move {
   if (wanted.tier === tier && wanted.period === period) return pendingTier ? 'withdraw' : 'same';
@@ -130,9 +145,16 @@ export function moveTo({ tier, period, pendingTier }: Omit<Current, 'periodEnd'>
 }
 
 /** The change at the processor for a move. */
-export function changeFor(move: 'now' | 'later' | 'withdraw', current: Current, wanted: Wanted, offer: Offer): SubscriptionChange {
+export function changeFor(
+  move: 'now' | 'later' | 'withdraw',
+  current: Current,
+  wanted: Wanted,
+  offer: Offer,
+): SubscriptionChange {
   const metadata =
-    move === 'later' ? planMetadata(current.tier, current.period, { tier: wanted.tier, from: current.periodEnd }) : planMetadata(wanted.tier, wanted.period);
+    move === 'later'
+      ? planMetadata(current.tier, current.period, { tier: wanted.tier, from: current.periodEnd })
+      : planMetadata(wanted.tier, wanted.period);
   return { offer, when: move === 'now' ? 'now' : 'later', metadata };
 }
 
@@ -147,14 +169,21 @@ export const planOffer = (service: string, { tier, period }: Wanted): Offer => {
   const { yearPrice, monthPrice } = PLANS[tier];
   return offer(service, `Plan ${tier}`, (period === 'YEARLY' ? yearPrice : monthPrice) * 100, period);
 };
-export const packOffer = (service: string, dimension: Dimension, priceCents: number): Offer => offer(service, `Pack ${dimension}`, priceCents, 'MONTHLY');
+export const packOffer = (service: string, dimension: Dimension, priceCents: number): Offer =>
+  offer(service, `Pack ${dimension}`, priceCents, 'MONTHLY');
 
-/** The effect that an event of an old state may have: nothing when a later one was applied; nothing but asking the processor when we asked for a change near it. */
+/**
+ * The effect that an event of an old state may have: nothing when a later one was applied; nothing but asking the
+ * processor when we asked for a change near it.
+ */
 export type Reach = 'apply' | 'apply and ask' | 'ask' | 'ended';
 /** An event that a change of ours made may be written so much after the answer to it. */
 const NEAR_MS = 5_000;
 
-export function reachOf(eventAt: Date, known: { lastEventAt: Date | null; changedAt: Date | null; endedAt: Date | null } | undefined): Reach {
+export function reachOf(
+  eventAt: Date,
+  known: { lastEventAt: Date | null; changedAt: Date | null; endedAt: Date | null } | undefined,
+): Reach {
   if (!known) return 'apply';
   if (known.endedAt) return 'ended';
   const last = known.lastEventAt?.getTime() ?? -Infinity;
@@ -170,10 +199,14 @@ export function tiersAfter(
   id: string,
 ): { tier: Tier; pending: { tier: Tier; from: Date } | null } {
   const { tier, pending } = item;
-  if (pending && row?.processorId === id && row.tier === pending.tier && !row.pendingTier) return { tier: row.tier, pending: null };
+  if (pending && row?.processorId === id && row.tier === pending.tier && !row.pendingTier)
+    return { tier: row.tier, pending: null };
   return { tier, pending };
 }
 
-/** Tells whether a paid invoice starts the pending plan: one of a period after the wish, not a late word of the one that still ran. */
+/**
+ * Tells whether a paid invoice starts the pending plan: one of a period after the wish, not a late word of the one that
+ * still ran.
+ */
 export const startsPending = (invoice: PaidInvoice, pendingFrom: Date | null): boolean =>
   invoice.cycle && pendingFrom !== null && invoice.createdAt >= pendingFrom;

@@ -48,16 +48,24 @@ export interface KnownSubscription {
 }
 
 const columns = (sql: Sql): Fragment => sql`
-  s.id, s.org_id as "organizationId", s.tier, s.period, s.identifier, s.processor_id as "processorId", s.total_channels as "totalChannels",
-  s.extra_storage as "extraStorage", s.extra_video_exports as "extraVideoExports", s.extra_channels as "extraChannels", s.extra_team_seats as "extraTeamSeats",
-  s.extra_posts as "extraPosts", s.extra_brand_kits as "extraBrandKits", s.extra_webhooks as "extraWebhooks", s.extra_competitors as "extraCompetitors",
-  s.pending_tier as "pendingTier", s.pending_from as "pendingFrom", s.grace_period_end as "gracePeriodEnd", s.lapsed, s.is_lifetime as "isLifetime",
-  s.is_trial as "isTrial", s.trial_ends_at as "trialEndsAt", s.cancel_at as "cancelAt", s.feedback_at as "feedbackAt", s.current_period_end as "currentPeriodEnd",
+  s.id, s.org_id as "organizationId", s.tier, s.period, s.identifier, s.processor_id as "processorId",
+  s.total_channels as "totalChannels",
+  s.extra_storage as "extraStorage", s.extra_video_exports as "extraVideoExports", s.extra_channels as "extraChannels",
+  s.extra_team_seats as "extraTeamSeats",
+  s.extra_posts as "extraPosts", s.extra_brand_kits as "extraBrandKits", s.extra_webhooks as "extraWebhooks",
+  s.extra_competitors as "extraCompetitors",
+  s.pending_tier as "pendingTier", s.pending_from as "pendingFrom", s.grace_period_end as "gracePeriodEnd", s.lapsed,
+  s.is_lifetime as "isLifetime",
+  s.is_trial as "isTrial", s.trial_ends_at as "trialEndsAt", s.cancel_at as "cancelAt", s.feedback_at as "feedbackAt",
+  s.current_period_end as "currentPeriodEnd",
   s.created_at as "createdAt", s.updated_at as "updatedAt", s.deleted_at as "deletedAt"`;
 
 export async function findSubscription(sql: Sql, orgId: string): Promise<SubscriptionRow | undefined> {
   const [row] = await sql<SubscriptionRow[]>`
-    select ${columns(sql)}, o.limit_overrides as "limitOverrides" from subscriptions s join organizations o on o.id = s.org_id where s.org_id = ${orgId}`;
+    select ${columns(sql)}, o.limit_overrides as "limitOverrides"
+    from subscriptions s
+    join organizations o on o.id = s.org_id
+    where s.org_id = ${orgId}`;
   return row;
 }
 
@@ -76,18 +84,26 @@ export interface PlanState {
   cancelAt: Date | null;
   currentPeriodEnd: Date | null;
 }
-/** The org's only row: made, or turned into this; what is anchored at its making stays. The org has had its trial then (BI13). */
+/**
+ * The org's only row: made, or turned into this; what is anchored at its making stays. The org has had its trial then
+ * (BI13).
+ */
 export async function savePlan(sql: Sql, orgId: string, plan: PlanState): Promise<void> {
   await sql`
     with tried as (
       update organizations set allow_trial = false where id = ${orgId} and allow_trial
     )
-    insert into subscriptions (id, org_id, tier, period, identifier, processor_id, total_channels, pending_tier, pending_from, is_lifetime, is_trial, trial_ends_at, cancel_at, current_period_end)
-    values (${plan.id}, ${orgId}, ${plan.tier}, ${plan.period}, ${plan.identifier}, ${plan.processorId}, ${plan.totalChannels}, ${plan.pendingTier}, ${plan.pendingFrom},
+    insert into subscriptions (id, org_id, tier, period, identifier, processor_id, total_channels, pending_tier,
+      pending_from, is_lifetime, is_trial, trial_ends_at, cancel_at, current_period_end)
+    values (${plan.id}, ${orgId}, ${plan.tier}, ${plan.period}, ${plan.identifier}, ${plan.processorId},
+      ${plan.totalChannels}, ${plan.pendingTier}, ${plan.pendingFrom},
       ${plan.isLifetime}, ${plan.isTrial}, ${plan.trialEndsAt}, ${plan.cancelAt}, ${plan.currentPeriodEnd})
-    on conflict (org_id) do update set tier = excluded.tier, period = excluded.period, identifier = excluded.identifier, processor_id = excluded.processor_id,
-      total_channels = excluded.total_channels, pending_tier = excluded.pending_tier, pending_from = excluded.pending_from, is_lifetime = excluded.is_lifetime,
-      is_trial = excluded.is_trial, trial_ends_at = excluded.trial_ends_at, cancel_at = excluded.cancel_at, current_period_end = excluded.current_period_end, updated_at = now()`;
+    on conflict (org_id) do update set tier = excluded.tier, period = excluded.period, identifier = excluded.identifier,
+      processor_id = excluded.processor_id,
+      total_channels = excluded.total_channels, pending_tier = excluded.pending_tier,
+      pending_from = excluded.pending_from, is_lifetime = excluded.is_lifetime,
+      is_trial = excluded.is_trial, trial_ends_at = excluded.trial_ends_at, cancel_at = excluded.cancel_at,
+      current_period_end = excluded.current_period_end, updated_at = now()`;
 }
 
 /** Hard-deletes the row (BI28). */
@@ -98,24 +114,43 @@ export async function dropPlan(sql: Sql, orgId: string): Promise<void> {
 /** The `extra*` columns from the packs that run (BI55). */
 export const sumPacks = (sql: Sql, orgId: string) => sql`
   with packs as (
-    select addon, sum(packs)::int as n from payment_subscriptions where org_id = ${orgId} and addon is not null and ended_at is null group by addon
+    select addon, sum(packs)::int as n
+    from payment_subscriptions
+    where org_id = ${orgId} and addon is not null and ended_at is null
+    group by addon
   ), extra as (
-    select coalesce(sum(n) filter (where addon = 'storage_gb'), 0) as storage, coalesce(sum(n) filter (where addon = 'video_exports'), 0) as video_exports,
-      coalesce(sum(n) filter (where addon = 'channel'), 0) as channels, coalesce(sum(n) filter (where addon = 'team_members'), 0) as team_seats,
-      coalesce(sum(n) filter (where addon = 'posts_per_month'), 0) as posts, coalesce(sum(n) filter (where addon = 'brand_kits'), 0) as brand_kits,
-      coalesce(sum(n) filter (where addon = 'webhooks'), 0) as webhooks, coalesce(sum(n) filter (where addon = 'competitors'), 0) as competitors
+    select coalesce(sum(n) filter (where addon = 'storage_gb'), 0) as storage,
+      coalesce(sum(n) filter (where addon = 'video_exports'), 0) as video_exports,
+      coalesce(sum(n) filter (where addon = 'channel'), 0) as channels,
+      coalesce(sum(n) filter (where addon = 'team_members'), 0) as team_seats,
+      coalesce(sum(n) filter (where addon = 'posts_per_month'), 0) as posts,
+      coalesce(sum(n) filter (where addon = 'brand_kits'), 0) as brand_kits,
+      coalesce(sum(n) filter (where addon = 'webhooks'), 0) as webhooks,
+      coalesce(sum(n) filter (where addon = 'competitors'), 0) as competitors
     from packs
   )
-  update subscriptions s set extra_storage = e.storage, extra_video_exports = e.video_exports, extra_channels = e.channels, extra_team_seats = e.team_seats,
-    extra_posts = e.posts, extra_brand_kits = e.brand_kits, extra_webhooks = e.webhooks, extra_competitors = e.competitors, updated_at = now()
+  update subscriptions s
+  set extra_storage = e.storage, extra_video_exports = e.video_exports, extra_channels = e.channels,
+    extra_team_seats = e.team_seats,
+    extra_posts = e.posts, extra_brand_kits = e.brand_kits, extra_webhooks = e.webhooks,
+    extra_competitors = e.competitors, updated_at = now()
   from extra e where s.org_id = ${orgId}
-    and (s.extra_storage, s.extra_video_exports, s.extra_channels, s.extra_team_seats, s.extra_posts, s.extra_brand_kits, s.extra_webhooks, s.extra_competitors)
-      is distinct from (e.storage, e.video_exports, e.channels, e.team_seats, e.posts, e.brand_kits, e.webhooks, e.competitors)`;
+    and (s.extra_storage, s.extra_video_exports, s.extra_channels, s.extra_team_seats, s.extra_posts,
+      s.extra_brand_kits, s.extra_webhooks, s.extra_competitors)
+      is distinct from (e.storage, e.video_exports, e.channels, e.team_seats, e.posts, e.brand_kits, e.webhooks,
+        e.competitors)`;
 
 /** Starts the grace period unless it runs; answers its end when it did. The first notice is due at once. */
-export async function startGrace(sql: Sql, orgId: string, days: number, nextNoticeDays: number): Promise<Date | undefined> {
+export async function startGrace(
+  sql: Sql,
+  orgId: string,
+  days: number,
+  nextNoticeDays: number,
+): Promise<Date | undefined> {
   const [row] = await sql<{ end: Date }[]>`
-    update subscriptions set grace_period_end = now() + ${days}::float8 * interval '1 day', grace_notices = 1, grace_due_at = now() + ${nextNoticeDays}::float8 * interval '1 day', updated_at = now()
+    update subscriptions
+    set grace_period_end = now() + ${days}::float8 * interval '1 day', grace_notices = 1,
+      grace_due_at = now() + ${nextNoticeDays}::float8 * interval '1 day', updated_at = now()
     where org_id = ${orgId} and grace_period_end is null and not is_lifetime
     returning grace_period_end as end`;
   return row?.end;
@@ -126,7 +161,8 @@ export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boole
     with before as (
       select id, lapsed from subscriptions where org_id = ${orgId} and grace_period_end is not null
     )
-    update subscriptions s set grace_period_end = null, grace_notices = 0, grace_due_at = null, lapsed = false, updated_at = now()
+    update subscriptions s
+    set grace_period_end = null, grace_notices = 0, grace_due_at = null, lapsed = false, updated_at = now()
     from before where s.id = before.id returning before.lapsed`;
   return row;
 }
@@ -134,22 +170,31 @@ export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boole
 /** Notes that feedback to a cancellation was given or withdrawn; true the first time. */
 export async function noteFeedback(sql: Sql, orgId: string, given: boolean): Promise<boolean> {
   const rows = await sql`
-    update subscriptions set feedback_at = ${given ? sql`now()` : null} where org_id = ${orgId} and feedback_at is ${given ? sql`null` : sql`not null`} returning 1`;
+    update subscriptions
+    set feedback_at = ${given ? sql`now()` : null}
+    where org_id = ${orgId} and feedback_at is ${given ? sql`null` : sql`not null`}
+    returning 1`;
   return rows.length > 0;
 }
 
 export const startPending = (sql: Sql, orgId: string, totalChannels: number) => sql`
-  update subscriptions set tier = pending_tier, total_channels = ${totalChannels}, pending_tier = null, pending_from = null, updated_at = now()
+  update subscriptions
+  set tier = pending_tier, total_channels = ${totalChannels}, pending_tier = null, pending_from = null,
+    updated_at = now()
   where org_id = ${orgId} and pending_tier is not null`;
 
-// Subscriptions at the processor ------------------------------------------------------------------------------------------
+// Subscriptions at the processor
+// ------------------------------------------------------------------------------------------
 
 const known = (sql: Sql): Fragment => sql`
-  id, org_id as "orgId", addon, packs, cancel_at as "cancelAt", started_at as "startedAt", last_event_at as "lastEventAt", changed_at as "changedAt", ended_at as "endedAt", version`;
+  id, org_id as "orgId", addon, packs, cancel_at as "cancelAt", started_at as "startedAt",
+  last_event_at as "lastEventAt", changed_at as "changedAt", ended_at as "endedAt", version`;
 
 /** By its id alone: that is what an event names, and it leads to the org. */
 export async function findKnown(sql: Sql, id: string): Promise<KnownSubscription | undefined> {
-  const [row] = await sql<KnownSubscription[]>`select ${known(sql)} from payment_subscriptions /* all orgs */ where id = ${id}`;
+  const [row] = await sql<
+    KnownSubscription[]
+  >`select ${known(sql)} from payment_subscriptions /* all orgs */ where id = ${id}`;
   return row;
 }
 /** Lists the subscriptions of the org that run. */
@@ -162,19 +207,33 @@ interface Heard {
   changedAt?: Date | undefined;
 }
 /** Writes down what the processor says of a subscription. */
-export const saveKnown = (sql: Sql, orgId: string, { id, item, state, cancelAt, startedAt }: Paid, { eventAt, changedAt }: Heard) => sql`
-  insert into payment_subscriptions (id, org_id, addon, packs, cancel_at, started_at, last_event_at, changed_at, ended_at)
-  values (${id}, ${orgId}, ${item.kind === 'packs' ? item.dimension : null}, ${item.kind === 'packs' && state === 'live' ? item.packs : 0}, ${cancelAt}, ${startedAt}, ${eventAt ?? null},
+export const saveKnown = (
+  sql: Sql,
+  orgId: string,
+  { id, item, state, cancelAt, startedAt }: Paid,
+  { eventAt, changedAt }: Heard,
+) => sql`
+  insert into payment_subscriptions (id, org_id, addon, packs, cancel_at, started_at, last_event_at, changed_at,
+    ended_at)
+  values (${id}, ${orgId}, ${item.kind === 'packs' ? item.dimension : null},
+    ${item.kind === 'packs' && state === 'live' ? item.packs : 0}, ${cancelAt}, ${startedAt}, ${eventAt ?? null},
     ${changedAt ?? null}, ${state === 'over' ? sql`now()` : null})
-  on conflict (id) do update set packs = excluded.packs, cancel_at = excluded.cancel_at, last_event_at = greatest(payment_subscriptions.last_event_at, excluded.last_event_at),
-    changed_at = greatest(payment_subscriptions.changed_at, excluded.changed_at), ended_at = coalesce(payment_subscriptions.ended_at, excluded.ended_at), version = payment_subscriptions.version + 1
+  on conflict (id) do update set packs = excluded.packs, cancel_at = excluded.cancel_at,
+    last_event_at = greatest(payment_subscriptions.last_event_at, excluded.last_event_at),
+    changed_at = greatest(payment_subscriptions.changed_at, excluded.changed_at),
+    ended_at = coalesce(payment_subscriptions.ended_at, excluded.ended_at), version = payment_subscriptions.version + 1
   where payment_subscriptions.org_id = ${orgId}`;
 export const noteEvent = (sql: Sql, orgId: string, id: string, eventAt: Date) => sql`
-  update payment_subscriptions set last_event_at = greatest(last_event_at, ${eventAt}), version = version + 1 where org_id = ${orgId} and id = ${id}`;
+  update payment_subscriptions
+  set last_event_at = greatest(last_event_at, ${eventAt}), version = version + 1
+  where org_id = ${orgId} and id = ${id}`;
 export const endKnown = (sql: Sql, orgId: string, id: string) => sql`
-  update payment_subscriptions set ended_at = coalesce(ended_at, now()), version = version + 1 where org_id = ${orgId} and id = ${id}`;
+  update payment_subscriptions
+  set ended_at = coalesce(ended_at, now()), version = version + 1
+  where org_id = ${orgId} and id = ${id}`;
 
-// Customers, members ------------------------------------------------------------------------------------------------------
+// Customers, members
+// ------------------------------------------------------------------------------------------------------
 
 export async function findCustomer(sql: Sql, orgId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`select customer_id as id from payment_customers where org_id = ${orgId}`;
@@ -194,11 +253,15 @@ export async function orgOf(sql: Sql, customer: string, identifier: string | nul
   return row?.orgId;
 }
 /** Addresses of those who answer for what an org pays: by a system role, or by a permission of its own roles. */
-export const payersOf = (sql: Sql, orgId: string, roles: readonly string[], permission: string) => sql<{ email: string }[]>`
+export const payersOf = (sql: Sql, orgId: string, roles: readonly string[], permission: string) => sql<
+  { email: string }[]
+>`
   select distinct u.email from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
-  where m.org_id = ${orgId} and not m.disabled and (m.role_key = any(${roles}::text[]) or ${permission} = any(r.permissions))`;
+  where m.org_id = ${orgId}
+    and not m.disabled
+    and (m.role_key = any(${roles}::text[]) or ${permission} = any(r.permissions))`;
 
 /** `gone`: it was deleted. */
 export async function nameOf(sql: Sql, orgId: string): Promise<{ name: string; allowTrial: boolean; gone: boolean }> {
@@ -212,11 +275,14 @@ export async function emailOf(sql: Sql, userId: string | null): Promise<string |
   return row?.email;
 }
 export async function firstSuperAdmin(sql: Sql): Promise<string | undefined> {
-  const [row] = await sql<{ email: string }[]>`select email from users where is_super_admin and deleted_at is null order by created_at, id limit 1`;
+  const [row] = await sql<
+    { email: string }[]
+  >`select email from users where is_super_admin and deleted_at is null order by created_at, id limit 1`;
   return row?.email;
 }
 
-// Events ------------------------------------------------------------------------------------------------------------------
+// Events
+// ------------------------------------------------------------------------------------------------------------------
 
 export interface EventRow {
   id: string;
@@ -227,9 +293,13 @@ export interface EventRow {
   createdAt: Date;
 }
 /** False: it was here before, or another delivery of it has just been written. */
-export async function insertEvent(sql: Sql, { id, type, orgId, subscriptionId, outcome, createdAt }: EventRow): Promise<boolean> {
+export async function insertEvent(
+  sql: Sql,
+  { id, type, orgId, subscriptionId, outcome, createdAt }: EventRow,
+): Promise<boolean> {
   const rows = await sql`
-    insert into payment_events (id, type, org_id, subscription_id, outcome, created_at) values (${id}, ${type}, ${orgId}, ${subscriptionId}, ${outcome}, ${createdAt})
+    insert into payment_events (id, type, org_id, subscription_id, outcome, created_at)
+    values (${id}, ${type}, ${orgId}, ${subscriptionId}, ${outcome}, ${createdAt})
     on conflict (id) do nothing returning 1`;
   return rows.length > 0;
 }

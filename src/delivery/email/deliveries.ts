@@ -13,20 +13,30 @@ interface Needs {
   events: DeliveryEvents;
 }
 
-const notProved = () => new AppError('unauthenticated', 'Nothing proves that this comes from the provider of mail, or it is too old');
+const notProved = () =>
+  new AppError('unauthenticated', 'Nothing proves that this comes from the provider of mail, or it is too old');
 
 /** What the log can hold of an event; undefined where no mail can be meant. */
 function cleaned({ messageId, id, status, reason }: Delivery): Delivery | undefined {
   if (!/^[\x21-\x7e]{1,500}$/.test(messageId)) return undefined;
   const isBad = status === 'bounced' || status === 'complained';
-  return { messageId, status, ...(id !== undefined && isId(id) && { id }), ...(isBad && reason !== undefined && { reason: reasonOf(reason) }) };
+  return {
+    messageId,
+    status,
+    ...(id !== undefined && isId(id) && { id }),
+    ...(isBad && reason !== undefined && { reason: reasonOf(reason) }),
+  };
 }
 
 /**
- * Takes what the provider of mail tells (S172): 404 where none tells anything, 401 for what is not proved. Everything else is taken, known or
- * not, so that it is not sent again. Told twice, or in any order, it has the same effect once.
+ * Takes what the provider of mail tells (S172): 404 where none tells anything, 401 for what is not proved. Everything
+ * else is taken, known or not, so that it is not sent again. Told twice, or in any order, it has the same effect once.
  */
-export async function receive({ sql, events }: Needs, transport: MailTransport | undefined, told: EventRequest): Promise<void> {
+export async function receive(
+  { sql, events }: Needs,
+  transport: MailTransport | undefined,
+  told: EventRequest,
+): Promise<void> {
   if (!transport?.reports) throw notFound();
   const report = await transport.reports(told);
   if (!report) throw notProved();

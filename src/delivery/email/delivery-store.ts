@@ -3,25 +3,31 @@ import type { Delivery } from '../../providers/registry/index.ts';
 import { EMAIL_STATUSES } from './store.ts';
 
 /** How far each status is. A mail goes forward only: nothing comes after a bounce or a complaint (S173). */
-const RANKS = { queued: 0, sent: 1, delivered: 2, opened: 3, clicked: 4, bounced: 5, complained: 5 } as const satisfies Record<
-  (typeof EMAIL_STATUSES)[number],
-  number
->;
+const RANKS = {
+  queued: 0,
+  sent: 1,
+  delivered: 2,
+  opened: 3,
+  clicked: 4,
+  bounced: 5,
+  complained: 5,
+} as const satisfies Record<(typeof EMAIL_STATUSES)[number], number>;
 
 export interface Moved {
   id: string;
   status: Delivery['status'];
 }
 /**
- * Moves the mails that are named to the furthest status told of each; answers which were moved, and to what. A mail is known by the provider's
- * id, or by ours as long as nothing else is known of it: an event may be here before the answer to the call that sent it. Rows are locked
- * in order of id, so that batches which meet do not wait for each other.
+ * Moves the mails that are named to the furthest status told of each; answers which were moved, and to what. A mail is
+ * known by the provider's id, or by ours as long as nothing else is known of it: an event may be here before the answer
+ * to the call that sent it. Rows are locked in order of id, so that batches which meet do not wait for each other.
  */
 export const advance = (sql: Sql, providerId: string, told: readonly Delivery[]) => sql<Moved[]>`
   /* all orgs */
   with told as (
     select * from unnest(
-      ${told.map(({ messageId }) => messageId)}::text[], ${told.map(({ id }) => id ?? null)}::uuid[], ${told.map(({ status }) => status)}::text[],
+      ${told.map(({ messageId }) => messageId)}::text[], ${told.map(({ id }) => id ?? null)}::uuid[],
+      ${told.map(({ status }) => status)}::text[],
       ${told.map(({ status }) => RANKS[status])}::int[], ${told.map(({ reason }) => reason ?? null)}::text[]
     ) with ordinality as t (message_id, own_id, status, rank, reason, n)
   ), named as (
@@ -33,7 +39,9 @@ export const advance = (sql: Sql, providerId: string, told: readonly Delivery[])
   ), locked as (
     select id from emails where id in (select id from furthest) order by id for update
   )
-  update emails e set status = f.status, provider_message_id = coalesce(e.provider_message_id, f.message_id), sent_at = coalesce(e.sent_at, now()),
+  update emails e
+  set status = f.status, provider_message_id = coalesce(e.provider_message_id, f.message_id),
+    sent_at = coalesce(e.sent_at, now()),
     content = null, next_attempt_at = null, last_error = f.reason
   from furthest f join locked l on l.id = f.id
   where e.id = f.id and (${sql.json(RANKS)}::jsonb ->> e.status)::int < f.rank

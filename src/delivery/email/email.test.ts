@@ -13,13 +13,25 @@ const contentsWith = (theirs: string): MailContent[] => [
   { template: 'address-known', data: { name: theirs, loginUrl: URL_OF } },
   { template: 'password-reset', data: { name: theirs, url: URL_OF } },
   { template: 'password-changed', data: { name: theirs, opens: [theirs] } },
-  { template: 'key-made', data: { name: theirs, keyName: theirs, prefix: 'pm_live_a1b2', orgName: theirs, expiresAt: null, device: theirs } },
+  {
+    template: 'key-made',
+    data: { name: theirs, keyName: theirs, prefix: 'pm_live_a1b2', orgName: theirs, expiresAt: null, device: theirs },
+  },
   { template: 'email-change', data: { name: theirs, url: URL_OF, newEmail: theirs } },
   { template: 'email-changing', data: { name: theirs, newEmail: theirs } },
-  { template: 'invitation', data: { orgName: theirs, inviterName: theirs, roleName: theirs, url: URL_OF, expiresAt: '2027-01-02T03:04:05Z' } },
+  {
+    template: 'invitation',
+    data: { orgName: theirs, inviterName: theirs, roleName: theirs, url: URL_OF, expiresAt: '2027-01-02T03:04:05Z' },
+  },
   {
     template: 'subscription-cancelled',
-    data: { orgName: theirs, orgId: 'org-1', userEmail: theirs, feedback: `${theirs}\n${theirs}`, endsAt: '2027-01-02T03:04:05Z' },
+    data: {
+      orgName: theirs,
+      orgId: 'org-1',
+      userEmail: theirs,
+      feedback: `${theirs}\n${theirs}`,
+      endsAt: '2027-01-02T03:04:05Z',
+    },
   },
   { template: 'payment-failed', data: { orgName: theirs, url: URL_OF, graceEndsAt: '2027-01-02T03:04:05Z' } },
   { template: 'subscription-lapsed', data: { orgName: theirs, url: URL_OF } },
@@ -35,61 +47,78 @@ test('the mail about a cancellation names the reason, the person and the organiz
 });
 
 test('there is a mail for every kind of mail', () => {
-  expect(contentsWith('').map(({ template }) => template)).toEqual(MailContent.options.map(({ shape }) => shape.template.value));
+  expect(contentsWith('').map(({ template }) => template)).toEqual(
+    MailContent.options.map(({ shape }) => shape.template.value),
+  );
 });
 
-describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))('mail %s', (template, content) => {
-  const wanted = 'url' in content.data ? content.data.url : 'loginUrl' in content.data ? content.data.loginUrl : undefined;
+describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))(
+  'mail %s',
+  (template, content) => {
+    const wanted =
+      'url' in content.data ? content.data.url : 'loginUrl' in content.data ? content.data.loginUrl : undefined;
 
-  test('the mail has a subject, a text and a page, and links only where declared and only to the application', () => {
-    const { subject, text, html } = render(content, SITE);
-    expect(subject).toMatch(/^[^\n]{10,100}$/);
-    expect(text).toContain('Rookery');
-    expect(new Set(hrefs(html))).toEqual(new Set([...(wanted ? [wanted.replaceAll('&', '&amp;')] : []), 'https://app.example.com/']));
-    if (wanted) expect(text.split('\n')).toContain(wanted);
-  });
+    test('the mail has a subject, a text and a page, and links only where declared and only to the application', () => {
+      const { subject, text, html } = render(content, SITE);
+      expect(subject).toMatch(/^[^\n]{10,100}$/);
+      expect(text).toContain('Rookery');
+      expect(new Set(hrefs(html))).toEqual(
+        new Set([...(wanted ? [wanted.replaceAll('&', '&amp;')] : []), 'https://app.example.com/']),
+      );
+      if (wanted) expect(text.split('\n')).toContain(wanted);
+    });
 
-  test('the page is readable in light and dark mode, and loads nothing', () => {
-    const { html } = render(content, SITE);
-    expect(html).toContain('<meta name="color-scheme" content="light dark">');
-    expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|url\(|@import/i);
-  });
+    test('the page is readable in light and dark mode, and loads nothing', () => {
+      const { html } = render(content, SITE);
+      expect(html).toContain('<meta name="color-scheme" content="light dark">');
+      expect(html).not.toMatch(/<(img|script|link|iframe|form)\b|url\(|@import/i);
+    });
 
-  const HOSTILE = [
-    '<script>alert(1)</script>',
-    '<img src=x onerror=alert(1)>',
-    '"><a href="https://evil.example">click</a>',
-    "' onmouseover='alert(1)",
-    'javascript:alert(1)',
-    'https://evil.example/login',
-    'evil.example',
-    'evil。example',
-    'eve@evil.example',
-    'mailto:eve@evil.example',
-    '&lt;b&gt;',
-    '</title></head><body onload=alert(1)>',
-  ];
-  test.each(HOSTILE)('user input becomes no markup and no link: %s [X5]', (theirs) => {
-    const { subject, text, html } = render(
-      contentsWith(theirs).find((one) => one.template === template)!,
-      SITE,
-    );
-    const clean = render(content, SITE);
-    expect(html.match(/<[^>]*>/g)).toHaveLength(clean.html.match(/<[^>]*>/g)!.length);
-    expect(hrefs(html)).toEqual(hrefs(clean.html));
-    for (const part of [subject, text, html]) expect(part).not.toMatch(/evil[.。]example|eve@e|mailto:e|https:\/\/evil|javascript:a/);
-  });
+    const HOSTILE = [
+      '<script>alert(1)</script>',
+      '<img src=x onerror=alert(1)>',
+      '"><a href="https://evil.example">click</a>',
+      "' onmouseover='alert(1)",
+      'javascript:alert(1)',
+      'https://evil.example/login',
+      'evil.example',
+      'evil。example',
+      'eve@evil.example',
+      'mailto:eve@evil.example',
+      '&lt;b&gt;',
+      '</title></head><body onload=alert(1)>',
+    ];
+    test.each(HOSTILE)('user input becomes no markup and no link: %s [X5]', (theirs) => {
+      const { subject, text, html } = render(
+        contentsWith(theirs).find((one) => one.template === template)!,
+        SITE,
+      );
+      const clean = render(content, SITE);
+      expect(html.match(/<[^>]*>/g)).toHaveLength(clean.html.match(/<[^>]*>/g)!.length);
+      expect(hrefs(html)).toEqual(hrefs(clean.html));
+      for (const part of [subject, text, html])
+        expect(part).not.toMatch(/evil[.。]example|eve@e|mailto:e|https:\/\/evil|javascript:a/);
+    });
 
-  const BREAKS = ['a\r\nBcc: b@example.com', 'a\nb', 'a\u2028b', 'a\0b', '\u202Egnp.exe', 'x'.repeat(5_000), '=?utf-8?q?=0d=0ABcc:?='];
-  test.each(BREAKS)('the subject stays on one short line for any input: %#', (theirs) => {
-    const { subject } = render(
-      contentsWith(theirs).find((one) => one.template === template)!,
-      SITE,
-    );
-    expect(subject).not.toMatch(/[\p{Cc}\u2028\u2029\u202A-\u202E]|=\?/u);
-    expect(subject.length).toBeLessThan(400);
-  });
-});
+    const BREAKS = [
+      'a\r\nBcc: b@example.com',
+      'a\nb',
+      'a\u2028b',
+      'a\0b',
+      '\u202Egnp.exe',
+      'x'.repeat(5_000),
+      '=?utf-8?q?=0d=0ABcc:?=',
+    ];
+    test.each(BREAKS)('the subject stays on one short line for any input: %#', (theirs) => {
+      const { subject } = render(
+        contentsWith(theirs).find((one) => one.template === template)!,
+        SITE,
+      );
+      expect(subject).not.toMatch(/[\p{Cc}\u2028\u2029\u202A-\u202E]|=\?/u);
+      expect(subject.length).toBeLessThan(400);
+    });
+  },
+);
 
 test('user input is shown as typed', () => {
   expect(plain('  Ann   Müller 👩‍🚀 ')).toBe('Ann Müller 👩‍🚀');
@@ -97,7 +126,9 @@ test('user input is shown as typed', () => {
 });
 
 test('a link that is no web address is refused', () => {
-  expect(() => render({ template: 'activation', data: { name: '', url: 'javascript:alert(1)' } }, SITE)).toThrow('javascript:');
+  expect(() => render({ template: 'activation', data: { name: '', url: 'javascript:alert(1)' } }, SITE)).toThrow(
+    'javascript:',
+  );
 });
 
 test('delays between attempts grow, and attempts end after about a day', () => {

@@ -22,8 +22,10 @@ export interface Rendered {
   html: string;
 }
 
-const BUTTON = 'display:inline-block;padding:12px 20px;border-radius:6px;background:#2a52be;color:#ffffff;font-weight:600;text-decoration:none';
-const BODY = "margin:0 auto;max-width:560px;padding:24px 16px;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
+const BUTTON =
+  'display:inline-block;padding:12px 20px;border-radius:6px;background:#2a52be;color:#ffffff;font-weight:600;text-decoration:none';
+const BODY =
+  "margin:0 auto;max-width:560px;padding:24px 16px;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
 const QUOTE = 'margin:16px 0;padding:0 0 0 12px;border-left:3px solid #8a8a8a';
 const FOOTER = 'margin-top:32px;font-size:13px;opacity:.75';
 
@@ -46,7 +48,10 @@ function htmlOf(part: MailPart): string {
   return `<p><a href="${url}" style="${BUTTON}">${escapeHtml(part.button)}</a></p><p style="font-size:13px">Or open this address: <br><a href="${url}">${url}</a></p>`;
 }
 
-/** One layout for all mails. No colour of text or ground is set, so that each reader's own, light or dark, is used; nothing is loaded from anywhere. */
+/**
+ * One layout for all mails. No colour of text or ground is set, so that each reader's own, light or dark, is used;
+ * nothing is loaded from anywhere.
+ */
 export const layOut = ({ subject, parts }: MailBody, site: Site): Rendered => ({
   subject,
   text: [...parts.map(textOf), `-- \n${site.name}\n${link(site.url)}`].join('\n\n') + '\n',

@@ -10,7 +10,10 @@ export interface Override extends Disposable {
   current(): Promise<MailTransport | undefined>;
 }
 
-/** The transport of settings that an operator may change at any time: asked for each mail, and opened anew only when they are others. */
+/**
+ * The transport of settings that an operator may change at any time: asked for each mail, and opened anew only when
+ * they are others.
+ */
 export function openOverride<A extends { version: string }>({
   read,
   open,

@@ -9,8 +9,13 @@ export interface Mail {
 }
 
 export interface Email {
-  /** Whether mails leave at all: EMAIL_PROVIDER names a provider that can send. Without it users are active at once, and `queue` does nothing. */
+  /**
+   * Whether mails leave at all: EMAIL_PROVIDER names a provider that can send. Without it users are active at once, and
+   * `queue` does nothing.
+   */
   readonly enabled: boolean;
-  /** Writes the mail into the caller's transaction; it leaves after the commit, also when the process dies in between. */
+  /**
+   * Writes the mail into the caller's transaction; it leaves after the commit, also when the process dies in between.
+   */
   queue(sql: Sql, mail: Mail): Promise<void>;
 }

@@ -6,7 +6,10 @@ const WAITS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 *
 export const mailRetryInMs = (attempt: number): number | null => WAITS_MS[attempt - 1] ?? null;
 
 const REASON_LENGTH = 500;
-/** What may be kept of a server's words: no address of a page, for the links of our mails carry secrets, and nothing but one line. */
+/**
+ * What may be kept of a server's words: no address of a page, for the links of our mails carry secrets, and nothing but
+ * one line.
+ */
 export const reasonOf = (words: string): string =>
   words
     .replace(/\b\w+:\/\/\S+/g, '…')

@@ -13,7 +13,13 @@ export interface SenderLog {
   error(detail: object, message: string): void;
 }
 export interface SenderEvents {
-  mailAttempted(of: { emailId: string; template: string; attempt: number; outcome: 'sent' | 'retried' | 'bounced'; reason: string | null }): void;
+  mailAttempted(of: {
+    emailId: string;
+    template: string;
+    attempt: number;
+    outcome: 'sent' | 'retried' | 'bounced';
+    reason: string | null;
+  }): void;
 }
 export interface SenderOptions {
   sql: Database;
@@ -33,10 +39,20 @@ export interface SenderOptions {
 const CONCURRENCY = 4;
 
 /**
- * Sends what is due. At least once: a process that dies after the server took a mail and before that is written down leaves it to be sent
- * again, under the same Message-ID.
+ * Sends what is due. At least once: a process that dies after the server took a mail and before that is written down
+ * leaves it to be sent again, under the same Message-ID.
  */
-export function startSender({ sql, clock, vault, transport, site, log, events, leaseSeconds = 120, restMs = 1_000 }: SenderOptions): AsyncDisposable {
+export function startSender({
+  sql,
+  clock,
+  vault,
+  transport,
+  site,
+  log,
+  events,
+  leaseSeconds = 120,
+  restMs = 1_000,
+}: SenderOptions): AsyncDisposable {
   async function attempt(mail: ClaimedMail): Promise<void> {
     const { id, to, template, attempts } = mail;
     const tell = (outcome: 'sent' | 'retried' | 'bounced', reason: string | null) =>
@@ -44,10 +60,16 @@ export function startSender({ sql, clock, vault, transport, site, log, events, l
     let sent: Sent;
     try {
       const { mailer, providerId, providerVersion } = await transport();
-      const { messageId } = await mailer.send({ id, to, ...render(MailContent.parse(JSON.parse(vault.open(mail.content))), site) });
+      const { messageId } = await mailer.send({
+        id,
+        to,
+        ...render(MailContent.parse(JSON.parse(vault.open(mail.content))), site),
+      });
       sent = { messageId, providerId, providerVersion };
     } catch (error) {
-      const reason = reasonOf(error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`);
+      const reason = reasonOf(
+        error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`,
+      );
       const { failure, retryAfterMs = 0 }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
       const waitMs = failure === 'rejected' ? null : mailRetryInMs(attempts);
       const inMs = waitMs === null ? null : Math.max(waitMs, retryAfterMs);
@@ -65,7 +87,10 @@ export function startSender({ sql, clock, vault, transport, site, log, events, l
     claim: (limit) => claimDueMail(sql, { limit, leaseSeconds }),
     work: attempt,
     onWorkError: (error, mail) =>
-      log.warn({ emailId: mail.id, err: error }, 'what became of a mail was not written: it is tried again when its attempt has run out'),
+      log.warn(
+        { emailId: mail.id, err: error },
+        'what became of a mail was not written: it is tried again when its attempt has run out',
+      ),
     onClaimError: (error) => log.error({ err: error }, 'The mails that are due could not be read, trying again'),
   });
 }

@@ -1,5 +1,13 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { type Clock, invalidField, isId, newId, type RowPage, pageOf, type Vault } from '../../platform/kernel/index.ts';
+import {
+  type Clock,
+  invalidField,
+  isId,
+  newId,
+  type RowPage,
+  pageOf,
+  type Vault,
+} from '../../platform/kernel/index.ts';
 import type { EventRequest } from '../../providers/registry/index.ts';
 import { type DeliveryEvents, receive } from './deliveries.ts';
 import { dropOldEventTokens } from './delivery-store.ts';
@@ -30,14 +38,28 @@ export interface EmailRoom extends Email {
   /** An event of the provider: 404 where it tells of none, 401 for what does not prove to come from it (S172). */
   receive(told: EventRequest): Promise<void>;
   /** The log of the whole instance, newest first. */
-  list(page: { status?: store.EmailStatus | undefined; limit: number; cursor?: string | undefined }): Promise<RowPage<store.EmailRow>>;
+  list(page: {
+    status?: store.EmailStatus | undefined;
+    limit: number;
+    cursor?: string | undefined;
+  }): Promise<RowPage<store.EmailRow>>;
   /** Forgets the mails to people who are erased, up to when they left. */
   forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<unknown>;
   /** Forgets mails older than EMAIL_LOG_RETENTION_DAYS, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }
 
-export function openEmail({ sql, clock, vault, transport, override, site, log, events, retentionDays }: EmailOptions): EmailRoom {
+export function openEmail({
+  sql,
+  clock,
+  vault,
+  transport,
+  override,
+  site,
+  log,
+  events,
+  retentionDays,
+}: EmailOptions): EmailRoom {
   const current = async (first: MailTransport): Promise<MailTransport> => (await override?.()) ?? first;
   return {
     enabled: transport !== undefined,
@@ -46,14 +68,25 @@ export function openEmail({ sql, clock, vault, transport, override, site, log, e
       if (!transport || isPlaceholder(to)) return;
       const { providerId, providerVersion } = transport;
       const sealed = vault.seal(JSON.stringify(content));
-      await store.insertEmail(transaction, { id: newId(), orgId, to, template: content.template, content: sealed, providerId, providerVersion });
+      await store.insertEmail(transaction, {
+        id: newId(),
+        orgId,
+        to,
+        template: content.template,
+        content: sealed,
+        providerId,
+        providerVersion,
+      });
     },
 
-    startSender: (options = {}) => transport && startSender({ sql, clock, vault, transport: () => current(transport), site, log, events, ...options }),
+    startSender: (options = {}) =>
+      transport &&
+      startSender({ sql, clock, vault, transport: () => current(transport), site, log, events, ...options }),
     receive: async (told) => receive({ sql, events }, transport && (await current(transport)), told),
 
     async list({ status, limit, cursor }) {
-      if (cursor !== undefined && !isId(cursor)) throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+      if (cursor !== undefined && !isId(cursor))
+        throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
       const rows = await store.listEmails(sql, { status, before: cursor, limit: limit + 1 });
       return pageOf(rows, limit);
     },
@@ -61,6 +94,7 @@ export function openEmail({ sql, clock, vault, transport, override, site, log, e
     forgetMails: async (transaction, people) => {
       if (people.length > 0) await store.dropMailsOf(transaction, people);
     },
-    dropOld: async (limit) => Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
+    dropOld: async (limit) =>
+      Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
   };
 }

@@ -40,18 +40,30 @@ export interface EmailRow {
 
 export const insertEmail = (sql: Sql, mail: NewEmail) => sql`
   insert into emails (id, org_id, to_address, template, content, provider_id, provider_version)
-  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.content}, ${mail.providerId}, ${mail.providerVersion})`;
+  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.content}, ${mail.providerId},
+    ${mail.providerVersion})`;
 
-/** Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it again. */
-export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<ClaimedMail[]>`
+/**
+ * Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it
+ * again.
+ */
+export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
+  ClaimedMail[]
+>`
   /* all orgs */
   update emails e set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
-  from (select id from emails where status = 'queued' and next_attempt_at <= now() order by next_attempt_at limit ${limit} for update skip locked) due
+  from (select id
+  from emails
+  where status = 'queued' and next_attempt_at <= now()
+  order by next_attempt_at
+  limit ${limit}
+  for update skip locked) due
   where e.id = due.id
   returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
 
 type Attempt = Pick<ClaimedMail, 'id' | 'attempts'>;
-const isCurrent = (sql: Sql, { id, attempts }: Attempt) => sql`id = ${id} and attempts = ${attempts} and status = 'queued'`;
+const isCurrent = (sql: Sql, { id, attempts }: Attempt) =>
+  sql`id = ${id} and attempts = ${attempts} and status = 'queued'`;
 
 export interface Sent {
   messageId: string;
@@ -60,24 +72,33 @@ export interface Sent {
 }
 /** The provider took it, whichever attempt that was: what it said is not kept any longer. */
 export const markMailSent = (sql: Sql, id: string, { messageId, providerId, providerVersion }: Sent) => sql`
-  update emails set status = 'sent', sent_at = now(), provider_id = ${providerId}, provider_version = ${providerVersion}, provider_message_id = ${messageId},
+  update emails
+  set status = 'sent', sent_at = now(), provider_id = ${providerId}, provider_version = ${providerVersion},
+    provider_message_id = ${messageId},
     content = null, next_attempt_at = null, last_error = null
   where id = ${id} and status = 'queued'`;
 
 /** It came back for ever. */
 export const markBounced = (sql: Sql, attempt: Attempt, reason: string) => sql`
-  update emails set status = 'bounced', content = null, next_attempt_at = null, last_error = ${reason} where ${isCurrent(sql, attempt)}`;
+  update emails
+  set status = 'bounced', content = null, next_attempt_at = null, last_error = ${reason}
+  where ${isCurrent(sql, attempt)}`;
 
 export const retryLater = (sql: Sql, attempt: Attempt, { inMs, reason }: { inMs: number; reason: string }) => sql`
-  update emails set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms', last_error = ${reason} where ${isCurrent(sql, attempt)}`;
+  update emails
+  set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms', last_error = ${reason}
+  where ${isCurrent(sql, attempt)}`;
 
 /** The log of the whole instance, newest first. */
-export const listEmails = (sql: Sql, { status, before, limit }: { status?: EmailStatus | undefined; before?: string | undefined; limit: number }) => sql<
-  EmailRow[]
->`
+export const listEmails = (
+  sql: Sql,
+  { status, before, limit }: { status?: EmailStatus | undefined; before?: string | undefined; limit: number },
+) => sql<EmailRow[]>`
   /* all orgs */
-  select id, org_id as "orgId", to_address as "to", template, status, provider_id as "providerId", provider_version as "providerVersion",
-    provider_message_id as "providerMessageId", attempts, next_attempt_at as "nextAttemptAt", last_error as "lastError", created_at as "createdAt", sent_at as "sentAt"
+  select id, org_id as "orgId", to_address as "to", template, status, provider_id as "providerId",
+    provider_version as "providerVersion",
+    provider_message_id as "providerMessageId", attempts, next_attempt_at as "nextAttemptAt", last_error as "lastError",
+    created_at as "createdAt", sent_at as "sentAt"
   from emails
   where true ${status ? sql`and status = ${status}` : sql``} ${before ? sql`and id < ${before}` : sql``}
   order by id desc limit ${limit}`;
@@ -86,13 +107,19 @@ export const listEmails = (sql: Sql, { status, before, limit }: { status?: Email
 export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedAt: Date }[]) => sql`
   /* all orgs */
   delete from emails e
-  using unnest(${people.map(({ email }) => email.toLowerCase())}::text[], ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
+  using unnest(${people.map(({ email }) => email.toLowerCase())}::text[],
+    ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
     as p (address, until)
   where lower(e.to_address) = p.address and e.created_at <= p.until`;
 
 export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */
-    delete from emails where id = any(array(select id from emails where created_at < now() - ${days}::int * interval '1 day' order by created_at limit ${limit}))`;
+    delete from emails
+    where id = any(array(select id
+    from emails
+    where created_at < now() - ${days}::int * interval '1 day'
+    order by created_at
+    limit ${limit}))`;
   return count;
 }

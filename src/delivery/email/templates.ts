@@ -1,19 +1,36 @@
 import { z } from 'zod';
 
 const text = z.string();
-const mail = <const T extends string, S extends z.ZodRawShape>(template: T, data: S) => z.object({ template: z.literal(template), data: z.object(data) });
+const mail = <const T extends string, S extends z.ZodRawShape>(template: T, data: S) =>
+  z.object({ template: z.literal(template), data: z.object(data) });
 
 /** What a mail says: a template and its data. Links carry secrets, so a mail that waits is sealed. */
 export const MailContent = z.discriminatedUnion('template', [
   mail('activation', { name: text, url: z.url() }),
-  mail('address-known', { name: text, loginUrl: z.url() }), //      someone tried to register an address that exists (S30)
+  //      someone tried to register an address that exists (S30)
+  mail('address-known', { name: text, loginUrl: z.url() }),
   mail('password-reset', { name: text, url: z.url() }),
-  mail('password-changed', { name: text, opens: z.array(text).optional() }), //  keys and apps that open the account still
-  mail('key-made', { name: text, keyName: text, prefix: text, orgName: text, expiresAt: text.nullable(), device: text.optional() }),
-  mail('email-change', { name: text, url: z.url(), newEmail: text, oldEmail: text.optional() }), //  to the new address: confirm; absent in mails of older releases
+  //  keys and apps that open the account still
+  mail('password-changed', { name: text, opens: z.array(text).optional() }),
+  mail('key-made', {
+    name: text,
+    keyName: text,
+    prefix: text,
+    orgName: text,
+    expiresAt: text.nullable(),
+    device: text.optional(),
+  }),
+  //  to the new address: confirm; absent in mails of older releases
+  mail('email-change', { name: text, url: z.url(), newEmail: text, oldEmail: text.optional() }),
   mail('email-changing', { name: text, newEmail: text }), //             to the old address: notice
   mail('invitation', { orgName: text, inviterName: text, roleName: text, url: z.url(), expiresAt: text }),
-  mail('subscription-cancelled', { orgName: text, orgId: text, userEmail: text, feedback: text, endsAt: text.nullable() }),
+  mail('subscription-cancelled', {
+    orgName: text,
+    orgId: text,
+    userEmail: text,
+    feedback: text,
+    endsAt: text.nullable(),
+  }),
   mail('payment-failed', { orgName: text, url: z.url(), graceEndsAt: text }),
   mail('subscription-lapsed', { orgName: text, url: z.url() }), //  the grace period is over (S80)
   mail('card-refused', { orgName: text, url: z.url() }), //         the card check of a trial

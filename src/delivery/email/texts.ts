@@ -7,7 +7,8 @@ type Templates = { readonly [T in Template]: (data: DataOf<T>, site: Site) => Ma
 
 const hello = (name: string): MailPart => (name.trim() === '' ? 'Hello,' : say`Hello ${name},`);
 const MOST_NAMED = 20;
-const notYou = 'If that was not you, somebody may know your password: set a new one, and write to whoever runs this service.';
+const notYou =
+  'If that was not you, somebody may know your password: set a new one, and write to whoever runs this service.';
 
 const TEMPLATES: Templates = {
   activation: ({ name, url }, site) => ({
@@ -42,7 +43,9 @@ const TEMPLATES: Templates = {
     parts: [
       hello(name),
       'your password was changed just now, and other devices were logged out.',
-      opens.length === 0 ? 'No API key and no app opens your account.' : 'These open your account still. Revoke those that you do not know:',
+      opens.length === 0
+        ? 'No API key and no app opens your account.'
+        : 'These open your account still. Revoke those that you do not know:',
       ...(opens.length === 0 ? [] : [{ quote: opens.slice(0, MOST_NAMED).map(plain) }]),
       ...(opens.length > MOST_NAMED ? [`And ${opens.length - MOST_NAMED} more.`] : []),
       notYou,
@@ -91,7 +94,9 @@ const TEMPLATES: Templates = {
     parts: [
       say`The organization ${orgName} (${orgId}) has cancelled its subscription, by ${userEmail}.`,
       endsAt === null ? 'It ended at once.' : `It ends on ${when(endsAt)}.`,
-      ...(feedback.trim() === '' ? ['No reason was given.'] : ['The reason that was given:', { quote: plainLines(feedback.trim()) }]),
+      ...(feedback.trim() === ''
+        ? ['No reason was given.']
+        : ['The reason that was given:', { quote: plainLines(feedback.trim()) }]),
     ],
   }),
   'payment-failed': ({ orgName, url, graceEndsAt }, site) => ({
@@ -124,6 +129,7 @@ const TEMPLATES: Templates = {
 
 /** Renders the content of a mail. Nothing that people gave becomes markup, a header or a link (X5). */
 export function render(content: MailContent, site: Site): Rendered {
-  const template = TEMPLATES[content.template] as (data: MailContent['data'], site: Site) => MailBody; // of the data that its key names
+  // of the data that its key names
+  const template = TEMPLATES[content.template] as (data: MailContent['data'], site: Site) => MailBody;
   return layOut(template(content.data, site), site);
 }

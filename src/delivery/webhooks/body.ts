@@ -3,11 +3,16 @@ import type { WebhookTopic } from './events.ts';
 
 type WebhookFact = Fact<WebhookTopic>;
 
-/** The body of a delivery, with its keys in the order of the specification; serialized once and sent as the same bytes each time (W1). */
-export const bodyOf = (fact: WebhookFact): string => JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
+/**
+ * The body of a delivery, with its keys in the order of the specification; serialized once and sent as the same bytes
+ * each time (W1).
+ */
+export const bodyOf = (fact: WebhookFact): string =>
+  JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
 
 /** The channel that a fact is about, by which webhooks are chosen. */
-export const channelOf = (fact: WebhookFact): string => ('channelId' in fact.payload ? fact.payload.channelId : fact.entityId);
+export const channelOf = (fact: WebhookFact): string =>
+  'channelId' in fact.payload ? fact.payload.channelId : fact.entityId;
 
 /** Items of a thread send nothing: their first one stands for them. */
 export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in payload) || payload.rootPostId === null;
@@ -15,7 +20,12 @@ export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in 
 function dataOf(fact: WebhookFact): object {
   switch (fact.topic) {
     case 'post.published':
-      return { ...headOf(fact), url: fact.payload.url, state: 'PUBLISHED', publishDate: instant(fact.payload.publishDate) };
+      return {
+        ...headOf(fact),
+        url: fact.payload.url,
+        state: 'PUBLISHED',
+        publishDate: instant(fact.payload.publishDate),
+      };
     case 'post.scheduled':
       return postOf(fact, 'QUEUE', 'scheduled');
     case 'post.failed': {

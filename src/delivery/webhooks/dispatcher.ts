@@ -15,7 +15,10 @@ const HOLD_MARGIN_MS = 15_000;
 const LONGEST_WAIT_MS = 2_000;
 
 export interface Dispatcher {
-  /** Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next seconds. */
+  /**
+   * Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next
+   * seconds.
+   */
   deliver(key: string): Promise<void>;
   /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
   drain(graceMs: number): Promise<void>;
@@ -44,7 +47,10 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
   const giveUp = new AbortController();
   let draining = false;
 
-  /** One step of one webhook, repeated for as long as the database is away: repeating it has one effect, and an attempt that was made is not forgotten. */
+  /**
+   * One step of one webhook, repeated for as long as the database is away: repeating it has one effect, and an attempt
+   * that was made is not forgotten.
+   */
   async function step(wanted: Step): Promise<NextDelivery> {
     for (let wait = 100; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       try {
@@ -63,11 +69,20 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
     webhookId: string,
     { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
-    const outcome = await send({ url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined }, giveUp.signal);
+    const outcome = await send(
+      { url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined },
+      giveUp.signal,
+    );
     if (!outcome.ok && giveUp.signal.aborted) return undefined;
     const { status, durationMs, error } = outcome;
     events?.webhookAttempted({ orgId, webhookId, event, attempt: number, status, durationMs, error });
-    return { deliveryId, attemptId: newId(), attempt: number, ...outcome, retryInMs: outcome.ok ? null : retryInMs(number) };
+    return {
+      deliveryId,
+      attemptId: newId(),
+      attempt: number,
+      ...outcome,
+      retryInMs: outcome.ok ? null : retryInMs(number),
+    };
   }
 
   async function rest(round: Round, ms: number): Promise<void> {

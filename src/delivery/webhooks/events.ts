@@ -1,14 +1,25 @@
 import type { Topic } from '../../platform/outbox/index.ts';
 
-/** A fact that a webhook can ask for. `standard`: those of the specification, which a webhook without a list of its own receives. */
+/**
+ * A fact that a webhook can ask for. `standard`: those of the specification, which a webhook without a list of its own
+ * receives.
+ */
 export interface EventType<T extends Topic = Topic> {
   event: T;
   description: string;
   standard: boolean;
 }
 
-const standard = <T extends Topic>(event: T, description: string): EventType<T> => ({ event, description, standard: true });
-const optional = <T extends Topic>(event: T, description: string): EventType<T> => ({ event, description, standard: false });
+const standard = <T extends Topic>(event: T, description: string): EventType<T> => ({
+  event,
+  description,
+  standard: true,
+});
+const optional = <T extends Topic>(event: T, description: string): EventType<T> => ({
+  event,
+  description,
+  standard: false,
+});
 
 /** Every event that a webhook can ask for. */
 export const EVENT_TYPES = [
@@ -27,8 +38,15 @@ export const EVENT_TYPES = [
 export type WebhookTopic = (typeof EVENT_TYPES)[number]['event'];
 
 /** Events of the specification whose cause is not there yet: none would ever come. */
-const UNHEARD: ReadonlySet<string> = new Set(['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected']);
+const UNHEARD: ReadonlySet<string> = new Set([
+  'comment.new',
+  'comment.reply',
+  'analytics.snapshot_complete',
+  'analytics.anomaly_detected',
+]);
 export const isUnheard = (name: string): boolean => UNHEARD.has(name);
 export const isEvent = (name: string): boolean => EVENT_TYPES.some(({ event }) => event === name);
 /** What a webhook without a list of its own receives. */
-export const STANDARD_EVENTS: readonly WebhookTopic[] = EVENT_TYPES.filter((type) => type.standard).map(({ event }) => event);
+export const STANDARD_EVENTS: readonly WebhookTopic[] = EVENT_TYPES.filter((type) => type.standard).map(
+  ({ event }) => event,
+);

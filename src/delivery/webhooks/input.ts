@@ -7,7 +7,13 @@ const integrations = z.array(z.strictObject({ id: z.string().max(255) })).max(1_
 const events = z.array(z.string().max(100)).max(100);
 
 /** What a client sends to make a webhook (S166). */
-export const WebhookBody = z.strictObject({ name, url, integrations, events: events.optional(), secret: z.boolean().optional() });
+export const WebhookBody = z.strictObject({
+  name,
+  url,
+  integrations,
+  events: events.optional(),
+  secret: z.boolean().optional(),
+});
 export type WebhookBody = z.output<typeof WebhookBody>;
 /** What a client sends to change one; what it leaves out of the extensions stays. */
 export const WebhookUpdate = WebhookBody.extend({ rotateSecret: z.boolean().optional() });
@@ -26,7 +32,9 @@ export const NewWebhook = z.strictObject({
   /** Who makes it, for the audit log. */
   by: AuditActor.optional(),
   /** The reply is sealed when it shows the secret. */
-  idempotency: z.strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() }).optional(),
+  idempotency: z
+    .strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() })
+    .optional(),
 });
 export type NewWebhook = z.output<typeof NewWebhook>;
 

@@ -16,14 +16,19 @@ export const webhooksListener = listener({
   },
 });
 
-/** Writes a delivery of each fact for each webhook that asks for it, numbered by webhook in the order of the facts; answers the webhooks' actors. */
+/**
+ * Writes a delivery of each fact for each webhook that asks for it, numbered by webhook in the order of the facts;
+ * answers the webhooks' actors.
+ */
 async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]): Promise<string[]> {
   const rows = await sql<{ key: string }[]>`/* all orgs */
     with facts as (
       select *
       from unnest(
-        ${facts.map(({ id }) => id)}::bigint[], ${facts.map(({ orgId }) => orgId)}::uuid[], ${facts.map(channelOf)}::uuid[],
-        ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOf)}::text[], ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
+        ${facts.map(({ id }) => id)}::bigint[], ${facts.map(({ orgId }) => orgId)}::uuid[],
+        ${facts.map(channelOf)}::uuid[],
+        ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOf)}::text[],
+        ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
       ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)
     ), matched as (
       select w.id as webhook_id, f.*, row_number() over (partition by w.id order by f.place) as n

@@ -6,23 +6,38 @@ const firstIdOf = (at: Date): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 };
 
-/** Deletes at most `limit` attempts and as many deliveries that were over, from before `until`; answers how many of both. */
+/**
+ * Deletes at most `limit` attempts and as many deliveries that were over, from before `until`; answers how many of
+ * both.
+ */
 export async function dropOldDeliveries(sql: Sql, until: Date, limit: number): Promise<number> {
   const attempts = await sql`/* all orgs */
-    delete from webhook_attempts where id = any(array(select id from webhook_attempts where id < ${firstIdOf(until)} order by id limit ${limit}))`;
+    delete from webhook_attempts
+    where id = any(array(select id from webhook_attempts where id < ${firstIdOf(until)} order by id limit ${limit}))`;
   const deliveries = await sql`/* all orgs */
-    delete from webhook_deliveries where id = any(array(select id from webhook_deliveries where state <> 'pending' and created_at < ${until} order by created_at limit ${limit}))`;
+    delete from webhook_deliveries
+    where id = any(array(select id
+    from webhook_deliveries
+    where state <> 'pending' and created_at < ${until}
+    order by created_at
+    limit ${limit}))`;
   return attempts.count + deliveries.count;
 }
 
 /** Attempts that wait, those of them that were due 5 s ago, and what each host is sending, by its incarnation. */
-export async function workOfWebhooks(sql: Sql): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
+export async function workOfWebhooks(
+  sql: Sql,
+): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
   const [[waiting], held] = await Promise.all([
     sql<{ pending: number; overdue: number }[]>`/* all orgs */
-      select count(*)::int as pending, (count(*) filter (where due_at < now() - interval '5 s'))::int as overdue from webhooks
+      select count(*)::int as pending, (count(*) filter (where due_at < now() - interval '5 s'))::int as overdue
+      from webhooks
       where due_at is not null and slot_incarnation is null and deleted_at is null`,
     sql<{ incarnation: string; n: number }[]>`/* all orgs */
-      select slot_incarnation as incarnation, count(*)::int as n from webhooks where slot_incarnation is not null group by 1`,
+      select slot_incarnation as incarnation, count(*)::int as n
+      from webhooks
+      where slot_incarnation is not null
+      group by 1`,
   ]);
   return { ...waiting!, underWay: Object.fromEntries(held.map(({ incarnation, n }) => [incarnation, n])) };
 }

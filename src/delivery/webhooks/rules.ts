@@ -20,7 +20,8 @@ export const outcomeOf = (status: number, durationMs: number): DeliveryOutcome =
 };
 
 /** The body of `ping`, in the order of the specification. */
-export const pingBody = (now: Date, message: string): string => JSON.stringify({ event: 'ping', timestamp: now.toISOString(), data: { message } });
+export const pingBody = (now: Date, message: string): string =>
+  JSON.stringify({ event: 'ping', timestamp: now.toISOString(), data: { message } });
 export const TEST_PING = 'Test ping';
 
 /** The answer to whoever asked for one delivery (S168). */
@@ -28,7 +29,11 @@ export type PingResult = { success: true; status: number } | { success: false; s
 export const pingResult = ({ ok, status, error }: DeliveryOutcome): PingResult =>
   ok ? { success: true, status } : { success: false, status: 0, error: error ?? `HTTP ${status}` };
 
-/** Names that only a private network has: one label, or a suffix reserved for that. Which address they lead to is judged at each delivery. */
+/**
+ * Names that only a private network has: one label, or a suffix reserved for that. Which address they lead to is judged
+ * at each delivery.
+ */
 const PRIVATE_NAME = /^[^.]+$|(^|\.)(localhost|local|internal|intranet|lan|test|home\.arpa)$/;
 /** Plain http is for opened private ranges (S166): an address there, or a name that cannot be a public one. */
-export const mayBePlain = ({ hostname }: URL): boolean => /^\[|^[\d.]+$/.test(hostname) || PRIVATE_NAME.test(hostname.replace(/\.$/, ''));
+export const mayBePlain = ({ hostname }: URL): boolean =>
+  /^\[|^[\d.]+$/.test(hostname) || PRIVATE_NAME.test(hostname.replace(/\.$/, ''));

@@ -30,7 +30,10 @@ export const openSend =
     const took = () => Math.round(clock.monotonic() - started);
     try {
       const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
-      const headers = signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
+      const headers = signedHeaders(
+        { id: `msg_${id}`, body, seq, at: clock.now() },
+        { deploymentKey: signingKey, secrets },
+      );
       const answer = await outbound.stream(url, {
         method: 'POST',
         headers,
@@ -60,4 +63,6 @@ async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
 
 /** What S168 and the list of deliveries say: nothing of our own inside, nothing that a table could not hold. */
 const reasonOf = (error: unknown): string =>
-  error instanceof OutboundError ? error.message.replaceAll('\0', '').toWellFormed().slice(0, 300) : 'The delivery could not be made';
+  error instanceof OutboundError
+    ? error.message.replaceAll('\0', '').toWellFormed().slice(0, 300)
+    : 'The delivery could not be made';

@@ -28,9 +28,19 @@ import * as store from './store.ts';
 export interface Webhooks extends Dispatcher {
   list(orgId: string): Promise<readonly store.WebhookRow[]>;
   get(orgId: string, id: string): Promise<store.WebhookRow>;
-  /** Judges what a client sent and makes what the Organization stores, the row as it will be, and the secret to be shown once. */
-  prepare(orgId: string, body: WebhookBody): Promise<{ webhook: NewWebhook; row: store.WebhookRow; secret: string | undefined }>;
-  prepareChange(orgId: string, id: string, body: WebhookUpdate): Promise<{ change: WebhookChange; secret: string | undefined }>;
+  /**
+   * Judges what a client sent and makes what the Organization stores, the row as it will be, and the secret to be shown
+   * once.
+   */
+  prepare(
+    orgId: string,
+    body: WebhookBody,
+  ): Promise<{ webhook: NewWebhook; row: store.WebhookRow; secret: string | undefined }>;
+  prepareChange(
+    orgId: string,
+    id: string,
+    body: WebhookUpdate,
+  ): Promise<{ change: WebhookChange; secret: string | undefined }>;
   /** Stores a webhook while the plan has room for it; else `limit_exceeded`. For the turn of the Organization. */
   add(orgId: string, webhook: NewWebhook): Promise<{ webhookId: string }>;
   change(orgId: string, change: WebhookChange): Promise<{ webhookId: string }>;
@@ -75,7 +85,14 @@ export interface WebhooksOptions {
 const EVENTS_PER_PAGE = 100;
 const KEPT_MS = 30 * 86_400_000;
 const unknown = () => notFound('Webhook not found');
-async function note(tx: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {
+async function note(
+  tx: Sql,
+  orgId: string,
+  by: AuditActor | undefined,
+  done: string,
+  id: string,
+  detail = {},
+): Promise<void> {
   if (by) await writeAudit(tx, by, { orgId, action: `webhook.${done}`, resource: 'webhooks', resourceId: id, detail });
 }
 /** For the audit log: the rest of an address may be a key of its receiver. */
@@ -85,17 +102,42 @@ const named = ({ name, url }: { name?: string | undefined; url?: string | undefi
 });
 const newSecret = () => `whsec_${Buffer.from(randomHex(32), 'hex').toString('base64')}`;
 
-export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation, signingKey, timeoutMs, log, events }: WebhooksOptions): Webhooks {
+export function openWebhooks({
+  sql,
+  clock,
+  vault,
+  outbound,
+  billing,
+  incarnation,
+  signingKey,
+  timeoutMs,
+  log,
+  events,
+}: WebhooksOptions): Webhooks {
   const send = openSend({ outbound, clock, vault, signingKey, timeoutMs });
   const dispatcher = openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events });
 
-  /** Every fault of the URL, the events and the integrations at once; `kept` are integrations that were accepted before. */
-  async function judge(orgId: string, { url, integrations, events: wanted = [] }: WebhookBody, kept: readonly string[] = []): Promise<void> {
+  /**
+   * Every fault of the URL, the events and the integrations at once; `kept` are integrations that were accepted before.
+   */
+  async function judge(
+    orgId: string,
+    { url, integrations, events: wanted = [] }: WebhookBody,
+    kept: readonly string[] = [],
+  ): Promise<void> {
     const ids = [...new Set(integrations.map(({ id }) => id))].filter(isId);
     const known = new Set([...(ids.length > 0 ? await store.knownChannels(sql, orgId, ids) : []), ...kept]);
     const faults: FieldError[] = [
       ...integrations.flatMap(({ id }, n) =>
-        known.has(id) ? [] : [{ field: `integrations.${n}.id`, message: `integrations.${n}.id: no such integration`, rule: 'unknown_id' }],
+        known.has(id)
+          ? []
+          : [
+              {
+                field: `integrations.${n}.id`,
+                message: `integrations.${n}.id: no such integration`,
+                rule: 'unknown_id',
+              },
+            ],
       ),
       ...wanted.flatMap((event, n) => {
         const field = `events.${n}`;
@@ -186,7 +228,8 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
     async change(orgId, { by, ...change }) {
       const { id, secret } = change;
       await sql.begin(async (tx) => {
-        if (await store.updateWebhook(tx, orgId, change)) await note(tx, orgId, by, 'updated', id, { ...named(change), secretRotated: secret !== undefined });
+        if (await store.updateWebhook(tx, orgId, change))
+          await note(tx, orgId, by, 'updated', id, { ...named(change), secretRotated: secret !== undefined });
         else if (!(await store.findWebhook(tx, orgId, id))) throw unknown();
       });
       return { webhookId: id };
@@ -214,7 +257,8 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
 
     async attempts(orgId, id, { limit, cursor }) {
       if (!isId(id) || !(await store.findWebhook(sql, orgId, id))) throw unknown();
-      if (cursor !== undefined && !isId(cursor)) throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+      if (cursor !== undefined && !isId(cursor))
+        throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
       const rows = await store.listAttempts(sql, orgId, id, { limit: limit + 1, before: cursor });
       return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? rows[limit - 1]!.attemptId : null };
     },
@@ -230,7 +274,12 @@ export function openWebhooks({ sql, clock, vault, outbound, billing, incarnation
       const delivery = target && (await store.findDelivery(sql, orgId, id, deliveryId));
       if (!delivery) throw notFound('Delivery not found');
       if (delivery.state === 'pending') throw new AppError('conflict', 'This delivery is still under way');
-      const outcome = await send({ ...target, id: deliveryId, body: delivery.body, seq: target.optIn && delivery.seq !== null ? delivery.seq : undefined });
+      const outcome = await send({
+        ...target,
+        id: deliveryId,
+        body: delivery.body,
+        seq: target.optIn && delivery.seq !== null ? delivery.seq : undefined,
+      });
       await store.recordRedelivery(sql, orgId, id, { deliveryId, attemptId: newId(), outcome });
       return pingResult(outcome);
     },

@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import { hmacHex } from '../../platform/kernel/index.ts';
 
 export interface Signing {
-  /** One for all organizations: whoever knows it can sign for each of them, so receivers check by a secret of their own. */
+  /**
+   * One for all organizations: whoever knows it can sign for each of them, so receivers check by a secret of their own.
+   */
   deploymentKey: string;
   /** The webhook's own `whsec_` secrets, newest first. */
   secrets: readonly string[];
@@ -18,9 +20,14 @@ export interface DeliveryToSign {
 const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 
 /** The headers of a signed delivery (WH25). */
-export function signedHeaders({ id, body, at, seq }: DeliveryToSign, { deploymentKey, secrets }: Signing): Record<string, string> {
+export function signedHeaders(
+  { id, body, at, seq }: DeliveryToSign,
+  { deploymentKey, secrets }: Signing,
+): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
-  const own = secrets.map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`);
+  const own = secrets.map(
+    (secret) => `v1,${createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
+  );
   return {
     'Content-Type': 'application/json',
     'X-Service-Signature': `sha256=${hmacHex(deploymentKey, body)}`,

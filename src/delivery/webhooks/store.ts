@@ -51,48 +51,75 @@ export interface DeliveryRow {
 }
 
 const columns = (sql: Sql): Fragment => sql`
-  id, name, url, channel_ids as "channelIds", events, secret is not null as "hasSecret", created_at as "createdAt", updated_at as "updatedAt",
-  total::float8 as total, succeeded::float8 as succeeded, failed::float8 as failed, last_status as "lastStatus", last_error as "lastError",
+  id, name, url, channel_ids as "channelIds", events, secret is not null as "hasSecret", created_at as "createdAt",
+  updated_at as "updatedAt",
+  total::float8 as total, succeeded::float8 as succeeded, failed::float8 as failed, last_status as "lastStatus",
+  last_error as "lastError",
   last_delivered_at as "lastDeliveredAt", consecutive_failures as "consecutiveFailures"`;
 
 export const listWebhooks = (sql: Sql, orgId: string) =>
-  sql<WebhookRow[]>`select ${columns(sql)} from webhooks where org_id = ${orgId} and deleted_at is null order by created_at, id`;
+  sql<
+    WebhookRow[]
+  >`select ${columns(sql)} from webhooks where org_id = ${orgId} and deleted_at is null order by created_at, id`;
 
 export async function findWebhook(sql: Sql, orgId: string, id: string): Promise<WebhookRow | undefined> {
-  const [row] = await sql<WebhookRow[]>`select ${columns(sql)} from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+  const [row] = await sql<
+    WebhookRow[]
+  >`select ${columns(sql)} from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
-export async function findTarget(sql: Sql, orgId: string, id: string, rotationHours: number): Promise<Target | undefined> {
+export async function findTarget(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  rotationHours: number,
+): Promise<Target | undefined> {
   const [row] = await sql<Target[]>`
-    select url, events <> '{}' as "optIn", secret, case when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret end as "previousSecret"
+    select url, events <> '{}' as "optIn", secret, case
+      when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret end as "previousSecret"
     from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
 /** Those of the ids that are channels of the org. */
 export async function knownChannels(sql: Sql, orgId: string, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await sql<{ id: string }[]>`select id from channels where org_id = ${orgId} and id = any(${ids}::uuid[]) and deleted_at is null`;
+  const rows = await sql<
+    { id: string }[]
+  >`select id from channels where org_id = ${orgId} and id = any(${ids}::uuid[]) and deleted_at is null`;
   return new Set(rows.map(({ id }) => id));
 }
 
 /** False when it is there already. */
-export async function insertWebhook(sql: Sql, orgId: string, { id, name, url, channelIds, events, secret, createdAt }: NewWebhook): Promise<boolean> {
+export async function insertWebhook(
+  sql: Sql,
+  orgId: string,
+  { id, name, url, channelIds, events, secret, createdAt }: NewWebhook,
+): Promise<boolean> {
   const rows = await sql`
     insert into webhooks (id, org_id, name, url, channel_ids, events, secret, created_at, updated_at)
-    values (${id}, ${orgId}, ${name}, ${url}, ${channelIds}::uuid[], ${events}::text[], ${secret ?? null}, ${createdAt}, ${createdAt})
+    values (${id}, ${orgId}, ${name}, ${url}, ${channelIds}::uuid[], ${events}::text[], ${secret ?? null}, ${createdAt},
+      ${createdAt})
     on conflict (id) do nothing returning 1`;
   return rows.length > 0;
 }
 
 /** False when the org has no such webhook. */
-export async function updateWebhook(sql: Sql, orgId: string, { id, name, url, channelIds, events, secret }: WebhookChange): Promise<boolean> {
+export async function updateWebhook(
+  sql: Sql,
+  orgId: string,
+  { id, name, url, channelIds, events, secret }: WebhookChange,
+): Promise<boolean> {
   const rows = await sql`
     update webhooks set updated_at = now(),
       name = coalesce(${name ?? null}, name), url = coalesce(${url ?? null}, url),
-      channel_ids = coalesce(${channelIds ?? null}::uuid[], channel_ids), events = coalesce(${events ?? null}::text[], events)
+      channel_ids = coalesce(${channelIds ?? null}::uuid[], channel_ids),
+      events = coalesce(${events ?? null}::text[], events)
       ${secret === undefined ? sql`` : sql`, secret = ${secret}, previous_secret = secret, secret_rotated_at = now()`}
-    where org_id = ${orgId} and id = ${id} and deleted_at is null ${secret === undefined ? sql`` : sql`and secret is distinct from ${secret}`} returning 1`;
+    where org_id = ${orgId}
+      and id = ${id}
+      and deleted_at is null ${secret === undefined ? sql`` : sql`and secret is distinct from ${secret}`}
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -100,10 +127,12 @@ export async function updateWebhook(sql: Sql, orgId: string, { id, name, url, ch
 export async function deleteWebhook(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     with gone as (
-      update webhooks set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
+      update webhooks
+      set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
       where org_id = ${orgId} and id = ${id} and deleted_at is null returning id
     ), dropped as (
-      delete from webhook_deliveries where org_id = ${orgId} and webhook_id in (select id from gone) and state = 'pending'
+      delete from webhook_deliveries
+      where org_id = ${orgId} and webhook_id in (select id from gone) and state = 'pending'
     )
     select from gone`;
   return rows.length > 0;
@@ -116,71 +145,119 @@ interface Ping {
   outcome: DeliveryOutcome;
 }
 /** Writes down a ping with its only attempt, and counts it. */
-export async function recordPing(sql: Sql, orgId: string, webhookId: string, { deliveryId, attemptId, body, outcome }: Ping): Promise<void> {
+export async function recordPing(
+  sql: Sql,
+  orgId: string,
+  webhookId: string,
+  { deliveryId, attemptId, body, outcome }: Ping,
+): Promise<void> {
   await sql`
     with delivery as (
       insert into webhook_deliveries (id, org_id, webhook_id, event, body, state, attempts)
-      select ${deliveryId}, ${orgId}, id, 'ping', ${body}, ${outcome.ok ? 'succeeded' : 'failed'}, 1 from webhooks where org_id = ${orgId} and id = ${webhookId}
+      select ${deliveryId}, ${orgId}, id, 'ping', ${body}, ${outcome.ok ? 'succeeded' : 'failed'}, 1
+      from webhooks
+      where org_id = ${orgId} and id = ${webhookId}
       returning id
     ), ${counted(sql, orgId, webhookId, outcome)}
     insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, error, duration_ms)
-    select ${attemptId}, ${orgId}, ${webhookId}, id, 1, ${outcome.status}, ${outcome.error}, ${outcome.durationMs} from delivery`;
+    select ${attemptId}, ${orgId}, ${webhookId}, id, 1, ${outcome.status}, ${outcome.error}, ${outcome.durationMs}
+    from delivery`;
 }
 
 /** Writes down one more attempt of a delivery that was over, and counts it. */
-export async function recordRedelivery(sql: Sql, orgId: string, webhookId: string, { deliveryId, attemptId, outcome }: Omit<Ping, 'body'>): Promise<void> {
+export async function recordRedelivery(
+  sql: Sql,
+  orgId: string,
+  webhookId: string,
+  { deliveryId, attemptId, outcome }: Omit<Ping, 'body'>,
+): Promise<void> {
   await sql`
     with delivery as (
-      update webhook_deliveries set attempts = attempts + 1, state = case when ${outcome.ok} then 'succeeded' else state end
+      update webhook_deliveries
+      set attempts = attempts + 1, state = case when ${outcome.ok} then 'succeeded' else state end
       where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${deliveryId} and state <> 'pending'
       returning id, attempts
     ), ${counted(sql, orgId, webhookId, outcome)}
     insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, error, duration_ms)
-    select ${attemptId}, ${orgId}, ${webhookId}, id, attempts, ${outcome.status}, ${outcome.error}, ${outcome.durationMs} from delivery`;
+    select ${attemptId}, ${orgId}, ${webhookId}, id, attempts, ${outcome.status}, ${outcome.error},
+      ${outcome.durationMs}
+    from delivery`;
 }
 
 const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error }: DeliveryOutcome): Fragment => sql`
   counted as (
-    update webhooks set total = total + 1, succeeded = succeeded + ${ok ? 1 : 0}, failed = failed + ${ok ? 0 : 1}, last_status = ${status}, last_error = ${error},
-      last_delivered_at = case when ${ok} then now() else last_delivered_at end, consecutive_failures = case when ${ok} then 0 else consecutive_failures + 1 end
+    update webhooks
+    set total = total + 1, succeeded = succeeded + ${ok ? 1 : 0}, failed = failed + ${ok ? 0 : 1},
+      last_status = ${status}, last_error = ${error},
+      last_delivered_at = case
+        when ${ok} then now()
+        else last_delivered_at end, consecutive_failures = case
+        when ${ok} then 0
+        else consecutive_failures + 1 end
     where org_id = ${orgId} and id = ${webhookId} and exists (select from delivery)
   )`;
 
 /** Attempts, newest first, before the attempt `before`. */
-export const listAttempts = (sql: Sql, orgId: string, webhookId: string, { limit, before }: { limit: number; before: string | undefined }) => sql<
-  WebhookAttemptRow[]
->`
-  select a.id as "attemptId", a.delivery_id as id, d.event, a.attempt, a.status, a.error, a.duration_ms as "durationMs", a.at
+export const listAttempts = (
+  sql: Sql,
+  orgId: string,
+  webhookId: string,
+  { limit, before }: { limit: number; before: string | undefined },
+) => sql<WebhookAttemptRow[]>`
+  select a.id as "attemptId", a.delivery_id as id, d.event, a.attempt, a.status, a.error, a.duration_ms as "durationMs",
+    a.at
   from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id and d.org_id = a.org_id
   where a.org_id = ${orgId} and a.webhook_id = ${webhookId} ${before === undefined ? sql`` : sql`and a.id < ${before}`}
   order by a.id desc limit ${limit}`;
 
 /** Events of a webhook after number `after`, in order. */
-export const listEvents = (sql: Sql, orgId: string, webhookId: string, { after, limit }: { after: number; limit: number }) => sql<WebhookEventRow[]>`
+export const listEvents = (
+  sql: Sql,
+  orgId: string,
+  webhookId: string,
+  { after, limit }: { after: number; limit: number },
+) => sql<WebhookEventRow[]>`
   select seq::float8 as seq, id, event, body, created_at as at from webhook_deliveries
   where org_id = ${orgId} and webhook_id = ${webhookId} and seq > ${after} order by seq limit ${limit}`;
 
 /** The number of the webhook's last event; undefined when the org has no such webhook. */
 export async function lastSeq(sql: Sql, orgId: string, id: string): Promise<number | undefined> {
-  const [row] = await sql<{ last: number }[]>`select last_seq::float8 as last from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+  const [row] = await sql<
+    { last: number }[]
+  >`select last_seq::float8 as last from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row?.last;
 }
 
-export async function findDelivery(sql: Sql, orgId: string, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
-  const [row] = await sql<
-    DeliveryRow[]
-  >`select id, body, state, seq::float8 as seq from webhook_deliveries where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${id}`;
+export async function findDelivery(
+  sql: Sql,
+  orgId: string,
+  webhookId: string,
+  id: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await sql<DeliveryRow[]>`
+    select id, body, state, seq::float8 as seq
+    from webhook_deliveries
+    where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${id}`;
   return row;
 }
 
-/** Actors of webhooks with an attempt that is 5 s past and that nobody works on, and of those whose host is silent or too slow. */
+/**
+ * Actors of webhooks with an attempt that is 5 s past and that nobody works on, and of those whose host is silent or
+ * too slow.
+ */
 export async function overdueWebhooks(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql<{ key: string }[]>`/* all orgs */
     (select org_id || ':' || id as key from webhooks
-      where due_at < now() - interval '5 s' and slot_incarnation is null and deleted_at is null order by due_at limit ${limit})
+      where due_at < now() - interval '5 s' and slot_incarnation is null and deleted_at is null
+      order by due_at
+      limit ${limit})
     union all
     (select w.org_id || ':' || w.id from webhooks w
       where w.slot_incarnation is not null and w.deleted_at is null
-        and (w.slot_until < now() or exists (select from actor_hosts h where h.incarnation = w.slot_incarnation and h.last_heartbeat < now() - interval '5 s')) limit ${limit})`;
+        and (w.slot_until < now()
+          or exists (select
+            from actor_hosts h
+            where h.incarnation = w.slot_incarnation and h.last_heartbeat < now() - interval '5 s'))
+          limit ${limit})`;
   return rows.map(({ key }) => key);
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Where a stock file comes from. `provider` and `version` are those of the source (`contentpack/unsplash`, `v1`); `credit` is the line to show beside it. */
+/**
+ * Where a stock file comes from. `provider` and `version` are those of the source (`contentpack/unsplash`, `v1`);
+ * `credit` is the line to show beside it.
+ */
 export const Attribution = z.strictObject({
   provider: z.string(),
   version: z.string(),

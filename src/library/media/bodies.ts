@@ -11,7 +11,9 @@ import type { FileRow } from './store.ts';
 import type { StoragePlace } from './storages.ts';
 import { openLimiter } from '../../platform/flow/index.ts';
 
-/** A file that is opened for sending holds about a megabyte on its way: in buffers here, and in those of its connection. */
+/**
+ * A file that is opened for sending holds about a megabyte on its way: in buffers here, and in those of its connection.
+ */
 const OPEN_AT_ONCE = 64;
 const OPEN_OF_ONE = 16; // organization
 /** A larger picture is not made to fit. */
@@ -31,10 +33,17 @@ export const gone = (storageSettingId: string | null): ProviderError =>
     : new ProviderError('rejected', 'The bytes of a picture or video are no longer in the storage');
 
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
-export function openBodies({ pictures, incoming }: Options): (file: FileRow, place: StoragePlace, signal: AbortSignal) => Bytes {
+export function openBodies({
+  pictures,
+  incoming,
+}: Options): (file: FileRow, place: StoragePlace, signal: AbortSignal) => Bytes {
   const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
 
-  async function* read({ orgId, storageKey }: FileRow, { store, storageSettingId }: StoragePlace, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async function* read(
+    { orgId, storageKey }: FileRow,
+    { store, storageSettingId }: StoragePlace,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     using _ = await limiter.enter(orgId, { signal });
     try {
       const stored = await store.open(storageKey);

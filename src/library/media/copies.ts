@@ -17,7 +17,10 @@ const AGAIN_MS = 30_000;
 
 /** Copies of media that posts name by an address outside, kept until the posts that need them have settled. */
 export interface Copies {
-  /** One that is fresh enough, fetched now when there is none, of at most `maxBytes`. Who asks for the same one at the same time gets the same. */
+  /**
+   * One that is fresh enough, fetched now when there is none, of at most `maxBytes`. Who asks for the same one at the
+   * same time gets the same.
+   */
   of(orgId: string, url: string, maxBytes: number): Promise<FileRow>;
   /** Drops those that no post needs now. */
   drop(orgId: string): Promise<void>;
@@ -39,10 +42,15 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
   const inFlight = new Map<string, Promise<FileRow>>();
   /** What comes to this process and has no row yet. */
   const coming = new Set<{ orgId: string; bytes: number }>();
-  const bytesComing = (orgId: string) => [...coming].reduce((sum, one) => sum + (one.orgId === orgId ? one.bytes : 0), 0);
+  const bytesComing = (orgId: string) =>
+    [...coming].reduce((sum, one) => sum + (one.orgId === orgId ? one.bytes : 0), 0);
   const filesComing = (orgId: string) => [...coming].filter((one) => one.orgId === orgId).length;
   const later = () =>
-    new ProviderError('unavailable', 'Too many pictures and videos from outside are being published: this one waits for room', { retryAfterMs: AGAIN_MS });
+    new ProviderError(
+      'unavailable',
+      'Too many pictures and videos from outside are being published: this one waits for room',
+      { retryAfterMs: AGAIN_MS },
+    );
 
   async function drop(orgId: string): Promise<void> {
     const dropped = await store.dropUnneededCopies(sql, orgId, FRESH_MS);
@@ -58,7 +66,8 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
 
   /** The bytes of copies that are there, once there is room for one more file. */
   async function expectRoom(orgId: string): Promise<number> {
-    const isFull = ({ files, bytes }: { files: number; bytes: number }) => files + filesComing(orgId) > MOST_FILES || bytes + bytesComing(orgId) >= room;
+    const isFull = ({ files, bytes }: { files: number; bytes: number }) =>
+      files + filesComing(orgId) > MOST_FILES || bytes + bytesComing(orgId) >= room;
     let kept = await store.copiesOf(sql, orgId);
     if (isFull(kept) || kept.bytes > room / 2) {
       await drop(orgId);
@@ -66,7 +75,9 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
     }
     if (isFull(kept)) throw later();
     if (await incoming.isNearlyFull())
-      throw new ProviderError('unavailable', 'There is hardly any room left on the disk: media from outside wait', { retryAfterMs: AGAIN_MS });
+      throw new ProviderError('unavailable', 'There is hardly any room left on the disk: media from outside wait', {
+        retryAfterMs: AGAIN_MS,
+      });
     return kept.bytes;
   }
 
@@ -96,7 +107,8 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
     drop,
     of(orgId, url, maxBytes) {
       const key = `${orgId} ${maxBytes} ${url}`;
-      const work = inFlight.get(key) ?? fetched(orgId, url, Math.min(maxBytes, largest)).finally(() => inFlight.delete(key));
+      const work =
+        inFlight.get(key) ?? fetched(orgId, url, Math.min(maxBytes, largest)).finally(() => inFlight.delete(key));
       inFlight.set(key, work);
       return work;
     },

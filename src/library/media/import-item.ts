@@ -27,8 +27,8 @@ const CLAIM_MS = 600_000;
 const RETRY_MS = 5_000;
 
 /**
- * Makes one file of each item, however many ask at once. Acquiring may use up a quota, so that it happens only under a claim that
- * one process holds, where the item is not there yet and the plan has any room.
+ * Makes one file of each item, however many ask at once. Acquiring may use up a quota, so that it happens only under a
+ * claim that one process holds, where the item is not there yet and the plan has any room.
  */
 export function openImport({ sql, billing, storages, fetchFile, ingestReceived }: Options) {
   const inFlight = new Map<string, Promise<FileRow>>();
@@ -42,19 +42,36 @@ export function openImport({ sql, billing, storages, fetchFile, ingestReceived }
   }
 
   async function acquireAndKeep(orgId: string, userId: string, acquire: () => Promise<StockItem>): Promise<FileRow> {
-    if (billing.enabled && !(await storages.choose(orgId)).ownStorage) await sql.begin((tx) => billing.admit(tx, orgId, 'storage_gb', 1));
+    if (billing.enabled && !(await storages.choose(orgId)).ownStorage)
+      await sql.begin((tx) => billing.admit(tx, orgId, 'storage_gb', 1));
     const { attribution, ...from } = await acquire();
     await using received = await fetched(from);
-    return await ingestReceived(orgId, received, { name: attribution.title, folder: null, listed: true, createdBy: userId, sourceUrl: null, attribution });
+    return await ingestReceived(orgId, received, {
+      name: attribution.title,
+      folder: null,
+      listed: true,
+      createdBy: userId,
+      sourceUrl: null,
+      attribution,
+    });
   }
 
-  async function make(orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<FileRow> {
+  async function make(
+    orgId: string,
+    userId: string,
+    of: ItemName,
+    acquire: () => Promise<StockItem>,
+  ): Promise<FileRow> {
     const known = await fileOfItem(sql, orgId, of);
     if (known) return known;
-    const beingTaken = () => new AppError('conflict', 'This item is being taken into the library just now: try again shortly', { retryAfterMs: RETRY_MS });
+    const beingTaken = () =>
+      new AppError('conflict', 'This item is being taken into the library just now: try again shortly', {
+        retryAfterMs: RETRY_MS,
+      });
     if (!(await claimItem(sql, orgId, of, CLAIM_MS))) throw beingTaken();
     try {
-      return (await fileOfItem(sql, orgId, of)) ?? (await acquireAndKeep(orgId, userId, acquire)); // it may have come before the claim
+      // it may have come before the claim
+      return (await fileOfItem(sql, orgId, of)) ?? (await acquireAndKeep(orgId, userId, acquire));
     } catch (error) {
       throw isUniqueViolation(error, 'files_stock_item') ? beingTaken() : error;
     } finally {

@@ -5,7 +5,9 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AppError, randomBase62, StartError } from '../../platform/kernel/index.ts';
 
-/** Bytes that came in and lie in a file of their own, not looked at yet. Who receives it moves it away or disposes it. */
+/**
+ * Bytes that came in and lie in a file of their own, not looked at yet. Who receives it moves it away or disposes it.
+ */
 export interface ReceivedFile extends AsyncDisposable {
   path: string;
   size: number;
@@ -17,7 +19,10 @@ export interface IncomingLog {
 /** The folder of this machine where bytes lie until they have been judged, or sent. */
 export interface Incoming {
   readonly folder: string;
-  /** Writes a stream to a new file; more than `maxBytes` is `too_large` at once, and nothing is left behind by a failure. `taking` hears of each piece before it is written, and may throw. */
+  /**
+   * Writes a stream to a new file; more than `maxBytes` is `too_large` at once, and nothing is left behind by a
+   * failure. `taking` hears of each piece before it is written, and may throw.
+   */
   receive(source: AsyncIterable<Uint8Array>, maxBytes: number, taking?: (bytes: number) => void): Promise<ReceivedFile>;
   /** Whether so little is free on its disk that only what people upload may still come. */
   isNearlyFull(): Promise<boolean>;
@@ -41,14 +46,19 @@ export async function openIncoming(uploads: string, log: IncomingLog): Promise<I
     await access(folder, constants.W_OK);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new StartError(`Uploads cannot be kept in ${uploads} (${reason}). Let UPLOAD_FOLDER name a folder that this user can write.`, { cause });
+    throw new StartError(
+      `Uploads cannot be kept in ${uploads} (${reason}). Let UPLOAD_FOLDER name a folder that this user can write.`,
+      { cause },
+    );
   }
 
   function worded(error: unknown): unknown {
     const code = [error, Object(error).cause].map(codeOf).find((one) => FULL.includes(one) || BROKEN.includes(one));
     if (code === undefined || (error instanceof AppError && error.code !== 'provider_failed')) return error;
     log.error({ err: error, code, folder: uploads }, `the disk of the uploads failed: ${code}`);
-    const message = FULL.includes(code) ? 'The disk for uploads is full: nothing was kept' : 'Uploads cannot be kept at the moment: nothing was kept';
+    const message = FULL.includes(code)
+      ? 'The disk for uploads is full: nothing was kept'
+      : 'Uploads cannot be kept at the moment: nothing was kept';
     return new AppError('unavailable', message, {}, { cause: error });
   }
 
@@ -71,7 +81,11 @@ export async function openIncoming(uploads: string, log: IncomingLog): Promise<I
         },
       });
       try {
-        await pipeline(Readable.from(source, { objectMode: false }), meter, createWriteStream(path, { flags: 'wx', mode: 0o640 }));
+        await pipeline(
+          Readable.from(source, { objectMode: false }),
+          meter,
+          createWriteStream(path, { flags: 'wx', mode: 0o640 }),
+        );
       } catch (error) {
         await rm(path, { force: true }).catch(() => undefined); // else the sweep does it
         throw worded(error);

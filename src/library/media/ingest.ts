@@ -30,8 +30,16 @@ export interface Judged {
   lies?: { place: StoragePlace; key: string } | undefined;
 }
 
-/** Puts judged bytes where the organization keeps its files and writes the row, with `also` in the same commit. When that fails, nothing new is left in the storage; when nobody knows whether it failed, only what has no row. */
-export type Ingest = (orgId: string, judged: Judged, origin: Origin, also?: (sql: Sql) => Promise<void>) => Promise<FileRow>;
+/**
+ * Puts judged bytes where the organization keeps its files and writes the row, with `also` in the same commit. When
+ * that fails, nothing new is left in the storage; when nobody knows whether it failed, only what has no row.
+ */
+export type Ingest = (
+  orgId: string,
+  judged: Judged,
+  origin: Origin,
+  also?: (sql: Sql) => Promise<void>,
+) => Promise<FileRow>;
 
 interface Options {
   sql: Database;
@@ -43,7 +51,10 @@ interface Options {
 export const mintKey = (orgId: string, extension: string): string => `${orgId}/${randomBase62(32)}.${extension}`;
 
 export function openIngest({ sql, billing, storages, prober }: Options): Ingest {
-  /** Where it belongs: it stays where it lies under a name that tells what it is, unless it only lies here for want of a better place. */
+  /**
+   * Where it belongs: it stays where it lies under a name that tells what it is, unless it only lies here for want of a
+   * better place.
+   */
   async function targetOf(orgId: string, { lies }: Judged): Promise<StoragePlace> {
     return lies && lies.place.storageSettingId !== null ? lies.place : storages.choose(orgId);
   }
@@ -66,9 +77,15 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
   return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, ...said }, also) => {
     const { probed, bytes, path, lies } = judged;
     const place = await targetOf(orgId, judged);
-    const stays = lies !== undefined && lies.place.storageSettingId === place.storageSettingId && lies.key.endsWith(`.${probed.extension}`);
+    const stays =
+      lies !== undefined &&
+      lies.place.storageSettingId === place.storageSettingId &&
+      lies.key.endsWith(`.${probed.extension}`);
     const storageKey = stays ? lies.key : mintKey(orgId, probed.extension);
-    const small = path !== undefined && sourceUrl === null && (await prober.thumbnail(orgId, path, probed, `${path}-small`)) ? `${path}-small` : undefined;
+    const small =
+      path !== undefined && sourceUrl === null && (await prober.thumbnail(orgId, path, probed, `${path}-small`))
+        ? `${path}-small`
+        : undefined;
     const thumbnailKey = small === undefined ? null : mintKey(orgId, 'webp');
     const fresh = [...(stays ? [] : [storageKey]), ...(thumbnailKey === null ? [] : [thumbnailKey])];
     const shown = shownName(name, `file.${probed.extension}`);
@@ -76,10 +93,12 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
 
     try {
       if (fresh.length > 0) await expectObjects(sql, orgId, fresh, place);
-      if (small !== undefined) await store.put(thumbnailKey!, { mime: 'image/webp', bytes: (await stat(small)).size, from: { path: small } });
+      if (small !== undefined)
+        await store.put(thumbnailKey!, { mime: 'image/webp', bytes: (await stat(small)).size, from: { path: small } });
       if (!stays) await put(place, storageKey, judged);
       return await sql.begin(async (tx) => {
-        const counts = billing.enabled && sourceUrl === null && !place.ownStorage; // a copy to publish from is the service's own
+        // a copy to publish from is the service's own
+        const counts = billing.enabled && sourceUrl === null && !place.ownStorage;
         if (counts) {
           await billing.lockOrg(tx, orgId);
           await billing.admit(tx, orgId, 'storage_gb', bytes + (await bytesAnnounced(tx, orgId, uploadId)));

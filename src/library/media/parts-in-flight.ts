@@ -5,7 +5,10 @@ interface Sending extends Disposable {
   bytesWith(arrived: readonly Part[]): number;
 }
 
-/** The parts that come to this process: they count before they have arrived. Of two sendings of one part the later one is meant, and the earlier is stopped. */
+/**
+ * The parts that come to this process: they count before they have arrived. Of two sendings of one part the later one
+ * is meant, and the earlier is stopped.
+ */
 export function openPartsInFlight() {
   const uploads = new Map<string, Map<number, { bytes: number; stop(): void }>>();
   return {

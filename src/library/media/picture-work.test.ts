@@ -18,13 +18,24 @@ test('a picture is decoded once, however often it is encoded until it fits', asy
   const folder = await mkdtemp(join(tmpdir(), 'rookery-picture-work-'));
   try {
     const path = join(folder, 'a.png');
-    const noisy = sharp({ create: { width: 900, height: 900, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } });
+    const noisy = sharp({
+      create: {
+        width: 900,
+        height: 900,
+        channels: 3,
+        background: '#888',
+        noise: { type: 'gaussian', mean: 128, sigma: 60 },
+      },
+    });
     await writeFile(path, await noisy.png().toBuffer());
     await work({ kind: 'fit', path, target: join(folder, 'b.jpg'), maxBytes: 5_000, maxPixels: 1e9 });
     const files = opened.filter((from) => from === 'file').length;
-    expect([files, opened.length - files > 2, opened.length <= 14]).toEqual([2, true, true]); // one of the two reads the head
+    // one of the two reads the head
+    expect([files, opened.length - files > 2, opened.length <= 14]).toEqual([2, true, true]);
     opened.length = 0;
-    expect(await work({ kind: 'fit', path, target: join(folder, 'b.jpg'), maxBytes: 1, maxPixels: 1e9 })).toBeUndefined();
+    expect(
+      await work({ kind: 'fit', path, target: join(folder, 'b.jpg'), maxBytes: 1, maxPixels: 1e9 }),
+    ).toBeUndefined();
     expect(opened.length).toBeLessThanOrEqual(14);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -13,7 +13,10 @@ export interface Size {
 export type Done = Size | undefined;
 
 const MOST_PIXELS = 100_000_000; // a picture of a few kilobytes can unpack to gigabytes
-/** Its readers, of the formats that are accepted and no others: content that looks like one format to us must not reach the reader of another. */
+/**
+ * Its readers, of the formats that are accepted and no others: content that looks like one format to us must not reach
+ * the reader of another.
+ */
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif', 'Tiff'].map((name) => `VipsForeignLoad${name}`);
 const QUALITIES = [86, 70];
 const SMALLEST_SIDE = 64;
@@ -25,7 +28,10 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 async function measure(path: string): Promise<Size> {
-  const { autoOrient, pages, pageHeight } = await sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'error' }).metadata();
+  const { autoOrient, pages, pageHeight } = await sharp(path, {
+    limitInputPixels: MOST_PIXELS,
+    failOn: 'error',
+  }).metadata();
   return { width: autoOrient.width, height: pages && pages > 1 && pageHeight ? pageHeight : autoOrient.height };
 }
 
@@ -37,8 +43,14 @@ async function thumbnail(path: string, target: string): Promise<Size> {
 /** Decodes the picture once, at the size that may be kept; what is tried afterwards is encoded from that. */
 async function fit({ path, target, maxBytes, maxPixels }: Extract<Job, { kind: 'fit' }>): Promise<Done> {
   const { autoOrient } = await sharp(path, { limitInputPixels: MOST_PIXELS }).metadata();
-  const wide = Math.max(1, Math.floor(autoOrient.width * Math.min(1, Math.sqrt(maxPixels / (autoOrient.width * autoOrient.height)))));
-  const source = sharp(path, { limitInputPixels: MOST_PIXELS }).autoOrient().flatten({ background: '#fff' }).resize({ width: wide });
+  const wide = Math.max(
+    1,
+    Math.floor(autoOrient.width * Math.min(1, Math.sqrt(maxPixels / (autoOrient.width * autoOrient.height)))),
+  );
+  const source = sharp(path, { limitInputPixels: MOST_PIXELS })
+    .autoOrient()
+    .flatten({ background: '#fff' })
+    .resize({ width: wide });
   const { data, info } = await source.raw().toBuffer({ resolveWithObject: true });
   const raw = { width: info.width, height: info.height, channels: info.channels };
 
@@ -52,7 +64,8 @@ async function fit({ path, target, maxBytes, maxPixels }: Extract<Job, { kind: '
       if (size <= maxBytes) return { width, height };
       least = size;
     }
-    scale *= Math.min(Math.max(0.95 * Math.sqrt(maxBytes / least), 0.3), 0.9); // about as much smaller as the bytes must become fewer
+    // about as much smaller as the bytes must become fewer
+    scale *= Math.min(Math.max(0.95 * Math.sqrt(maxBytes / least), 0.3), 0.9);
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
-// A process of its own that reads and draws pictures which strangers sent: started by `pictures.ts` with limits, told one
-// job at a time over its channel, and ended when the channel is.
+// A process of its own that reads and draws pictures which strangers sent: started by `pictures.ts` with limits, told
+// one job at a time over its channel, and ended when the channel is.
 import { setPriority } from 'node:os';
 import { type Done, type Job, work } from './picture-work.ts';
 

@@ -10,7 +10,15 @@ let folder: string;
 let pictures: Pictures;
 const never = new AbortController().signal;
 const noise = (side: number) =>
-  sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } } });
+  sharp({
+    create: {
+      width: side,
+      height: side,
+      channels: 3,
+      background: '#888',
+      noise: { type: 'gaussian', mean: 128, sigma: 60 },
+    },
+  });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rookery-pictures-'));
@@ -36,7 +44,11 @@ test('a picture that is too large becomes a smaller JPEG, by bytes and by pixels
   const target = pathOf();
   const small = (await pictures.fit('a', bring(path), { ...LARGE, maxBytes: 20_000 }, target, never))!;
   expect(small.bytes).toBeLessThanOrEqual(20_000);
-  expect(await sharp(await readFile(target)).metadata()).toMatchObject({ format: 'jpeg', width: small.width, height: small.height });
+  expect(await sharp(await readFile(target)).metadata()).toMatchObject({
+    format: 'jpeg',
+    width: small.width,
+    height: small.height,
+  });
   const few = (await pictures.fit('a', bring(path), { ...LARGE, maxPixels: 10_000 }, target, never))!;
   expect([few.width * few.height <= 10_000, few.width]).toEqual([true, few.height]);
 });
@@ -49,12 +61,24 @@ test('a rotated picture becomes upright, and a transparent one gets a white back
   const target = pathOf();
   expect(await pictures.measure('a', path)).toEqual({ width: 40, height: 80 });
   expect(await pictures.fit('a', bring(path), LARGE, target, never)).toMatchObject({ width: 40, height: 80 });
-  expect((await sharp(await readFile(target)).stats()).channels.map(({ min }) => min > 250)).toEqual([true, true, true]);
+  expect((await sharp(await readFile(target)).stats()).channels.map(({ min }) => min > 250)).toEqual([
+    true,
+    true,
+    true,
+  ]);
 });
 
 test('a picture that cannot be read or made to fit is reported, and leaves nothing', async () => {
   const target = pathOf();
-  expect(await pictures.fit('a', bring(await kept(await noise(100).png().toBuffer())), { ...LARGE, maxBytes: 50 }, target, never)).toBeUndefined();
+  expect(
+    await pictures.fit(
+      'a',
+      bring(await kept(await noise(100).png().toBuffer())),
+      { ...LARGE, maxBytes: 50 },
+      target,
+      never,
+    ),
+  ).toBeUndefined();
   const page = await kept(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'));
   expect(await pictures.fit('a', bring(page), LARGE, target, never)).toBeUndefined();
   expect([await pictures.measure('a', page), await pictures.thumbnail('a', page, target)]).toEqual([undefined, false]);
@@ -62,12 +86,17 @@ test('a picture that cannot be read or made to fit is reported, and leaves nothi
 });
 
 test('a picture that unpacks to 100 megapixels is made to fit without this process growing', async () => {
-  const turned = sharp({ create: { width: 10_000, height: 10_000, channels: 3, background: '#a33' }, limitInputPixels: false });
+  const turned = sharp({
+    create: { width: 10_000, height: 10_000, channels: 3, background: '#a33' },
+    limitInputPixels: false,
+  });
   const path = pathOf();
   await turned.withMetadata({ orientation: 6 }).png().toFile(path);
   const before = process.resourceUsage().maxRSS;
   const target = pathOf();
-  expect(await pictures.fit('a', bring(path), { maxBytes: 900_000, maxPixels: 1_000_000 }, target, never)).toMatchObject({ width: 1_000, height: 1_000 });
+  expect(
+    await pictures.fit('a', bring(path), { maxBytes: 900_000, maxPixels: 1_000_000 }, target, never),
+  ).toMatchObject({ width: 1_000, height: 1_000 });
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(60 * 1_024); // in kibibytes
 }, 120_000);
 
@@ -86,7 +115,8 @@ test('an aborted job ends with its worker, and the next job has a new worker', a
 test('a password is hashed while many pictures wait to be made to fit, and organizations take turns', async () => {
   const path = await kept(await noise(1_200).png().toBuffer());
   const ended: string[] = [];
-  const fit = (orgId: string) => pictures.fit(orgId, bring(path), { ...LARGE, maxPixels: 1_000_000 }, pathOf(), never).then(() => ended.push(orgId));
+  const fit = (orgId: string) =>
+    pictures.fit(orgId, bring(path), { ...LARGE, maxPixels: 1_000_000 }, pathOf(), never).then(() => ended.push(orgId));
   const flood = Array.from({ length: 24 }, () => fit('a'));
   await flood[0];
   const other = fit('b');

@@ -13,8 +13,9 @@ export interface Pictures extends AsyncDisposable {
   /** Writes a small WebP with nothing of what was noted in it beside the picture; false: it cannot be drawn. */
   thumbnail(orgId: string, path: string, target: string): Promise<boolean>;
   /**
-   * Writes it as a JPEG of at most so many bytes and pixels to `target`; undefined: it cannot be made to fit. `bring` puts the
-   * picture where it is to be read, once it is its turn. Rejects with the reason of `signal` when that comes first.
+   * Writes it as a JPEG of at most so many bytes and pixels to `target`; undefined: it cannot be made to fit. `bring`
+   * puts the picture where it is to be read, once it is its turn. Rejects with the reason of `signal` when that comes
+   * first.
    */
   fit(
     orgId: string,
@@ -42,15 +43,24 @@ const MOST_BYTES = 64 * 1024 * 1024;
 
 const WORKER = fileURLToPath(new URL('./picture-worker.ts', import.meta.url));
 // Set by a shell, for nothing else can: 1.5 GiB of memory, files of 64 MiB. What a system does not know is left out.
-const WITH_LIMITS = ['-c', 'ulimit -d 1572864 2>/dev/null; ulimit -f 131072 2>/dev/null; exec "$0" "$@"', process.execPath, WORKER];
+const WITH_LIMITS = [
+  '-c',
+  'ulimit -d 1572864 2>/dev/null; ulimit -f 131072 2>/dev/null; exec "$0" "$@"',
+  process.execPath,
+  WORKER,
+];
 
-/** What one worker says of its job: the end of the worker and of its time are answers, too. `broken`: it has not started, or not heard of the job. */
+/**
+ * What one worker says of its job: the end of the worker and of its time are answers, too. `broken`: it has not
+ * started, or not heard of the job.
+ */
 type Said = { done: Done } | 'ended' | 'broken' | 'late';
 
 function start(): ChildProcess {
   const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
   const options = { env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] as ['ignore', 'ignore', 'ignore', 'ipc'] };
-  const worker = process.platform === 'win32' ? spawn(process.execPath, [WORKER], options) : spawn('sh', WITH_LIMITS, options);
+  const worker =
+    process.platform === 'win32' ? spawn(process.execPath, [WORKER], options) : spawn('sh', WITH_LIMITS, options);
   worker.on('error', () => {}); // seen by whoever waits for an answer
   return worker;
 }
@@ -75,7 +85,8 @@ export function openPictures(): Pictures {
     }
     const worker = start();
     const ended = new Promise<void>((resolve) => {
-      worker.once('exit', resolve).once('error', () => worker.pid === undefined && resolve()); // one that never started has no exit
+      // one that never started has no exit
+      worker.once('exit', resolve).once('error', () => worker.pid === undefined && resolve());
     });
     all.set(worker, ended);
     void ended.then(() => {
@@ -124,7 +135,8 @@ export function openPictures(): Pictures {
   async function run(job: Job, signal?: AbortSignal): Promise<Done> {
     const said = closed ? 'broken' : await tell(take(), job, signal);
     if (said === 'late') throw new AppError('unavailable', 'A picture took too long to be read: try again later');
-    if (said === 'broken' || closed) throw new AppError('unavailable', 'Pictures cannot be read at the moment: try again later');
+    if (said === 'broken' || closed)
+      throw new AppError('unavailable', 'Pictures cannot be read at the moment: try again later');
     return said === 'ended' ? undefined : said.done; // ended: it was too much for the worker
   }
 

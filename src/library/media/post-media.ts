@@ -22,11 +22,17 @@ export interface MediaItem {
 
 /** What posts ask of the library. */
 export interface MediaOfPosts {
-  /** Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125, S260); `at` names the field. */
+  /**
+   * Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125,
+   * S260); `at` names the field.
+   */
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
-  /** The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
+  /**
+   * The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A
+   * `ProviderError` says whether trying again can help.
+   */
   load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
 }
 
@@ -47,7 +53,16 @@ interface Options {
   restrictDomains: readonly string[];
 }
 
-export function openPostMedia({ sql, outbound, storages, copies, bodies, maxBytes, backendUrl, restrictDomains }: Options): MediaOfPosts {
+export function openPostMedia({
+  sql,
+  outbound,
+  storages,
+  copies,
+  bodies,
+  maxBytes,
+  backendUrl,
+  restrictDomains,
+}: Options): MediaOfPosts {
   /** At most so much of a file is fetched for a network. */
   function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
     const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
@@ -55,11 +70,18 @@ export function openPostMedia({ sql, outbound, storages, copies, bodies, maxByte
   }
 
   /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
-  async function ownFiles(orgId: string, items: readonly MediaItem[], find: typeof store.usableFiles): Promise<(FileRow | null | undefined)[]> {
+  async function ownFiles(
+    orgId: string,
+    items: readonly MediaItem[],
+    find: typeof store.usableFiles,
+  ): Promise<(FileRow | null | undefined)[]> {
     const ids = items.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : []));
     const keys = items.flatMap(({ path }) => keyOfUrl(backendUrl, path) ?? []);
     const found = ids.length + keys.length > 0 ? await find(sql, orgId, ids, keys) : [];
-    const [byId, byKey] = [new Map(found.map((one) => [one.id, one])), new Map(found.map((one) => [one.storageKey, one]))];
+    const [byId, byKey] = [
+      new Map(found.map((one) => [one.id, one])),
+      new Map(found.map((one) => [one.storageKey, one])),
+    ];
     return items.map(({ id, path }) => {
       const key = keyOfUrl(backendUrl, path);
       const file = byId.get(id ?? '') ?? byKey.get(key ?? '');
@@ -73,15 +95,24 @@ export function openPostMedia({ sql, outbound, storages, copies, bodies, maxByte
   };
 
   /** Where looking costs nothing: what is not there is told before the network is asked. */
-  async function expectThere({ storageKey }: FileRow, { store: storage, storageSettingId }: StoragePlace): Promise<void> {
+  async function expectThere(
+    { storageKey }: FileRow,
+    { store: storage, storageSettingId }: StoragePlace,
+  ): Promise<void> {
     if (storageSettingId !== null) return;
     const stored = await storage.open(storageKey).catch(fail);
     if (!stored) throw gone(storageSettingId);
     await stored[Symbol.asyncDispose]();
   }
 
-  async function loadOne(orgId: string, item: MediaItem, own: FileRow | null | undefined, { signal, limits }: Attempt): Promise<ForAdapter> {
-    if (own === null) throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
+  async function loadOne(
+    orgId: string,
+    item: MediaItem,
+    own: FileRow | null | undefined,
+    { signal, limits }: Attempt,
+  ): Promise<ForAdapter> {
+    if (own === null)
+      throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
     const file =
       own ??
       (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
@@ -90,7 +121,8 @@ export function openPostMedia({ sql, outbound, storages, copies, bodies, maxByte
     const place = await storages.at(orgId, file);
     const { store: storage } = place;
     await expectThere(file, place);
-    const direct = storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
+    const direct =
+      storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
     return {
       ...bodies(file, place, signal),
       alt: item.alt || file.alt,

@@ -19,10 +19,21 @@ export interface Prober {
   typeOf(head: Uint8Array): Promise<Format>;
   /** Whether more can be learned of such a file than its first bytes say. */
   needsWhole(format: Format): boolean;
-  /** What a file of this machine is, judged by its content alone (S147). Anything that is not accepted, or a picture that cannot be read, is `unsupported_media`. */
+  /**
+   * What a file of this machine is, judged by its content alone (S147). Anything that is not accepted, or a picture
+   * that cannot be read, is `unsupported_media`.
+   */
   look(orgId: string, path: string): Promise<Probed>;
-  /** Writes a small WebP of a picture or a video, with nothing of what was noted in it beside the picture; false: it cannot be drawn here. */
-  thumbnail(orgId: string, path: string, probed: Pick<Probed, 'mime' | 'kind' | 'durationMs'>, target: string): Promise<boolean>;
+  /**
+   * Writes a small WebP of a picture or a video, with nothing of what was noted in it beside the picture; false: it
+   * cannot be drawn here.
+   */
+  thumbnail(
+    orgId: string,
+    path: string,
+    probed: Pick<Probed, 'mime' | 'kind' | 'durationMs'>,
+    target: string,
+  ): Promise<boolean>;
 }
 
 const AT_ONCE = 2; // videos of one process: each may take a few hundred megabytes
@@ -36,7 +47,15 @@ function accepted(detected: { mime: string } | undefined): Format {
 }
 
 /** The commands: videos are not looked into where there is no `ffprobe`, and not drawn where there is no `ffmpeg`. */
-export async function openProber({ pictures, ffprobe, ffmpeg }: { pictures: Pictures; ffprobe: string; ffmpeg: string }): Promise<Prober> {
+export async function openProber({
+  pictures,
+  ffprobe,
+  ffmpeg,
+}: {
+  pictures: Pictures;
+  ffprobe: string;
+  ffmpeg: string;
+}): Promise<Prober> {
   const [probeVideo, drawThumbnail] = await Promise.all([openVideoProbe(ffprobe), openVideoThumbnails(ffmpeg)]);
   const limiter = openLimiter({ total: AT_ONCE, perOwner: OF_ONE });
   async function limited<T>(orgId: string, work: () => Promise<T>): Promise<T> {
@@ -48,7 +67,9 @@ export async function openProber({ pictures, ffprobe, ffmpeg }: { pictures: Pict
   return {
     typeOf: async (head) => accepted(await fileTypeFromBuffer(head).catch(() => undefined)),
     needsWhole: (format) =>
-      READABLE.has(format.mime) || (probeVideo !== undefined && plays(format)) || (drawThumbnail !== undefined && format.kind === 'video'),
+      READABLE.has(format.mime) ||
+      (probeVideo !== undefined && plays(format)) ||
+      (drawThumbnail !== undefined && format.kind === 'video'),
     async look(orgId, path) {
       const format = accepted(await fileTypeFromFile(path).catch(() => undefined));
       const unknown: Probed = { ...format, width: null, height: null, durationMs: null, codecs: [] };

@@ -13,7 +13,10 @@ const noFile = () => new AppError('invalid_request', 'No file provided');
 const FIELDS = ['preventSave', 'folder'];
 
 const DRAINED = 16 * 1024 * 1024;
-/** Reads on and throws away, so that a client that is still sending gets to read its answer; one that does not end is cut off. */
+/**
+ * Reads on and throws away, so that a client that is still sending gets to read its answer; one that does not end is
+ * cut off.
+ */
 export function drainRequest(request: IncomingMessage): void {
   let size = 0;
   request.on('data', (chunk: Buffer) => {
@@ -24,7 +27,11 @@ export function drainRequest(request: IncomingMessage): void {
 }
 
 /** Reads a multipart body with one `file`, streaming it to disk. Nothing is kept after the first fault. */
-export async function receiveUpload(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<UploadForm> {
+export async function receiveUpload(
+  request: IncomingMessage,
+  incoming: Incoming,
+  maxBytes: number,
+): Promise<UploadForm> {
   try {
     return await readForm(request, incoming, maxBytes);
   } catch (error) {
@@ -36,7 +43,8 @@ export async function receiveUpload(request: IncomingMessage, incoming: Incoming
 async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: number): Promise<UploadForm> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? ''))
     throw new AppError('unsupported_media', 'Send the file as multipart/form-data in the field `file`');
-  if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes); // the rest of the form is far smaller than that
+  // the rest of the form is far smaller than that
+  if (Number(request.headers['content-length']) > maxBytes + 65_536) throw tooLarge(maxBytes);
   const form = openForm(request, maxBytes);
   const fields: Record<string, string> = {};
   const errors: FieldError[] = [];
@@ -52,8 +60,10 @@ async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: 
     request.once('error', stop).once('aborted', () => stop(new AppError('invalid_request', 'The upload was cut off')));
     form.on('field', (name, value, { nameTruncated, valueTruncated }) => {
       if (name === 'file' && !nameTruncated) return; // a part without a file name: nothing was chosen
-      if (!FIELDS.includes(name) || nameTruncated) errors.push({ field: name, message: `property ${name} should not exist`, rule: 'unknown' });
-      else if (valueTruncated || Buffer.byteLength(value) > 255) errors.push({ field: name, message: `${name}: at most 255 bytes`, rule: 'too_big' });
+      if (!FIELDS.includes(name) || nameTruncated)
+        errors.push({ field: name, message: `property ${name} should not exist`, rule: 'unknown' });
+      else if (valueTruncated || Buffer.byteLength(value) > 255)
+        errors.push({ field: name, message: `${name}: at most 255 bytes`, rule: 'too_big' });
       else fields[name] = value;
     });
     form.on('file', (name, stream, info) => {
@@ -83,7 +93,9 @@ async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: 
       (received) => received[Symbol.asyncDispose](),
       () => {},
     );
-    throw error instanceof AppError ? error : new AppError('invalid_request', 'The multipart body cannot be read', {}, { cause: error });
+    throw error instanceof AppError
+      ? error
+      : new AppError('invalid_request', 'The multipart body cannot be read', {}, { cause: error });
   }
 }
 

@@ -48,27 +48,43 @@ export function nameOfUrl(url: string): string | undefined {
 /** What a failed fetch means for whoever typed the address (S148). */
 export function asInputError(error: unknown, maxBytes: number): unknown {
   if (error instanceof OutboundError && error.failure === 'too_large') return tooLarge(maxBytes);
-  if (error instanceof OutboundError && (error.failure === 'invalid' || error.code === 'blocked_url')) return error.ofField('url');
-  const unreachable = error instanceof FetchRefused || (error instanceof OutboundError && error.code === 'provider_failed');
+  if (error instanceof OutboundError && (error.failure === 'invalid' || error.code === 'blocked_url'))
+    return error.ofField('url');
+  const unreachable =
+    error instanceof FetchRefused || (error instanceof OutboundError && error.code === 'provider_failed');
   return unreachable ? new AppError('invalid_request', 'Failed to fetch URL', {}, { cause: error }) : error;
 }
 
-/** What a failure of the storage means for the post: the network has not been asked, and its login has nothing to do with the storage's. */
+/**
+ * What a failure of the storage means for the post: the network has not been asked, and its login has nothing to do
+ * with the storage's.
+ */
 export function ofStorage(error: unknown): unknown {
-  if (!(error instanceof ProviderError) || error.failure === 'rejected' || error.failure === 'unavailable') return error;
-  return new ProviderError('unavailable', `The storage of a picture or video: ${error.message}`, { cause: error, retryAfterMs: error.retryAfterMs });
+  if (!(error instanceof ProviderError) || error.failure === 'rejected' || error.failure === 'unavailable')
+    return error;
+  return new ProviderError('unavailable', `The storage of a picture or video: ${error.message}`, {
+    cause: error,
+    retryAfterMs: error.retryAfterMs,
+  });
 }
 
 /** What a failed fetch means for the post: the same request can succeed later, or never. */
 export function asProviderError(error: unknown, url: string): unknown {
   const where = URL.canParse(url) ? new URL(url).host : 'the address';
-  const later = () => new ProviderError('unavailable', `A picture or video cannot be fetched from ${where} at the moment`, { cause: error });
+  const later = () =>
+    new ProviderError('unavailable', `A picture or video cannot be fetched from ${where} at the moment`, {
+      cause: error,
+    });
   if (error instanceof FetchRefused)
     return error.status >= 500 || error.status === 429 || error.status === 408
       ? later()
-      : new ProviderError('rejected', `A picture or video is not there any more: ${where} answered ${error.status}`, { cause: error });
-  if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure)) return later();
+      : new ProviderError('rejected', `A picture or video is not there any more: ${where} answered ${error.status}`, {
+          cause: error,
+        });
+  if (error instanceof OutboundError && ['unreachable', 'interrupted', 'timeout'].includes(error.failure))
+    return later();
   if (error instanceof ProviderError) return ofStorage(error);
-  if (error instanceof AppError) return new ProviderError(error.status >= 500 ? 'unavailable' : 'rejected', error.message, { cause: error });
+  if (error instanceof AppError)
+    return new ProviderError(error.status >= 500 ? 'unavailable' : 'rejected', error.message, { cause: error });
   return error;
 }

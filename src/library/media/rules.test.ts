@@ -44,11 +44,20 @@ test('addresses of the service are told from addresses outside', () => {
 
 test('a domain allows itself and its subdomains, not names that only look like it [S125]', () => {
   const allowed = (url: string) => domainAllowed(['cdn.example'], url);
-  expect(['https://cdn.example/a', 'https://a.b.cdn.example/', 'https://CDN.example./a'].map(allowed)).toEqual([true, true, true]);
+  expect(['https://cdn.example/a', 'https://a.b.cdn.example/', 'https://CDN.example./a'].map(allowed)).toEqual([
+    true,
+    true,
+    true,
+  ]);
   expect(
-    ['https://evilcdn.example/', 'https://cdn.example.evil.test/', 'https://evil.test/cdn.example', 'https://cdn.example@evil.test/', 'cdn.example', ''].map(
-      allowed,
-    ),
+    [
+      'https://evilcdn.example/',
+      'https://cdn.example.evil.test/',
+      'https://evil.test/cdn.example',
+      'https://cdn.example@evil.test/',
+      'cdn.example',
+      '',
+    ].map(allowed),
   ).toEqual([false, false, false, false, false, false]);
   expect(domainAllowed([], 'https://any.test/')).toBe(true);
 });

@@ -12,7 +12,10 @@ const format = (kind: MediaKind, mime: string, extension: string): Format => ({ 
 const HEIC = format('image', 'image/heic', 'heic');
 const OGG = format('audio', 'audio/ogg', 'ogg');
 
-/** What is accepted (S147): the type that the content shows → how it is kept and served. Whatever is not here is refused. */
+/**
+ * What is accepted (S147): the type that the content shows → how it is kept and served. Whatever is not here is
+ * refused.
+ */
 export const ACCEPTED: ReadonlyMap<string, Format> = new Map([
   ['image/jpeg', format('image', 'image/jpeg', 'jpg')],
   ['image/png', format('image', 'image/png', 'png')],
@@ -40,12 +43,23 @@ export const ACCEPTED: ReadonlyMap<string, Format> = new Map([
 
 const BY_EXTENSION = new Map([...ACCEPTED.values()].map((one) => [one.extension, one]));
 
-/** What a client says that it will send: by its type, else by the name. Undefined: nothing that is accepted. Only a promise, for the content decides. */
+/**
+ * What a client says that it will send: by its type, else by the name. Undefined: nothing that is accepted. Only a
+ * promise, for the content decides.
+ */
 export const announced = (type: string | undefined, name: string): Format | undefined =>
-  ACCEPTED.get((type ?? '').split(';')[0]!.trim().toLowerCase()) ?? BY_EXTENSION.get(name.split('.').at(-1)!.toLowerCase().replace('jpeg', 'jpg'));
+  ACCEPTED.get((type ?? '').split(';')[0]!.trim().toLowerCase()) ??
+  BY_EXTENSION.get(name.split('.').at(-1)!.toLowerCase().replace('jpeg', 'jpg'));
 
 /** Formats that sharp reads here: size and thumbnail are made of these, and a broken one is refused. */
-export const READABLE: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif', 'image/tiff']);
+export const READABLE: ReadonlySet<string> = new Set([
+  'image/jpeg',
+  'image/png',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'image/tiff',
+]);
 
 // <organization>/<32 characters of base62>.<extension>: nothing that could leave the folder can be spelled with it.
 const KEY = /^[0-9a-f-]{36}\/[0-9A-Za-z]{32}\.([a-z0-9]{2,4})$/;
@@ -78,7 +92,10 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u206
 /** A name as one line that reads as it is spelled: without control characters and spaces around it. */
 export const plainLine = (text: string): string => text.normalize('NFC').replace(CONTROL, '').trim();
 
-/** A client's file name as it is shown: the last part of a path, trimmed, at most 255 characters. Never used for a path of ours. */
+/**
+ * A client's file name as it is shown: the last part of a path, trimmed, at most 255 characters. Never used for a path
+ * of ours.
+ */
 export function shownName(name: string | undefined, fallback: string): string {
   const last = plainLine(
     plainLine(name ?? '')
@@ -101,22 +118,36 @@ const bare = (etag: string) =>
     .replace(/^"(.*)"$/, '$1')
     .toLowerCase();
 
-/** The parts that make up the whole, by number: each has arrived as it is named, and together they have the size that was announced. */
+/**
+ * The parts that make up the whole, by number: each has arrived as it is named, and together they have the size that
+ * was announced.
+ */
 export function partsOfWhole(named: readonly NamedPart[], arrived: readonly Part[], bytes: number): Part[] {
   const errors: FieldError[] = [];
   const found = new Map<number, Part>();
   for (const [n, { PartNumber, ETag }] of named.entries()) {
     const at = `parts.${n}`;
     const part = arrived.find(({ number }) => number === PartNumber);
-    if (found.has(PartNumber)) errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: named twice`, rule: 'repeated' });
-    else if (!part) errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: this part has not arrived`, rule: 'missing' });
-    else if (bare(part.etag) !== bare(ETag)) errors.push({ field: `${at}.ETag`, message: `${at}.ETag: another part has arrived since`, rule: 'mismatch' });
+    if (found.has(PartNumber))
+      errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: named twice`, rule: 'repeated' });
+    else if (!part)
+      errors.push({
+        field: `${at}.PartNumber`,
+        message: `${at}.PartNumber: this part has not arrived`,
+        rule: 'missing',
+      });
+    else if (bare(part.etag) !== bare(ETag))
+      errors.push({ field: `${at}.ETag`, message: `${at}.ETag: another part has arrived since`, rule: 'mismatch' });
     else found.set(PartNumber, part);
   }
   const whole = [...found.values()].toSorted((a, b) => a.number - b.number);
   const size = whole.reduce((sum, part) => sum + part.bytes, 0);
   if (errors.length === 0 && size !== bytes)
-    errors.push({ field: 'parts', message: `parts: together they have ${size} bytes, and ${bytes} were announced`, rule: 'size' });
+    errors.push({
+      field: 'parts',
+      message: `parts: together they have ${size} bytes, and ${bytes} were announced`,
+      rule: 'size',
+    });
   if (errors.length > 0) throw validationFailed(errors);
   return whole;
 }

@@ -5,16 +5,32 @@ const run = promisify(execFile);
 const RUN_MS = 10_000; // a video takes well under one second; what takes far longer keeps others waiting for their turn
 const MEMORY_KIB = 1_048_576;
 const MOST_ANSWER = 4_000_000;
-// Set by a shell, for nothing else can: no more memory, no file written, and no more time than this even when we are gone. What a system does not know is left out.
+// Set by a shell, for nothing else can: no more memory, no file written, and no more time than this even when we are
+// gone. What a system does not know is left out.
 const LIMITS = `ulimit -d ${MEMORY_KIB} 2>/dev/null; ulimit -f 0 2>/dev/null; ulimit -t 15 2>/dev/null; exec "$0" "$@"`;
 
-/** Only the file itself is read, by the readers of what is accepted: a playlist or a list of parts that names other files or addresses is none. */
-export const ONLY_THE_FILE = '-protocol_whitelist file -format_whitelist mov,matroska,webm,mp3,wav,ogg -probesize 16M -analyzeduration 10M'.split(' ');
+/**
+ * Only the file itself is read, by the readers of what is accepted: a playlist or a list of parts that names other
+ * files or addresses is none.
+ */
+export const ONLY_THE_FILE =
+  '-protocol_whitelist file -format_whitelist mov,matroska,webm,mp3,wav,ogg -probesize 16M -analyzeduration 10M'.split(
+    ' ',
+  );
 
-/** Runs a program of ffmpeg's over what strangers sent, with nothing of our environment and ended when it takes too long; answers what it printed. Rejects when it fails. */
+/**
+ * Runs a program of ffmpeg's over what strangers sent, with nothing of our environment and ended when it takes too
+ * long; answers what it printed. Rejects when it fails.
+ */
 export async function runSandboxed(command: string, words: readonly string[]): Promise<Buffer> {
   const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
-  const options = { env, timeout: RUN_MS, killSignal: 'SIGKILL' as const, maxBuffer: MOST_ANSWER, encoding: 'buffer' as const };
+  const options = {
+    env,
+    timeout: RUN_MS,
+    killSignal: 'SIGKILL' as const,
+    maxBuffer: MOST_ANSWER,
+    encoding: 'buffer' as const,
+  };
   return (await run('sh', ['-c', LIMITS, command, ...words], options)).stdout;
 }
 

@@ -21,7 +21,13 @@ export interface StoredBytes extends AsyncDisposable {
 export type Served = StoredBytes | { url: string };
 
 /** A stored object by its key. What is no picture, video or sound is only ever saved. */
-export function openServe({ sql, storages }: { sql: Database; storages: Storages }): (key: string) => Promise<Served | undefined> {
+export function openServe({
+  sql,
+  storages,
+}: {
+  sql: Database;
+  storages: Storages;
+}): (key: string) => Promise<Served | undefined> {
   return async (key) => {
     const format = formatOfKey(key);
     if (!format) return undefined;
@@ -29,12 +35,22 @@ export function openServe({ sql, storages }: { sql: Database; storages: Storages
     const object = await objectOfKey(sql, key);
     if (!object) return undefined;
     const { store } = await storages.at(object.orgId, object);
-    const url = (inline ? store.url(key) : undefined) ?? (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name }));
+    const url =
+      (inline ? store.url(key) : undefined) ??
+      (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name }));
     if (url !== undefined) return { url };
     const stored = await store.open(key);
     if (!stored) return undefined;
     const { size, modified } = stored;
     const etag = `"${size.toString(36)}-${modified.getTime().toString(36)}"`;
-    return { size, modified, inline, etag, mime: format.mime, read: (range) => stored.read(range), [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose]() };
+    return {
+      size,
+      modified,
+      inline,
+      etag,
+      mime: format.mime,
+      read: (range) => stored.read(range),
+      [Symbol.asyncDispose]: () => stored[Symbol.asyncDispose](),
+    };
   };
 }

@@ -76,13 +76,25 @@ export interface Media extends MediaOfPosts, AsyncDisposable {
   /** Fetches a file through the outbound guard (S148). */
   uploadFromUrl(orgId: string, userId: string, url: string, name?: string): Promise<Kept>;
   /** Uploads in parts (S149). */
-  uploads: Omit<Uploads, 'complete' | 'dropAbandoned'> & { complete(orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<Kept> };
-  /** The same for an item of a stock source, with its attribution. One file is made of an item, and it is acquired once; whoever comes later gets that one. */
+  uploads: Omit<Uploads, 'complete' | 'dropAbandoned'> & {
+    complete(orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<Kept>;
+  };
+  /**
+   * The same for an item of a stock source, with its attribution. One file is made of an item, and it is acquired once;
+   * whoever comes later gets that one.
+   */
   importItem(orgId: string, userId: string, of: ItemName, acquire: () => Promise<StockItem>): Promise<Kept>;
-  /** Shows in the library what was uploaded without being shown; `name` is its name in the storage, or its address (S150). */
+  /**
+   * Shows in the library what was uploaded without being shown; `name` is its name in the storage, or its address
+   * (S150).
+   */
   saveUploaded(orgId: string, name: string, originalName?: string): Promise<LibraryFile>;
   /** Page `page` of the library, from 1. */
-  list(orgId: string, page: number, filter: FileFilter): Promise<{ pages: number; results: LibraryFile[]; total: number }>;
+  list(
+    orgId: string,
+    page: number,
+    filter: FileFilter,
+  ): Promise<{ pages: number; results: LibraryFile[]; total: number }>;
   get(orgId: string, id: string): Promise<LibraryFile>;
   /** Who made a file; undefined when it is not there. */
   authorOf(orgId: string, id: string): Promise<string | null | undefined>;
@@ -91,20 +103,45 @@ export interface Media extends MediaOfPosts, AsyncDisposable {
   remove(orgId: string, id: string, options: { force: boolean }): Promise<void>;
   /** A stored object by the path below `/uploads/`; undefined: nothing that may be served. */
   serve(path: string): Promise<Served | undefined>;
-  /** Forgets copies of outside media, deleted files, abandoned uploads, and the bytes of all of them; answers how many, `limit` at most of a kind. */
+  /**
+   * Forgets copies of outside media, deleted files, abandoned uploads, and the bytes of all of them; answers how many,
+   * `limit` at most of a kind.
+   */
   sweep(limit: number): Promise<number>;
 }
 
 /** The media room, over the storages that the settings name. */
 export async function openMedia(options: MediaOptions): Promise<Media> {
-  const { sql, clock, outbound, billing, backendUrl, maxBytes, localQuotaBytes, restrictDomains, retention, signingKey } = options;
+  const {
+    sql,
+    clock,
+    outbound,
+    billing,
+    backendUrl,
+    maxBytes,
+    localQuotaBytes,
+    restrictDomains,
+    retention,
+    signingKey,
+  } = options;
   const incoming = await openIncoming(options.folder, options.log);
   const pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
   const storages = openStorages(options);
   const ingest = openIngest({ sql, billing, storages, prober });
   const fetchFile = openRemote({ outbound, incoming });
-  const { dropAbandoned, ...uploads } = openUploads({ sql, clock, billing, storages, prober, ingest, incoming, backendUrl, maxBytes, signingKey });
+  const { dropAbandoned, ...uploads } = openUploads({
+    sql,
+    clock,
+    billing,
+    storages,
+    prober,
+    ingest,
+    incoming,
+    backendUrl,
+    maxBytes,
+    signingKey,
+  });
   const copies = openCopies({ sql, storages, prober, incoming, ingest, fetchFile, maxBytes });
   const addressed = (file: FileRow): LibraryFile => ({
     ...file,
@@ -124,7 +161,13 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
       throw asInputError(error, maxBytes);
     }
   }
-  const importItem = openImport({ sql, billing, storages, fetchFile: (from) => fetchFile(from, maxBytes), ingestReceived });
+  const importItem = openImport({
+    sql,
+    billing,
+    storages,
+    fetchFile: (from) => fetchFile(from, maxBytes),
+    ingestReceived,
+  });
   async function kept(file: FileRow): Promise<Kept> {
     const overQuota = file.storageSettingId === null && (await store.localBytes(sql, file.orgId)) > localQuotaBytes;
     return { file: addressed(file), overQuota };
@@ -137,10 +180,27 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
   }
 
   return {
-    ...openPostMedia({ sql, outbound, storages, copies, bodies: openBodies({ pictures, incoming }), maxBytes, backendUrl, restrictDomains }),
+    ...openPostMedia({
+      sql,
+      outbound,
+      storages,
+      copies,
+      bodies: openBodies({ pictures, incoming }),
+      maxBytes,
+      backendUrl,
+      restrictDomains,
+    }),
     uploads: { ...uploads, complete: async (orgId, name, parts) => kept(await uploads.complete(orgId, name, parts)) },
     serve: openServe({ sql, storages }),
-    sweep: openSweep({ sql, clock, storages, uploads: { dropAbandoned }, incoming: incoming.folder, backendUrl, retention }),
+    sweep: openSweep({
+      sql,
+      clock,
+      storages,
+      uploads: { dropAbandoned },
+      incoming: incoming.folder,
+      backendUrl,
+      retention,
+    }),
 
     async upload(orgId, userId, request) {
       await using received = await receiveUpload(request, incoming, maxBytes);
@@ -158,7 +218,13 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     },
 
     uploadFromUrl: async (orgId, userId, url, name) =>
-      kept(await ingestFetched(orgId, { url }, { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null })),
+      kept(
+        await ingestFetched(
+          orgId,
+          { url },
+          { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null },
+        ),
+      ),
 
     importItem: async (orgId, userId, of, acquire) => kept(await importItem(orgId, userId, of, acquire)),
 
@@ -185,9 +251,14 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
         const key = keyOfUrl(backendUrl, thumbnail);
         const [cover] = key === undefined ? [] : await store.filesByKey(sql, orgId, [key]);
         if (cover?.kind === 'image') thumbnailKey = cover.storageKey;
-        else if (key === undefined || key !== file.thumbnailKey) throw invalidField('thumbnail', 'thumbnail: the address of a picture in the library');
+        else if (key === undefined || key !== file.thumbnailKey)
+          throw invalidField('thumbnail', 'thumbnail: the address of a picture in the library');
       }
-      const changed = await store.updateFile(sql, orgId, id, { ...information, thumbnailKey, thumbnailTimestampMs: thumbnailTimestamp });
+      const changed = await store.updateFile(sql, orgId, id, {
+        ...information,
+        thumbnailKey,
+        thumbnailTimestampMs: thumbnailTimestamp,
+      });
       if (!changed) throw notFound('File not found');
       return addressed(changed);
     },
@@ -195,7 +266,8 @@ export async function openMedia(options: MediaOptions): Promise<Media> {
     async remove(orgId, id, { force }) {
       const result = isId(id) ? await store.deleteFile(sql, orgId, id, force, backendUrl) : 'missing';
       if (result === 'missing') throw notFound('File not found');
-      if (result === 'used') throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
+      if (result === 'used')
+        throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
     },
     [Symbol.asyncDispose]: () => pictures[Symbol.asyncDispose](),
   };

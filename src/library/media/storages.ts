@@ -54,7 +54,10 @@ export function openStorages({ providers, settings, isShared }: Options): Storag
 
   function forNew(place: StoragePlace): StoragePlace {
     if (isShared || place !== local) return place;
-    throw new AppError('unavailable', 'Files cannot be kept: a super-admin has to set a storage for all machines at /admin/providers/settings');
+    throw new AppError(
+      'unavailable',
+      'Files cannot be kept: a super-admin has to set a storage for all machines at /admin/providers/settings',
+    );
   }
 
   async function ofOwner(owner: string | null): Promise<StoragePlace | undefined> {
@@ -73,7 +76,8 @@ export function openStorages({ providers, settings, isShared }: Options): Storag
       try {
         return placeOf(await settings.pinned(owner, 'storage', storageSettingId), owner);
       } catch (cause) {
-        if (cause instanceof AppError) throw new ProviderError('rejected', 'The storage of this file is no longer there', { cause });
+        if (cause instanceof AppError)
+          throw new ProviderError('rejected', 'The storage of this file is no longer there', { cause });
         throw cause;
       }
     },

@@ -36,18 +36,25 @@ export interface NewFile extends Omit<FileRow, 'createdAt' | 'updatedAt'> {
 }
 
 export const pin = (sql: Sql): Fragment => sql`
-  storage_id as "storageId", storage_version as "storageVersion", storage_setting_id as "storageSettingId", own_storage as "ownStorage"`;
+  storage_id as "storageId", storage_version as "storageVersion", storage_setting_id as "storageSettingId",
+  own_storage as "ownStorage"`;
 const columns = (sql: Sql): Fragment => sql`
-  id, org_id as "orgId", name, original_name as "originalName", storage_key as "storageKey", thumbnail_key as "thumbnailKey", alt, kind, mime,
-  bytes::float8 as bytes, width, height, duration_ms as "durationMs", codecs, folder, attribution, ${pin(sql)}, created_at as "createdAt", updated_at as "updatedAt"`;
+  id, org_id as "orgId", name, original_name as "originalName", storage_key as "storageKey",
+  thumbnail_key as "thumbnailKey", alt, kind, mime,
+  bytes::float8 as bytes, width, height, duration_ms as "durationMs", codecs, folder, attribution, ${pin(sql)},
+  created_at as "createdAt", updated_at as "updatedAt"`;
 
 export async function insertFile(sql: Sql, file: NewFile): Promise<FileRow> {
   const [row] = await sql<FileRow[]>`
-    insert into files (id, org_id, name, original_name, storage_id, storage_version, storage_setting_id, own_storage, storage_key, thumbnail_key, alt, kind, mime,
+    insert into files (id, org_id, name, original_name, storage_id, storage_version, storage_setting_id, own_storage,
+      storage_key, thumbnail_key, alt, kind, mime,
       bytes, width, height, duration_ms, codecs, folder, listed, created_by, source_url, upload_id, attribution)
-    values (${file.id}, ${file.orgId}, ${file.name}, ${file.originalName}, ${file.storageId}, ${file.storageVersion}, ${file.storageSettingId}, ${file.ownStorage},
-      ${file.storageKey}, ${file.thumbnailKey}, ${file.alt}, ${file.kind}, ${file.mime}, ${file.bytes}, ${file.width}, ${file.height}, ${file.durationMs},
-      ${[...file.codecs]}, ${file.folder}, ${file.listed}, ${file.createdBy}, ${file.sourceUrl}, ${file.uploadId}, ${file.attribution && sql.json(file.attribution)})
+    values (${file.id}, ${file.orgId}, ${file.name}, ${file.originalName}, ${file.storageId}, ${file.storageVersion},
+      ${file.storageSettingId}, ${file.ownStorage},
+      ${file.storageKey}, ${file.thumbnailKey}, ${file.alt}, ${file.kind}, ${file.mime}, ${file.bytes}, ${file.width},
+      ${file.height}, ${file.durationMs},
+      ${[...file.codecs]}, ${file.folder}, ${file.listed}, ${file.createdBy}, ${file.sourceUrl}, ${file.uploadId},
+      ${file.attribution && sql.json(file.attribution)})
     returning ${columns(sql)}`;
   return row!;
 }
@@ -61,15 +68,31 @@ export async function fileAuthor(sql: Sql, orgId: string, id: string): Promise<s
 }
 
 /** The file that was made of an item of a stock source. */
-export async function fileOfItem(sql: Sql, orgId: string, { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>): Promise<FileRow | undefined> {
+export async function fileOfItem(
+  sql: Sql,
+  orgId: string,
+  { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>,
+): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
     select ${columns(sql)} from files
-    where org_id = ${orgId} and attribution->>'provider' = ${provider} and attribution->>'itemId' = ${itemId} and attribution is not null and deleted_at is null`;
+    where org_id = ${orgId}
+      and attribution->>'provider' = ${provider}
+      and attribution->>'itemId' = ${itemId}
+      and attribution is not null
+      and deleted_at is null`;
   return row;
 }
 
-/** Those of the files that a post may still publish: what was deleted while no queued post needed it stays good for one that began to since. */
-export const usableFiles = (sql: Sql, orgId: string, ids: readonly string[], keys: readonly string[]): Promise<FileRow[]> =>
+/**
+ * Those of the files that a post may still publish: what was deleted while no queued post needed it stays good for one
+ * that began to since.
+ */
+export const usableFiles = (
+  sql: Sql,
+  orgId: string,
+  ids: readonly string[],
+  keys: readonly string[],
+): Promise<FileRow[]> =>
   sql<FileRow[]>`
     select ${columns(sql)} from files
     where org_id = ${orgId} and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]})) and not withdrawn`;
@@ -78,18 +101,32 @@ export const usableFiles = (sql: Sql, orgId: string, ids: readonly string[], key
 export const presentFiles: typeof usableFiles = (sql, orgId, ids, keys) =>
   sql<FileRow[]>`
     select ${columns(sql)} from files
-    where org_id = ${orgId} and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]})) and deleted_at is null`;
+    where org_id = ${orgId}
+      and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]}))
+      and deleted_at is null`;
 
-/** Where the object of a key lies, and its shown name; a thumbnail lies with its picture. Undefined: nobody has it any more. */
+/**
+ * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. Undefined: nobody has it any
+ * more.
+ */
 export async function objectOfKey(sql: Sql, key: string): Promise<(Pin & { orgId: string; name: string }) | undefined> {
   const [row] = await sql<(Pin & { orgId: string; name: string })[]>`
     select org_id as "orgId", name, ${pin(sql)} from files /* all orgs: the key is the credential */
-    where (storage_key = ${key} or thumbnail_key = ${key}) and deleted_at is null order by storage_key = ${key} desc limit 1`;
+    where (storage_key = ${key} or thumbnail_key = ${key}) and deleted_at is null
+    order by storage_key = ${key} desc limit 1`;
   return row;
 }
 
-/** Shows an object that was uploaded without being shown, under this name; one that is shown keeps the name it has. Undefined: there is none. */
-export async function listFile(sql: Sql, orgId: string, key: string, originalName: string | undefined): Promise<FileRow | undefined> {
+/**
+ * Shows an object that was uploaded without being shown, under this name; one that is shown keeps the name it has.
+ * Undefined: there is none.
+ */
+export async function listFile(
+  sql: Sql,
+  orgId: string,
+  key: string,
+  originalName: string | undefined,
+): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
     update files set listed = true, updated_at = now()
       ${originalName === undefined ? sql`` : sql`, original_name = case when listed then original_name else ${originalName} end, name = case when listed then name else ${originalName} end`}
@@ -100,32 +137,54 @@ export async function listFile(sql: Sql, orgId: string, key: string, originalNam
 
 /** Bytes of an organization that lie in the local storage. */
 export async function localBytes(sql: Sql, orgId: string): Promise<number> {
-  const [row] = await sql<{ bytes: number }[]>`select local_bytes::float8 as bytes from org_counters where org_id = ${orgId}`;
+  const [row] = await sql<
+    { bytes: number }[]
+  >`select local_bytes::float8 as bytes from org_counters where org_id = ${orgId}`;
   return row?.bytes ?? 0;
 }
 
 /** Whether nobody else takes this item into the library of the org; the claim ends by itself after `forMs`. */
-export async function claimItem(sql: Sql, orgId: string, { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>, forMs: number): Promise<boolean> {
+export async function claimItem(
+  sql: Sql,
+  orgId: string,
+  { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>,
+  forMs: number,
+): Promise<boolean> {
   const claimed = await sql`
-    insert into stock_claims (org_id, provider, item_id, held_until) values (${orgId}, ${provider}, ${itemId}, now() + ${forMs}::float8 * interval '1 ms')
-    on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until where stock_claims.held_until < now()`;
+    insert into stock_claims (org_id, provider, item_id, held_until)
+    values (${orgId}, ${provider}, ${itemId}, now() + ${forMs}::float8 * interval '1 ms')
+    on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until
+    where stock_claims.held_until < now()`;
   return claimed.count === 1;
 }
 /** Ends a claim, and what those left behind in the org that were cut off. */
 export const releaseItem = (sql: Sql, orgId: string, { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>) =>
-  sql`delete from stock_claims where org_id = ${orgId} and ((provider = ${provider} and item_id = ${itemId}) or held_until < now())`;
+  sql`
+    delete from stock_claims
+    where org_id = ${orgId} and ((provider = ${provider} and item_id = ${itemId}) or held_until < now())`;
 
 /** Those of the files that are there, by id; deleted ones are not. */
 export const filesById = (sql: Sql, orgId: string, ids: readonly string[]): Promise<FileRow[]> =>
-  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
+  sql<
+    FileRow[]
+  >`select ${columns(sql)} from files where org_id = ${orgId} and id = any(${[...ids]}::uuid[]) and deleted_at is null`;
 
 export const filesByKey = (sql: Sql, orgId: string, keys: readonly string[]): Promise<FileRow[]> =>
-  sql<FileRow[]>`select ${columns(sql)} from files where org_id = ${orgId} and storage_key = any(${[...keys]}) and deleted_at is null`;
+  sql<FileRow[]>`
+    select ${columns(sql)}
+    from files
+    where org_id = ${orgId} and storage_key = any(${[...keys]}) and deleted_at is null`;
 
 /** The file that an upload in parts has become. */
-export async function fileOfUpload(sql: Sql, orgId: string, uploadId: string): Promise<{ file: FileRow; isDeleted: boolean } | undefined> {
+export async function fileOfUpload(
+  sql: Sql,
+  orgId: string,
+  uploadId: string,
+): Promise<{ file: FileRow; isDeleted: boolean } | undefined> {
   const [row] = await sql<(FileRow & { isDeleted: boolean })[]>`
-    select ${columns(sql)}, deleted_at is not null as "isDeleted" from files where org_id = ${orgId} and upload_id = ${uploadId}`;
+    select ${columns(sql)}, deleted_at is not null as "isDeleted"
+    from files
+    where org_id = ${orgId} and upload_id = ${uploadId}`;
   if (!row) return undefined;
   const { isDeleted, ...file } = row;
   return { file, isDeleted };
@@ -135,7 +194,11 @@ export async function fileOfUpload(sql: Sql, orgId: string, uploadId: string): P
 export async function freshCopy(sql: Sql, orgId: string, url: string, maxAgeMs: number): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
     select ${columns(sql)} from files
-    where org_id = ${orgId} and source_url = ${url} and not listed and deleted_at is null and created_at > now() - ${maxAgeMs}::float8 * interval '1 ms'
+    where org_id = ${orgId}
+      and source_url = ${url}
+      and not listed
+      and deleted_at is null
+      and created_at > now() - ${maxAgeMs}::float8 * interval '1 ms'
     order by created_at desc limit 1`;
   return row;
 }
@@ -159,7 +222,12 @@ export async function listFiles(
       ${filter.folder === undefined ? sql`` : sql`and folder = ${filter.folder}`}
       ${filter.search === undefined ? sql`` : sql`and (strpos(lower(name), lower(${filter.search})) > 0 or strpos(lower(alt), lower(${filter.search})) > 0)`}`;
   const [counted] = await sql<{ total: number }[]>`select count(*)::int as total from files ${where}`;
-  const files = await sql<FileRow[]>`select ${columns(sql)} from files ${where} order by created_at desc, id desc limit ${page.limit} offset ${page.offset}`;
+  const files = await sql<FileRow[]>`
+    select ${columns(sql)}
+    from files ${where}
+    order by created_at desc, id desc
+    limit ${page.limit}
+    offset ${page.offset}`;
   return { files, total: counted!.total };
 }
 
@@ -172,7 +240,12 @@ export interface FileChange {
 }
 
 /** The changed file; undefined: there is none. */
-export async function updateFile(sql: Sql, orgId: string, id: string, change: FileChange): Promise<FileRow | undefined> {
+export async function updateFile(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  change: FileChange,
+): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
     update files set
       name = ${change.name === undefined ? sql`name` : change.name},
@@ -189,21 +262,34 @@ export async function updateFile(sql: Sql, orgId: string, id: string, change: Fi
 // A file is named by its id or by its address, with `/api` in front or without.
 const usedBy = (sql: Sql, file: Fragment, backendUrl: string): Fragment => sql`
   (p.media @> jsonb_build_array(jsonb_build_object('id', ${file}.id::text))
-    or p.media @> jsonb_build_array(jsonb_build_object('path', ${`${backendUrl}/uploads/`}::text || ${file}.storage_key))
-    or p.media @> jsonb_build_array(jsonb_build_object('path', ${`${backendUrl}/api/uploads/`}::text || ${file}.storage_key))
+    or p.media @> jsonb_build_array(jsonb_build_object('path',
+      ${`${backendUrl}/uploads/`}::text || ${file}.storage_key))
+    or p.media @> jsonb_build_array(jsonb_build_object('path',
+      ${`${backendUrl}/api/uploads/`}::text || ${file}.storage_key))
     or p.media @> jsonb_build_array(jsonb_build_object('path', '/uploads/' || ${file}.storage_key)))`;
 
-/** Marks a file deleted, unless a queued post needs it and `force` is not given: then it is withdrawn from that post, too. */
-export async function deleteFile(sql: Sql, orgId: string, id: string, force: boolean, backendUrl: string): Promise<'deleted' | 'used' | 'missing'> {
+/**
+ * Marks a file deleted, unless a queued post needs it and `force` is not given: then it is withdrawn from that post,
+ * too.
+ */
+export async function deleteFile(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  force: boolean,
+  backendUrl: string,
+): Promise<'deleted' | 'used' | 'missing'> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with found as (
       select id, storage_key from files where org_id = ${orgId} and id = ${id} and deleted_at is null for update
     ), used as (
       select 1 from posts p, found f
-      where p.org_id = ${orgId} and p.state = 'QUEUE' and p.deleted_at is null and ${usedBy(sql, sql`f`, backendUrl)} limit 1
+      where p.org_id = ${orgId} and p.state = 'QUEUE' and p.deleted_at is null and ${usedBy(sql, sql`f`, backendUrl)}
+      limit 1
     ), gone as (
       update files set deleted_at = now(), updated_at = now(), withdrawn = ${force}
-      where org_id = ${orgId} and id in (select id from found) and (${force} or not exists (select from used)) returning id
+      where org_id = ${orgId} and id in (select id from found) and (${force} or not exists (select from used))
+      returning id
     )
     select exists (select from gone) as deleted from found`;
   if (!row) return 'missing';
@@ -219,8 +305,15 @@ export async function copiesOf(sql: Sql, orgId: string, hold?: 'hold'): Promise<
   return row!;
 }
 
-/** Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`; answers their objects. */
-export const dropUnneededCopies = (sql: Sql, orgId: string, soonMs: number): Promise<(Pin & { storageKey: string })[]> =>
+/**
+ * Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`; answers their
+ * objects.
+ */
+export const dropUnneededCopies = (
+  sql: Sql,
+  orgId: string,
+  soonMs: number,
+): Promise<(Pin & { storageKey: string })[]> =>
   sql<(Pin & { storageKey: string })[]>`
     delete from files f where f.org_id = ${orgId} and f.source_url is not null and not f.listed and not exists (
       select from posts p where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null
@@ -239,7 +332,10 @@ export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): 
       )`
   ).count;
 
-/** Forgets up to `limit` files that were deleted more than `days` ago and that no queued post needs; answers how many (RT9). */
+/**
+ * Forgets up to `limit` files that were deleted more than `days` ago and that no queued post needs; answers how many
+ * (RT9).
+ */
 export const dropDeleted = async (sql: Sql, days: number, limit: number, backendUrl: string): Promise<number> =>
   (
     await sql`
@@ -247,7 +343,12 @@ export const dropDeleted = async (sql: Sql, days: number, limit: number, backend
         select f.id from files f /* all orgs */
         where f.deleted_at < now() - ${days}::int * interval '1 day'
           and (f.withdrawn or not exists (
-            select from posts p where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null and ${usedBy(sql, sql`f`, backendUrl)}))
+            select
+            from posts p
+            where p.org_id = f.org_id
+              and p.state = 'QUEUE'
+              and p.deleted_at is null
+              and ${usedBy(sql, sql`f`, backendUrl)}))
         order by f.deleted_at limit ${limit} for update skip locked
       )`
   ).count;

@@ -21,8 +21,19 @@ interface Options {
   retention: { deletedDays: number; uploadDays: number };
 }
 
-/** Forgets what nobody needs any more, rows first, then the bytes that they leave; answers how many rows of the fullest kind. */
-export function openSweep({ sql, clock, storages, uploads, incoming, backendUrl, retention }: Options): (limit: number) => Promise<number> {
+/**
+ * Forgets what nobody needs any more, rows first, then the bytes that they leave; answers how many rows of the fullest
+ * kind.
+ */
+export function openSweep({
+  sql,
+  clock,
+  storages,
+  uploads,
+  incoming,
+  backendUrl,
+  retention,
+}: Options): (limit: number) => Promise<number> {
   /** Objects of one storage, in one call. What cannot be removed is held back, and tried again later. */
   async function remove(objects: readonly PendingDeletion[]): Promise<void> {
     const isGone = await storages.at(objects[0]!.orgId, objects[0]!).then(
@@ -31,7 +42,8 @@ export function openSweep({ sql, clock, storages, uploads, incoming, backendUrl,
           () => true,
           () => false,
         ),
-      (error: unknown) => error instanceof ProviderError && error.failure === 'rejected', // its settings are gone: nobody can remove them
+      // its settings are gone: nobody can remove them
+      (error: unknown) => error instanceof ProviderError && error.failure === 'rejected',
     );
     const done = isGone ? objects : objects.filter(({ tries }) => tries >= MOST_TRIES);
     await confirmObjects(

@@ -2,7 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { AppError, type Clock, equalSecrets, hmacHex, isId, newId, notFound, ProviderError } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  type Clock,
+  equalSecrets,
+  hmacHex,
+  isId,
+  newId,
+  notFound,
+  ProviderError,
+} from '../../platform/kernel/index.ts';
 import type { Multipart, Part } from '../../providers/registry/index.ts';
 import { type Judged, type Ingest, mintKey } from './ingest.ts';
 import type { Prober } from './probe.ts';
@@ -36,16 +45,29 @@ export interface SignedPart {
   signature: string;
 }
 
-/** Uploads in parts (S149): each part is sent by itself, again where it was cut off, until all have arrived and become a file. */
+/**
+ * Uploads in parts (S149): each part is sent by itself, again where it was cut off, until all have arrived and become a
+ * file.
+ */
 export interface Uploads {
-  /** Begins one, or goes on with the one that the same person began with the same file. `partSize`: bytes of every part but the last. */
+  /**
+   * Begins one, or goes on with the one that the same person began with the same file. `partSize`: bytes of every part
+   * but the last.
+   */
   begin(orgId: string, userId: string, file: NewUpload): Promise<UploadName & { partSize: number }>;
   /** An address that takes the part by PUT for an hour: of the storage, or of this service. */
-  sign(orgId: string, name: UploadName, partNumber: number): Promise<{ url: string; headers: Readonly<Record<string, string>> }>;
+  sign(
+    orgId: string,
+    name: UploadName,
+    partNumber: number,
+  ): Promise<{ url: string; headers: Readonly<Record<string, string>> }>;
   /** Takes a part at an address of this service; answers its tag. */
   takePart(part: SignedPart, request: IncomingMessage): Promise<string>;
   parts(orgId: string, name: UploadName): Promise<readonly Part[]>;
-  /** Makes a file of the parts, judged by its content like any other. Once: whoever asks again gets the same file, `conflict` as long as it is being made or when it was deleted since. */
+  /**
+   * Makes a file of the parts, judged by its content like any other. Once: whoever asks again gets the same file,
+   * `conflict` as long as it is being made or when it was deleted since.
+   */
   complete(orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<FileRow>;
   abort(orgId: string, name: UploadName): Promise<void>;
   /** Gives up what was begun more than `days` ago (RT8); answers how many. */
@@ -66,7 +88,8 @@ interface Options {
 }
 
 const MOST_OPEN = 100; // of one organization
-const MOST_OPEN_BYTES = 10 * 1024 ** 3; // of one organization, as announced: they may all lie here before anything becomes a file
+// of one organization, as announced: they may all lie here before anything becomes a file
+const MOST_OPEN_BYTES = 10 * 1024 ** 3;
 const SIGNED_SECONDS = 3_600;
 const CLAIM_MS = 15 * 60_000; // completing takes a look at the whole, which may have to be fetched
 const RETRY_MS = 1_000;
@@ -74,14 +97,27 @@ const HEAD_BYTES = 1_048_576;
 const DAY_MS = 86_400_000;
 const unknown = () => notFound('Upload not found');
 
-export function openUploads({ sql, clock, billing, storages, prober, ingest, incoming, backendUrl, maxBytes, signingKey }: Options): Uploads {
+export function openUploads({
+  sql,
+  clock,
+  billing,
+  storages,
+  prober,
+  ingest,
+  incoming,
+  backendUrl,
+  maxBytes,
+  signingKey,
+}: Options): Uploads {
   const idOf = ({ storageKey, providerUploadId }: UploadRow) => ({ key: storageKey, id: providerUploadId });
-  const signatureOf = ({ uploadId, number, expires }: Omit<SignedPart, 'signature'>) => hmacHex(signingKey, `${uploadId} ${number} ${expires}`);
+  const signatureOf = ({ uploadId, number, expires }: Omit<SignedPart, 'signature'>) =>
+    hmacHex(signingKey, `${uploadId} ${number} ${expires}`);
   const partsInFlight = openPartsInFlight();
   const secondsNow = () => Math.floor(clock.now().getTime() / 1_000);
 
   /** A failure of a storage; that of the disk of this machine is ours. */
-  const ofPlace = ({ storageSettingId }: UploadRow, error: unknown) => (storageSettingId === null ? incoming.worded(error) : error);
+  const ofPlace = ({ storageSettingId }: UploadRow, error: unknown) =>
+    storageSettingId === null ? incoming.worded(error) : error;
 
   async function find(orgId: string, { key, uploadId }: UploadName): Promise<UploadRow> {
     const row = isId(uploadId) ? await store.findUpload(sql, orgId, uploadId, key) : undefined;
@@ -95,14 +131,26 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
   }
 
   /** Refuses at once what could not become a file in the end. */
-  async function expectRoom(tx: Sql, orgId: string, bytes: number, { ownStorage }: Pick<StoragePlace, 'ownStorage'>): Promise<void> {
+  async function expectRoom(
+    tx: Sql,
+    orgId: string,
+    bytes: number,
+    { ownStorage }: Pick<StoragePlace, 'ownStorage'>,
+  ): Promise<void> {
     if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
     await store.lockUploads(tx, orgId);
     const open = await store.openUploadsOf(tx, orgId);
     if (billing.enabled && !ownStorage) await billing.admit(tx, orgId, 'storage_gb', open.bytes + bytes);
-    if (open.n >= MOST_OPEN) throw new AppError('conflict', `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`);
+    if (open.n >= MOST_OPEN)
+      throw new AppError(
+        'conflict',
+        `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`,
+      );
     if (!ownStorage && open.bytes + bytes > Math.max(MOST_OPEN_BYTES, maxBytes))
-      throw new AppError('conflict', `Uploads of ${open.bytes} bytes have been begun and not completed: complete or abort one first`);
+      throw new AppError(
+        'conflict',
+        `Uploads of ${open.bytes} bytes have been begun and not completed: complete or abort one first`,
+      );
   }
 
   async function resumable(row: Parameters<typeof store.uploadOfFile>[1]): Promise<UploadRow | undefined> {
@@ -111,19 +159,33 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
   }
 
   /** What lies there, judged by its content; the whole is read only where more can be learned of it. */
-  async function judge<T>(orgId: string, place: StoragePlace, key: string, work: (judged: Judged) => Promise<T>): Promise<T> {
+  async function judge<T>(
+    orgId: string,
+    place: StoragePlace,
+    key: string,
+    work: (judged: Judged) => Promise<T>,
+  ): Promise<T> {
     const open = async () => {
       const stored = await place.store.open(key);
-      if (!stored) throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
+      if (!stored)
+        throw new AppError('conflict', 'The parts of this upload are no longer in the storage: begin another one');
       return stored;
     };
     await using first = await open();
-    const format = await prober.typeOf(await buffer(first.read({ start: 0, end: Math.min(first.size, HEAD_BYTES) - 1 })));
+    const format = await prober.typeOf(
+      await buffer(first.read({ start: 0, end: Math.min(first.size, HEAD_BYTES) - 1 })),
+    );
     const lies = { place, key };
-    if (!prober.needsWhole(format)) return work({ probed: { ...format, width: null, height: null, durationMs: null, codecs: [] }, bytes: first.size, lies });
+    if (!prober.needsWhole(format))
+      return work({
+        probed: { ...format, width: null, height: null, durationMs: null, codecs: [] },
+        bytes: first.size,
+        lies,
+      });
     await using whole = await open();
     await using copy = await incoming.receive(whole.read(), maxBytes);
-    return await work({ probed: await prober.look(orgId, copy.path), bytes: copy.size, path: copy.path, lies }); // awaited here: the copy goes when this ends
+    // awaited here: the copy goes when this ends
+    return await work({ probed: await prober.look(orgId, copy.path), bytes: copy.size, path: copy.path, lies });
   }
 
   /** False: somebody else has ended it, and what lies there may be a file. */
@@ -134,11 +196,16 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
       return isOurs;
     });
 
-  /** Those that no row names: their process ended before it wrote them down, or their organization is gone. In a bucket only what is called as we call it is ours. */
+  /**
+   * Those that no row names: their process ended before it wrote them down, or their organization is gone. In a bucket
+   * only what is called as we call it is ours.
+   */
   async function dropNobodys({ store: { multipart }, storageSettingId }: StoragePlace, days: number): Promise<void> {
     if (!multipart) return;
     const isOld = (begun: Date) => clock.now().getTime() - begun.getTime() > (days + 1) * DAY_MS;
-    const old = (await multipart.uploads()).filter(({ key, begun }) => isOld(begun) && (storageSettingId === null || formatOfKey(key)));
+    const old = (await multipart.uploads()).filter(
+      ({ key, begun }) => isOld(begun) && (storageSettingId === null || formatOfKey(key)),
+    );
     const named = await store.namedUploads(
       sql,
       old.map(({ id }) => id),
@@ -158,7 +225,8 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
     if (!arrived) return;
     const whole = partsOfWhole(named, arrived, row.bytes);
     await multipart.complete(idOf(row), whole).catch((error: unknown) => {
-      if (error instanceof ProviderError && error.failure === 'rejected') throw new AppError('invalid_request', error.message, {}, { cause: error });
+      if (error instanceof ProviderError && error.failure === 'rejected')
+        throw new AppError('invalid_request', error.message, {}, { cause: error });
       throw error;
     });
   }
@@ -167,17 +235,27 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
   async function become(row: UploadRow, named: readonly NamedPart[]): Promise<FileRow> {
     const { place, multipart } = await openParts(row);
     await assemble(row, multipart, named);
-    const origin = { name: row.name, folder: null, listed: true, createdBy: row.createdBy, sourceUrl: null, uploadId: row.id };
+    const origin = {
+      name: row.name,
+      folder: null,
+      listed: true,
+      createdBy: row.createdBy,
+      sourceUrl: null,
+      uploadId: row.id,
+    };
     try {
       return await judge(row.orgId, place, row.storageKey, (judged) =>
         ingest(row.orgId, judged, origin, async (tx) => {
-          if (!(await store.dropUpload(tx, row.orgId, row.id))) throw new AppError('conflict', 'This upload was completed or aborted meanwhile');
+          if (!(await store.dropUpload(tx, row.orgId, row.id)))
+            throw new AppError('conflict', 'This upload was completed or aborted meanwhile');
           await addPendingDeletion(tx, row.orgId, row.storageKey, row); // of an object that had to be put elsewhere
         }),
       );
     } catch (error) {
-      const isFinal = error instanceof AppError && ['unsupported_media', 'limit_exceeded', 'too_large'].includes(error.code);
-      if (isFinal && (await drop(row))) await place.store.remove([row.storageKey]).catch(() => undefined); // else the sweep does it
+      const isFinal =
+        error instanceof AppError && ['unsupported_media', 'limit_exceeded', 'too_large'].includes(error.code);
+      // else the sweep does it
+      if (isFinal && (await drop(row))) await place.store.remove([row.storageKey]).catch(() => undefined);
       throw error;
     }
   }
@@ -186,29 +264,47 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
   async function completedBefore(orgId: string, { uploadId, key }: UploadName): Promise<FileRow> {
     if (!isId(uploadId)) throw unknown();
     // In this order: the file comes in the commit in which the upload goes.
-    if (await store.findUpload(sql, orgId, uploadId, key)) throw new AppError('conflict', 'This upload is being completed', { retryAfterMs: RETRY_MS });
+    if (await store.findUpload(sql, orgId, uploadId, key))
+      throw new AppError('conflict', 'This upload is being completed', { retryAfterMs: RETRY_MS });
     const made = await fileOfUpload(sql, orgId, uploadId);
     if (!made) throw unknown();
-    if (made.isDeleted) throw new AppError('conflict', 'This upload was completed, and its file has been deleted since');
+    if (made.isDeleted)
+      throw new AppError('conflict', 'This upload was completed, and its file has been deleted since');
     return made.file;
   }
 
   return {
     async begin(orgId, userId, { name, size, type, fileHash = null as string | null }) {
       const format = announced(type, name);
-      if (!format) throw new AppError('unsupported_media', 'This kind of file is not accepted: send a picture, a video, a sound or a PDF');
+      if (!format)
+        throw new AppError(
+          'unsupported_media',
+          'This kind of file is not accepted: send a picture, a video, a sound or a PDF',
+        );
       const chosen = await storages.choose(orgId);
       const { store: storage, ...where } = storages.forParts(chosen);
       const multipart = storage.multipart!;
       const begun = { orgId, createdBy: userId, name, fileHash, bytes: size };
       const known = await resumable({ ...begun, ...where });
-      if (known) return { uploadId: known.id, key: known.storageKey, partSize: (await openParts(known)).multipart.partBytes(size) };
+      if (known)
+        return {
+          uploadId: known.id,
+          key: known.storageKey,
+          partSize: (await openParts(known)).multipart.partBytes(size),
+        };
 
       if (size > maxBytes) throw tooLarge(maxBytes);
       await sql.begin((tx) => expectRoom(tx, orgId, size, chosen));
       const key = mintKey(orgId, format.extension);
       const upload = await multipart.begin(key, { bytes: size, mime: format.mime });
-      const row: UploadRow = { ...begun, ...where, id: newId(), mime: format.mime, storageKey: key, providerUploadId: upload.id };
+      const row: UploadRow = {
+        ...begun,
+        ...where,
+        id: newId(),
+        mime: format.mime,
+        storageKey: key,
+        providerUploadId: upload.id,
+      };
       try {
         await sql.begin(async (tx) => {
           await expectRoom(tx, orgId, size, chosen); // others may have begun some meanwhile
@@ -232,8 +328,10 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
 
     async takePart({ signature, ...part }, request) {
       try {
-        if (!equalSecrets(signature, signatureOf(part))) throw new AppError('forbidden', 'This address was not signed here');
-        if (part.expires < secondsNow()) throw new AppError('link_expired', 'This address has expired: ask for another one');
+        if (!equalSecrets(signature, signatureOf(part)))
+          throw new AppError('forbidden', 'This address was not signed here');
+        if (part.expires < secondsNow())
+          throw new AppError('link_expired', 'This address has expired: ask for another one');
         const row = await store.uploadOfPart(sql, part.uploadId);
         if (!row) throw unknown();
         const bytes = Number(request.headers['content-length'] ?? 0);
@@ -242,9 +340,11 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
         const { multipart } = await openParts(row);
         const arrived = await multipart.parts(idOf(row));
         if (!arrived) throw unknown();
-        if (sending.bytesWith(arrived) > row.bytes) throw new AppError('too_large', `The parts are larger than the ${row.bytes} bytes that were announced`);
+        if (sending.bytesWith(arrived) > row.bytes)
+          throw new AppError('too_large', `The parts are larger than the ${row.bytes} bytes that were announced`);
         const put = await multipart.put(idOf(row), part.number, request, bytes).catch(async (error: unknown) => {
-          throw (await multipart.parts(idOf(row))) ? ofPlace(row, error) : unknown(); // completed or given up while the part came
+          // completed or given up while the part came
+          throw (await multipart.parts(idOf(row))) ? ofPlace(row, error) : unknown();
         });
         return put.etag;
       } catch (error) {
@@ -261,13 +361,16 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
     },
 
     async complete(orgId, name, parts) {
-      const row = isId(name.uploadId) ? await store.claimUpload(sql, orgId, name.uploadId, name.key, CLAIM_MS) : undefined;
+      const row = isId(name.uploadId)
+        ? await store.claimUpload(sql, orgId, name.uploadId, name.key, CLAIM_MS)
+        : undefined;
       if (!row) return await completedBefore(orgId, name);
       try {
         return await become(row, parts);
       } catch (error) {
         await store.releaseUpload(sql, orgId, row.id).catch(() => undefined); // else the hold ends by itself
-        // The hold may have ended, so that somebody else made the file; or we made it, and the answer of the commit was lost.
+        // The hold may have ended, so that somebody else made the file; or we made it, and the answer of the commit was
+        // lost.
         const made = await fileOfUpload(sql, orgId, row.id).catch(() => undefined);
         if (!made) throw error;
         return await completedBefore(orgId, name);
@@ -286,7 +389,8 @@ export function openUploads({ sql, clock, billing, storages, prober, ingest, inc
       await Promise.allSettled(taken.map(abort)); // a storage that cannot be reached is asked again when the hold ends
       await dropNobodys(storages.local, days);
       const shared = await storages.shared();
-      if (shared !== storages.local) await dropNobodys(shared, days).catch(() => undefined); // not every server can tell what was begun
+      // not every server can tell what was begun
+      if (shared !== storages.local) await dropNobodys(shared, days).catch(() => undefined);
       return taken.length;
     },
   };

@@ -11,7 +11,8 @@ export interface VideoProbe {
 /** Undefined: it cannot say anything of this file. */
 export type ProbeVideo = (path: string) => Promise<VideoProbe | undefined>;
 
-const SHOWN = 'format=duration:stream=codec_type,codec_name,width,height:stream_disposition=attached_pic:stream_side_data=rotation';
+const SHOWN =
+  'format=duration:stream=codec_type,codec_name,width,height:stream_disposition=attached_pic:stream_side_data=rotation';
 
 const Said = z.object({
   format: z.object({ duration: z.coerce.number().optional().catch(undefined) }).default({}),
@@ -34,7 +35,16 @@ export async function openVideoProbe(command: string): Promise<ProbeVideo | unde
   if (!(await isThere(command))) return undefined;
   return async (path) => {
     try {
-      const said = await runSandboxed(command, ['-v', 'error', ...ONLY_THE_FILE, '-print_format', 'json', '-show_entries', SHOWN, `file:${path}`]);
+      const said = await runSandboxed(command, [
+        '-v',
+        'error',
+        ...ONLY_THE_FILE,
+        '-print_format',
+        'json',
+        '-show_entries',
+        SHOWN,
+        `file:${path}`,
+      ]);
       return probeOf(Said.parse(JSON.parse(said.toString())));
     } catch {
       return undefined; // broken, unknown to this ffprobe, or too slow: networks judge videos themselves
@@ -43,10 +53,20 @@ export async function openVideoProbe(command: string): Promise<ProbeVideo | unde
 }
 
 function probeOf({ format, streams }: z.output<typeof Said>): VideoProbe {
-  const playing = streams.filter(({ disposition }) => disposition?.attached_pic !== 1); // the cover of a sound is no video
+  // the cover of a sound is no video
+  const playing = streams.filter(({ disposition }) => disposition?.attached_pic !== 1);
   const picture = playing.find(({ codec_type }) => codec_type === 'video');
-  const turned = picture?.side_data_list?.some(({ rotation }) => rotation !== undefined && Math.abs(rotation) % 180 === 90) ?? false;
+  const turned =
+    picture?.side_data_list?.some(({ rotation }) => rotation !== undefined && Math.abs(rotation) % 180 === 90) ?? false;
   const [width, height] = turned ? [picture?.height, picture?.width] : [picture?.width, picture?.height];
-  const durationMs = format.duration !== undefined && format.duration >= 0 ? Math.min(Math.round(format.duration * 1_000), 2_147_483_647) : null;
-  return { width: width ?? null, height: height ?? null, durationMs, codecs: playing.flatMap(({ codec_name }) => codec_name ?? []) };
+  const durationMs =
+    format.duration !== undefined && format.duration >= 0
+      ? Math.min(Math.round(format.duration * 1_000), 2_147_483_647)
+      : null;
+  return {
+    width: width ?? null,
+    height: height ?? null,
+    durationMs,
+    codecs: playing.flatMap(({ codec_name }) => codec_name ?? []),
+  };
 }

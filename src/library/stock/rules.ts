@@ -20,9 +20,14 @@ export const tooMany = (title: string, retryAfterMs: number) =>
 const USUAL_WAIT_MS = 60_000;
 /** How long a source is left alone after it refused for there being too many requests; undefined: it did not. */
 export const waitOf = (error: unknown): number | undefined =>
-  error instanceof ProviderError && error.failure === 'rate_limited' ? Math.max(error.retryAfterMs ?? USUAL_WAIT_MS, 1_000) : undefined;
+  error instanceof ProviderError && error.failure === 'rate_limited'
+    ? Math.max(error.retryAfterMs ?? USUAL_WAIT_MS, 1_000)
+    : undefined;
 
-/** What the refusal of a source means for whoever asked: what a person can settle there is a conflict, not a fault of the service. */
+/**
+ * What the refusal of a source means for whoever asked: what a person can settle there is a conflict, not a fault of
+ * the service.
+ */
 export function refusalOf(error: unknown, title: string): unknown {
   if (!(error instanceof ProviderError)) return error;
   const { failure, message } = error;

@@ -3,7 +3,13 @@ import type { Cache } from '../../platform/cache/index.ts';
 import { type Clock, invalidField, sha256Hex } from '../../platform/kernel/index.ts';
 import type { Kept, Media } from '../media/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
-import { CACHE_MS, type ContentPackAdapter, type Kind, type Providers, stockSources } from '../../providers/registry/index.ts';
+import {
+  CACHE_MS,
+  type ContentPackAdapter,
+  type Kind,
+  type Providers,
+  stockSources,
+} from '../../providers/registry/index.ts';
 import { attributionOf, FoundItem, foundItemOf } from './found-item.ts';
 import { isItemId, judgeSearch, refusalOf, tooMany, waitOf } from './rules.ts';
 
@@ -66,7 +72,8 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
   async function sourceOf(orgId: string, name: string | undefined): Promise<Source> {
     const source = free.find(({ adapter }) => name === undefined || adapter.id === name);
     if (source) return source;
-    if (name === undefined || !names.includes(name)) throw invalidField('source', `source: one of ${names.join(', ')}`, 'invalid_value');
+    if (name === undefined || !names.includes(name))
+      throw invalidField('source', `source: one of ${names.join(', ')}`, 'invalid_value');
     for (const owner of [orgId, null]) {
       const set = (await settings.configured(owner, 'contentpack')).get(name);
       if (set) return { adapter: set.adapter, orgId: owner, values: set.values };
@@ -78,13 +85,22 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
   const keep = (key: string, value: string, forMs: number) => cache.set(key, value, forMs).catch(() => undefined);
 
   /** Counts one request; 429 beyond the limit. */
-  async function count(title: string, bucket: string, { requests, perMs }: { requests: number; perMs: number }): Promise<void> {
+  async function count(
+    title: string,
+    bucket: string,
+    { requests, perMs }: { requests: number; perMs: number },
+  ): Promise<void> {
     const { allowed, resetAt } = await cache.hit(bucket, requests, perMs);
     if (!allowed) throw tooMany(title, Math.max(resetAt.getTime() - clock.now().getTime(), 1_000));
   }
 
   /** Does the work while the source takes requests with this key, and notes when it takes no more. */
-  async function within<T>({ adapter, orgId: owner }: Source, orgId: string, requests: number, work: () => Promise<T>): Promise<T> {
+  async function within<T>(
+    { adapter, orgId: owner }: Source,
+    orgId: string,
+    requests: number,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const { id, title, rate } = adapter;
     const bucket = `stock:${id}:${owner ?? 'instance'}`;
     const closedUntil = Number(await kept(`${bucket}:closed`)) || 0;
@@ -118,11 +134,13 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
 
     const key = `stock:${id}@${version}:${source.orgId ?? 'instance'}:${sha256Hex(JSON.stringify([q.toLowerCase(), kind, page]))}`;
     const known = await kept(key);
-    const remembered = known === undefined ? undefined : Found.safeParse(JSON.parse(known)).data; // another release may have kept another shape
+    // another release may have kept another shape
+    const remembered = known === undefined ? undefined : Found.safeParse(JSON.parse(known)).data;
     if (remembered) return remembered;
     const askAndKeep = async () => {
       const found = await ask();
-      await keep(key, JSON.stringify(found), cacheMs); // before it counts as asked: whoever comes in between would ask again
+      // before it counts as asked: whoever comes in between would ask again
+      await keep(key, JSON.stringify(found), cacheMs);
       return found;
     };
     const asked = searches.get(key) ?? askAndKeep().finally(() => searches.delete(key));
@@ -144,13 +162,19 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
       const missing = () => invalidField('id', `id: ${adapter.title} has no such item`, 'unknown_id');
       if (!isItemId(id)) throw missing();
       const acquire = async () => {
-        if (source.orgId === null && !free.includes(source)) await count(adapter.title, `stock:${adapter.id}:licences:${orgId}`, LICENCES);
+        if (source.orgId === null && !free.includes(source))
+          await count(adapter.title, `stock:${adapter.id}:licences:${orgId}`, LICENCES);
         const acquired = await within(source, orgId, IMPORT_REQUESTS, () => open(source).acquire(id));
         if (!acquired) throw missing();
         return { url: acquired.download, attribution: { ...attributionOf(adapter, acquired.item), itemId: id } };
       };
       try {
-        return await media.importItem(orgId, userId, { provider: `${adapter.domain}/${adapter.id}`, itemId: id }, acquire);
+        return await media.importItem(
+          orgId,
+          userId,
+          { provider: `${adapter.domain}/${adapter.id}`, itemId: id },
+          acquire,
+        );
       } catch (error) {
         throw refusalOf(error, adapter.title);
       }
@@ -161,7 +185,9 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
 /** Those whose key the operator has given, the preferred one first; Openverse needs none. */
 function freeSources({ openverse, ...keys }: StockKeys): Source[] {
   const given: Readonly<Record<string, Record<string, string> | undefined>> = {
-    ...Object.fromEntries(Object.entries(keys).map(([id, apiKey]) => [id, apiKey === undefined ? undefined : { apiKey }])),
+    ...Object.fromEntries(
+      Object.entries(keys).map(([id, apiKey]) => [id, apiKey === undefined ? undefined : { apiKey }]),
+    ),
     openverse: { ...openverse },
   };
   return stockSources.flatMap((adapter) => {

@@ -16,8 +16,14 @@ export interface ActedAs {
   granted: Permission[] | null;
 }
 
-/** Begins one for an hour, in the place of the session's last; undefined when there is no such user, or it is a super-admin. */
-export async function begin(sql: Sql, { id, adminId, userId, sessionId, reason }: NewImpersonation): Promise<{ expiresAt: Date; email: string } | undefined> {
+/**
+ * Begins one for an hour, in the place of the session's last; undefined when there is no such user, or it is a
+ * super-admin.
+ */
+export async function begin(
+  sql: Sql,
+  { id, adminId, userId, sessionId, reason }: NewImpersonation,
+): Promise<{ expiresAt: Date; email: string } | undefined> {
   await end(sql, sessionId);
   const [row] = await sql<{ expiresAt: Date; email: string }[]>`
     with begun as (
@@ -33,11 +39,17 @@ export async function begin(sql: Sql, { id, adminId, userId, sessionId, reason }
 /** Ends what a session acts as; answers the users. */
 export async function end(sql: Sql, sessionId: string): Promise<string[]> {
   const rows = await sql<{ userId: string }[]>`
-    update impersonations set ended_at = now() where session_id = ${sessionId} and ended_at is null and expires_at > now() returning user_id as "userId"`;
+    update impersonations
+    set ended_at = now()
+    where session_id = ${sessionId} and ended_at is null and expires_at > now()
+    returning user_id as "userId"`;
   return rows.map(({ userId }) => userId);
 }
 
-/** Whom it stands for, while it, the session, the super-admin and the user are what they were; the org as for a session of the user (S45). */
+/**
+ * Whom it stands for, while it, the session, the super-admin and the user are what they were; the org as for a session
+ * of the user (S45).
+ */
 export async function actedAs(
   sql: Sql,
   { id, adminId, userId, sessionId, wantedOrg }: Omit<NewImpersonation, 'reason'> & { wantedOrg: string | null },
@@ -53,15 +65,26 @@ export async function actedAs(
         from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
           left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
         where m.user_id = u.id and not m.disabled
-        order by (m.org_id = ${wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id limit 1
+        order by (m.org_id = ${wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id
+        limit 1
       ) m on true
-    where i.id = ${id} and i.admin_id = ${adminId} and i.user_id = ${userId} and i.session_id = ${sessionId} and i.ended_at is null and i.expires_at > now()`;
+    where i.id = ${id}
+      and i.admin_id = ${adminId}
+      and i.user_id = ${userId}
+      and i.session_id = ${sessionId}
+      and i.ended_at is null
+      and i.expires_at > now()`;
   return row;
 }
 
 /** Forgets those that ended a day ago; the audit log keeps that they were. */
 export async function dropOld(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
-    delete from impersonations where id = any(array(select id from impersonations where expires_at < now() - interval '1 day' order by expires_at limit ${limit}))`;
+    delete from impersonations
+    where id = any(array(select id
+    from impersonations
+    where expires_at < now() - interval '1 day'
+    order by expires_at
+    limit ${limit}))`;
   return count;
 }

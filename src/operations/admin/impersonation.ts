@@ -18,29 +18,56 @@ export interface Impersonations {
     asked: { userId: string; reason: string },
   ): Promise<{ userId: string; email: string; token: string; expiresAt: Date }>;
   end(by: AuditActor, admin: Impersonator): Promise<void>;
-  /** Whom the token makes of this super-admin; throws `invalid_token` for one that is another's, over, or no token at all. */
+  /**
+   * Whom the token makes of this super-admin; throws `invalid_token` for one that is another's, over, or no token at
+   * all.
+   */
   authenticate(token: string, admin: Impersonator, wantedOrg: string | undefined): Promise<store.ActedAs>;
   /** Notes what is about to be done as somebody else. */
   note(by: AuditActor, orgId: string, act: { method: string; route: string }): Promise<void>;
 }
 
-export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'> }): Impersonations {
+export function openImpersonations({
+  sql,
+  tokens,
+}: {
+  sql: Database;
+  tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
+}): Impersonations {
   return {
     begin: async (by, { userId: adminId, sessionId }, { userId, reason }) => {
       const id = newId();
       const begun = await sql.begin(async (tx) => {
         const row = await store.begin(tx, { id, adminId, userId, sessionId, reason });
-        if (!row) throw (await isSuperAdmin(tx, userId)) ? new AppError('conflict', 'Nobody acts as a super-admin') : notFound();
-        await writeAudit(tx, by, { orgId: null, action: 'impersonation.begun', resource: 'user', resourceId: userId, detail: { reason } });
+        if (!row)
+          throw (await isSuperAdmin(tx, userId))
+            ? new AppError('conflict', 'Nobody acts as a super-admin')
+            : notFound();
+        await writeAudit(tx, by, {
+          orgId: null,
+          action: 'impersonation.begun',
+          resource: 'user',
+          resourceId: userId,
+          detail: { reason },
+        });
         return row;
       });
-      return { userId, ...begun, token: await tokens.signImpersonation({ sub: userId, act: adminId, sid: sessionId, jti: id }, begun.expiresAt) };
+      return {
+        userId,
+        ...begun,
+        token: await tokens.signImpersonation({ sub: userId, act: adminId, sid: sessionId, jti: id }, begun.expiresAt),
+      };
     },
 
     end: (by, { sessionId }) =>
       sql.begin(async (tx) => {
         for (const userId of await store.end(tx, sessionId))
-          await writeAudit(tx, by, { orgId: null, action: 'impersonation.ended', resource: 'user', resourceId: userId });
+          await writeAudit(tx, by, {
+            orgId: null,
+            action: 'impersonation.ended',
+            resource: 'user',
+            resourceId: userId,
+          });
       }),
 
     async authenticate(token, { userId: adminId, sessionId }, wantedOrg) {
@@ -60,7 +87,13 @@ export function openImpersonations({ sql, tokens }: { sql: Database; tokens: Pic
     },
 
     async note(by, orgId, act) {
-      await writeAudit(sql, by, { orgId, action: 'impersonation.acted', resource: 'user', resourceId: by.userId, detail: act });
+      await writeAudit(sql, by, {
+        orgId,
+        action: 'impersonation.acted',
+        resource: 'user',
+        resourceId: by.userId,
+        detail: act,
+      });
     },
   };
 }

@@ -20,7 +20,10 @@ const columns = (sql: Sql) => sql`
   (select count(*)::int from channels c where c.org_id = o.id and c.deleted_at is null) as channels`;
 
 /** Newest first. `search`: a part of the name, or the id. */
-export const listOrgs = (sql: Sql, { search, before, limit }: { search?: string | undefined; before?: string | undefined; limit: number }) => sql<OrgRow[]>`
+export const listOrgs = (
+  sql: Sql,
+  { search, before, limit }: { search?: string | undefined; before?: string | undefined; limit: number },
+) => sql<OrgRow[]>`
   /* all orgs */
   select ${columns(sql)}
   from organizations o left join subscriptions s on s.org_id = o.id
@@ -30,23 +33,33 @@ export const listOrgs = (sql: Sql, { search, before, limit }: { search?: string 
 
 export async function findOrg(sql: Sql, orgId: string): Promise<OrgRow | undefined> {
   const [row] = await sql<OrgRow[]>`
-    select ${columns(sql)} from organizations o left join subscriptions s on s.org_id = o.id where o.id = ${orgId} and o.deleted_at is null`;
+    select ${columns(sql)}
+    from organizations o
+    left join subscriptions s on s.org_id = o.id
+    where o.id = ${orgId} and o.deleted_at is null`;
   return row;
 }
 
 /** True when that changes it. */
 export async function setDisabled(sql: Sql, orgId: string, disabled: boolean): Promise<boolean> {
   const rows = await sql`
-    update organizations set disabled_at = ${disabled ? sql`now()` : null} where id = ${orgId} and deleted_at is null and (disabled_at is not null) <> ${disabled} returning 1`;
+    update organizations
+    set disabled_at = ${disabled ? sql`now()` : null}
+    where id = ${orgId} and deleted_at is null and (disabled_at is not null) <> ${disabled}
+    returning 1`;
   return rows.length > 0;
 }
 
-/** Shut orgs in which a channel is about to publish all the same: what was under way when the org was shut came back to the queue. */
+/**
+ * Shut orgs in which a channel is about to publish all the same: what was under way when the org was shut came back to
+ * the queue.
+ */
 export async function restlessOrgs(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     /* all orgs */
     select o.id from organizations o
-    where o.disabled_at is not null and exists (select 1 from channels c where c.org_id = o.id and c.deleted_at is null and c.next_due_at is not null)
+    where o.disabled_at is not null
+      and exists (select 1 from channels c where c.org_id = o.id and c.deleted_at is null and c.next_due_at is not null)
     limit ${limit}`;
   return rows.map(({ id }) => id);
 }

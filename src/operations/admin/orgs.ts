@@ -20,10 +20,14 @@ export interface AdminOrgs {
   list(asked: AskedOrgs): Promise<RowPage<store.OrgRow>>;
   get(orgId: string): Promise<store.OrgRow>;
   /**
-   * All of it or none. A disabled org: its members, keys and tokens are refused within a second, and its queued posts wait, paused. `tier` gives it
-   * a plan by hand; 409 where it pays for one.
+   * All of it or none. A disabled org: its members, keys and tokens are refused within a second, and its queued posts
+   * wait, paused. `tier` gives it a plan by hand; 409 where it pays for one.
    */
-  change(by: AuditActor, orgId: string, change: { disabled?: boolean | undefined; tier?: Tier | undefined }): Promise<void>;
+  change(
+    by: AuditActor,
+    orgId: string,
+    change: { disabled?: boolean | undefined; tier?: Tier | undefined },
+  ): Promise<void>;
   /** Stops again what came back to the queue of a disabled org from an attempt that was under way. */
   keepStill(limit: number): Promise<number>;
 }
@@ -42,23 +46,37 @@ export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): 
     if (!row) throw notFound();
     return row;
   }
-  async function setDisabled(tx: Sql, by: AuditActor, orgId: string, disabled: boolean, act: () => Promise<void>): Promise<void> {
+  async function setDisabled(
+    tx: Sql,
+    by: AuditActor,
+    orgId: string,
+    disabled: boolean,
+    act: () => Promise<void>,
+  ): Promise<void> {
     if (!(await store.setDisabled(tx, orgId, disabled))) return; // it is so already
     await act();
-    await writeAudit(tx, by, { orgId, action: disabled ? 'organization.disabled' : 'organization.enabled', resource: 'instance', resourceId: orgId });
+    await writeAudit(tx, by, {
+      orgId,
+      action: disabled ? 'organization.disabled' : 'organization.enabled',
+      resource: 'instance',
+      resourceId: orgId,
+    });
   }
 
   return {
-    list: async ({ search, cursor, limit }) => pageOf(await store.listOrgs(sql, { search, before: cursor, limit: limit + 1 }), limit),
+    list: async ({ search, cursor, limit }) =>
+      pageOf(await store.listOrgs(sql, { search, before: cursor, limit: limit + 1 }), limit),
 
     get: find,
 
     async change(by, orgId, { tier, disabled }) {
       await find(orgId);
-      const runs = tier !== undefined || (await billing.usage(orgId)).entitlement.subscribed; // else its queue stands still for another reason
+      // else its queue stands still for another reason
+      const runs = tier !== undefined || (await billing.usage(orgId)).entitlement.subscribed;
       await sql.begin(async (tx) => {
         await billing.lockOrg(tx, orgId); // what counts is locked before channels are
-        if (disabled === false) await setDisabled(tx, by, orgId, false, async () => void (runs && (await queues.resume(tx, orgId))));
+        if (disabled === false)
+          await setDisabled(tx, by, orgId, false, async () => void (runs && (await queues.resume(tx, orgId))));
         if (tier !== undefined) await plans.grant(tx, orgId, by, tier);
         if (disabled === true) await setDisabled(tx, by, orgId, true, () => queues.pause(tx, orgId, REASON));
       });

@@ -17,9 +17,15 @@ export async function countQueue(sql: Sql, lateSeconds: number): Promise<QueueCo
     with waiting as (
       select p.due_at from channels c join posts p on p.channel_id = c.id and p.org_id = c.org_id
       where c.next_due_at <= now() and not c.disabled and not c.refresh_needed and c.deleted_at is null
-        and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying') and p.due_at is not null and p.due_at <= now() and p.publish_date <= now() and p.deleted_at is null
+        and p.state = 'QUEUE'
+          and p.detail in ('scheduled', 'retrying')
+          and p.due_at is not null
+          and p.due_at <= now()
+          and p.publish_date <= now()
+          and p.deleted_at is null
     )
-    select count(*)::int as due, (count(*) filter (where due_at < now() - ${lateSeconds}::float8 * interval '1 s'))::int as late,
+    select count(*)::int as due,
+      (count(*) filter (where due_at < now() - ${lateSeconds}::float8 * interval '1 s'))::int as late,
       (select count(*)::int from channels where slot_incarnation is not null) as publishing
     from waiting`;
   return row!;

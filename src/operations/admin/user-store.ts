@@ -19,11 +19,16 @@ export interface UserChange {
 }
 
 const columns = (sql: Sql) => sql`
-  u.id, u.email, p.name, p.last_name as "lastName", u.provider_name as "providerName", u.activated, u.is_super_admin as "isSuperAdmin",
-  u.last_online as "lastOnline", u.created_at as "createdAt", (select count(*)::int from memberships m where m.user_id = u.id and not m.disabled) as orgs`;
+  u.id, u.email, p.name, p.last_name as "lastName", u.provider_name as "providerName", u.activated,
+  u.is_super_admin as "isSuperAdmin",
+  u.last_online as "lastOnline", u.created_at as "createdAt",
+  (select count(*)::int from memberships m where m.user_id = u.id and not m.disabled) as orgs`;
 
 /** Newest first. `search`: a part of the address or the names, or the id. */
-export const listUsers = (sql: Sql, { search, before, limit }: { search?: string | undefined; before?: string | undefined; limit: number }) => sql<UserRow[]>`
+export const listUsers = (
+  sql: Sql,
+  { search, before, limit }: { search?: string | undefined; before?: string | undefined; limit: number },
+) => sql<UserRow[]>`
   select ${columns(sql)}
   from users u join user_profiles p on p.user_id = u.id
   where u.deleted_at is null ${before === undefined ? sql`` : sql`and u.id < ${before}`}
@@ -36,7 +41,10 @@ export const listUsers = (sql: Sql, { search, before, limit }: { search?: string
 
 export async function findUser(sql: Sql, userId: string): Promise<UserRow | undefined> {
   const [row] = await sql<UserRow[]>`
-    select ${columns(sql)} from users u join user_profiles p on p.user_id = u.id where u.id = ${userId} and u.deleted_at is null`;
+    select ${columns(sql)}
+    from users u
+    join user_profiles p on p.user_id = u.id
+    where u.id = ${userId} and u.deleted_at is null`;
   return row;
 }
 

@@ -7,11 +7,17 @@ export interface CallAnswer {
   text: string;
 }
 
-/** One JSON request to a running service, as any client would send it. Rejects when nothing answers within `timeoutMs`. */
+/**
+ * One JSON request to a running service, as any client would send it. Rejects when nothing answers within `timeoutMs`.
+ */
 export function call(
   method: string,
   url: string,
-  { headers = {}, body, timeoutMs = 30_000 }: { headers?: Record<string, string>; body?: unknown; timeoutMs?: number } = {},
+  {
+    headers = {},
+    body,
+    timeoutMs = 30_000,
+  }: { headers?: Record<string, string>; body?: unknown; timeoutMs?: number } = {},
 ): Promise<CallAnswer> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   return new Promise((done, fail) => {
@@ -21,7 +27,10 @@ export function call(
         method,
         headers: {
           accept: 'application/json',
-          ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+          ...(payload !== undefined && {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(payload),
+          }),
           ...headers,
         },
       }, // node tells no length of a DELETE
@@ -35,7 +44,9 @@ export function call(
         });
       },
     );
-    request.setTimeout(timeoutMs, () => request.destroy(new Error(`No answer from ${new URL(url).origin} within ${timeoutMs / 1000} s`)));
+    request.setTimeout(timeoutMs, () =>
+      request.destroy(new Error(`No answer from ${new URL(url).origin} within ${timeoutMs / 1000} s`)),
+    );
     request.on('error', fail);
     request.end(payload);
   });

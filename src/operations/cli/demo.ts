@@ -19,7 +19,15 @@ const Tokens = z.object({ accessToken: z.string() });
 const Keys = z.array(z.object({ id: z.string(), prefix: z.string(), revokedAt: z.string().nullable() }));
 const MadeKey = z.object({ plaintext: z.string(), prefix: z.string() });
 const Catalog = z.array(z.object({ providerId: z.string() }));
-const Channels = z.array(z.object({ id: z.string(), name: z.string(), identifier: z.string(), disabled: z.boolean(), refreshNeeded: z.boolean() }));
+const Channels = z.array(
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    identifier: z.string(),
+    disabled: z.boolean(),
+    refreshNeeded: z.boolean(),
+  }),
+);
 const Channel = z.object({ id: z.string(), name: z.string() });
 const Webhook = z.object({ id: z.string(), secret: z.string() });
 const Created = z.array(z.object({ postId: z.string() })).min(1);
@@ -44,7 +52,8 @@ interface DemoOptions {
 /** `npm run demo [-- http://host:port]`: answers the exit code. */
 export async function demo(args: readonly string[], say: (line: string) => void): Promise<number> {
   const source = environment();
-  const { config } = readConfig({ ...source, JWT_SECRET: source['JWT_SECRET'] || 'x'.repeat(32) }); // reads only: the service makes its own secret
+  // reads only: the service makes its own secret
+  const { config } = readConfig({ ...source, JWT_SECRET: source['JWT_SECRET'] || 'x'.repeat(32) });
   const { dataFolder } = config.database;
   const local = await runningAddress(dataFolder);
   const base = args[0] ?? local ?? `http://127.0.0.1:${config.http.port || 3000}`;
@@ -53,17 +62,27 @@ export async function demo(args: readonly string[], say: (line: string) => void)
     await runDemo({ base, dataFolder, serviceSecret: given || keptSecret(dataFolder), clock: systemClock, say });
     return 0;
   } catch (error) {
-    say(`\n  FAILED  ${error instanceof StartError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    say(
+      `\n  FAILED  ${error instanceof StartError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
     return 1;
   }
 }
 
 /** The main job against a running service, through its API only. Throws with the reason when a step does not hold. */
-async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
+async function runDemo({
+  base = 'http://127.0.0.1:3000',
+  dataFolder,
+  serviceSecret,
+  clock,
+  say,
+}: DemoOptions): Promise<void> {
   const root = base.replace(/(?<!\/)\/+$/, '');
   const started = clock.monotonic();
   const step = (what: string, detail = '') =>
-    say(`  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd());
+    say(
+      `  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd(),
+    );
   const ask = async <S extends z.ZodType>(
     what: string,
     schema: S,
@@ -74,7 +93,9 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
     const answer = await call(method, root + path, options);
     const read = answer.status < 300 ? schema.safeParse(answer.body) : undefined;
     if (read?.success) return read.data;
-    throw new StartError(`${what}: ${method} ${path} answered ${answer.status}${read ? ' with a body that a client cannot use' : ''}: ${reason(answer)}`);
+    throw new StartError(
+      `${what}: ${method} ${path} answered ${answer.status}${read ? ' with a body that a client cannot use' : ''}: ${reason(answer)}`,
+    );
   };
 
   say(`\nRookery demo against ${root}\n`);
@@ -111,7 +132,10 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
         headers: session,
         body: { fields: { name: CHANNEL }, allowPreview: true },
       }));
-    step(known ? 'found the channel' : 'connected a channel', `"${channel.name}" on the network sandbox, which publishes nowhere`);
+    step(
+      known ? 'found the channel' : 'connected a channel',
+      `"${channel.name}" on the network sandbox, which publishes nowhere`,
+    );
 
     await using receiver = await openReceiver();
     const webhook = await addWebhook(root, session, receiver.url, channel.id);
@@ -123,28 +147,52 @@ async function runDemo({ base = 'http://127.0.0.1:3000', dataFolder, serviceSecr
         date: due.toISOString(),
         shortLink: false,
         tags: [],
-        posts: [{ integration: { id: channel.id }, value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }], settings: {} }],
+        posts: [
+          {
+            integration: { id: channel.id },
+            value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }],
+            settings: {},
+          },
+        ],
       };
       const [created] = await ask('The post', Created, 'POST', '/public/v1/posts', { headers: api, body });
       const { postId } = created!;
       step('scheduled a post', `${postId}, due at ${due.toISOString()}`);
 
-      const post = await published(() => ask('The post', Post, 'GET', `/public/v1/posts/${postId}`, { headers: api }), due, clock, step);
+      const post = await published(
+        () => ask('The post', Post, 'GET', `/public/v1/posts/${postId}`, { headers: api }),
+        due,
+        clock,
+        step,
+      );
       step('published', post.releaseURL ?? 'without an address');
 
       const delivery = await receiver.next('post.published', DELIVERED_WITHIN_MS);
-      if (!delivery) throw new StartError(`No webhook came within ${DELIVERED_WITHIN_MS / 1_000} s. GET /webhooks/${webhook.id}/deliveries says why.`);
-      step('webhook received', `post.published, ${delivery.body.length} bytes, webhook-id ${String(delivery.headers['webhook-id'])}`);
+      if (!delivery)
+        throw new StartError(
+          `No webhook came within ${DELIVERED_WITHIN_MS / 1_000} s. GET /webhooks/${webhook.id}/deliveries says why.`,
+        );
+      step(
+        'webhook received',
+        `post.published, ${delivery.body.length} bytes, webhook-id ${String(delivery.headers['webhook-id'])}`,
+      );
       judge(delivery, postId, webhook.secret, serviceSecret, step);
     } finally {
-      await call('DELETE', `${root}/webhooks/${webhook.id}`, { headers: session }).catch(() => undefined); // its receiver ends with the demo
+      // its receiver ends with the demo
+      await call('DELETE', `${root}/webhooks/${webhook.id}`, { headers: session }).catch(() => undefined);
     }
   } finally {
-    const keys = Keys.safeParse((await call('GET', `${root}/user/api-keys`, { headers: session }).catch(() => undefined))?.body);
-    const own = keys.success ? keys.data.find(({ prefix, revokedAt }) => prefix === key.prefix && revokedAt === null) : undefined;
+    const keys = Keys.safeParse(
+      (await call('GET', `${root}/user/api-keys`, { headers: session }).catch(() => undefined))?.body,
+    );
+    const own = keys.success
+      ? keys.data.find(({ prefix, revokedAt }) => prefix === key.prefix && revokedAt === null)
+      : undefined;
     if (own) await call('DELETE', `${root}/user/api-keys/${own.id}`, { headers: session }).catch(() => undefined);
   }
-  say('\n  All of it worked. The post is in the ledger of the sandbox; the key and the webhook of the demo are gone again.\n');
+  say(
+    '\n  All of it worked. The post is in the ledger of the sandbox; the key and the webhook of the demo are gone again.\n',
+  );
 }
 
 const reason = ({ body, text }: CallAnswer): string => {
@@ -172,31 +220,51 @@ async function signOff(root: string, file: string, headers: Record<string, strin
   return ' The account of the demo is deleted again.';
 }
 
-/** The account of an earlier run on this service when it still works, else a new one, with a password that is kept here and nowhere else. */
+/**
+ * The account of an earlier run on this service when it still works, else a new one, with a password that is kept here
+ * and nowhere else.
+ */
 async function signIn(root: string, file: string): Promise<{ email: string; token: string; made: boolean }> {
   const accounts = await accountsIn(file);
   const known = accounts[root];
   if (known) {
-    const answer = await call('POST', `${root}/auth/login`, { body: { provider: 'LOCAL', ...known, returnToken: true } });
+    const answer = await call('POST', `${root}/auth/login`, {
+      body: { provider: 'LOCAL', ...known, returnToken: true },
+    });
     const tokens = Tokens.safeParse(answer.body);
-    if (answer.status === 200 && tokens.success) return { email: known.email, token: tokens.data.accessToken, made: false };
+    if (answer.status === 200 && tokens.success)
+      return { email: known.email, token: tokens.data.accessToken, made: false };
     if (answer.status !== 400) throw new StartError(`The login answered ${answer.status}: ${reason(answer)}`);
   }
-  const account = { email: `demo-${randomBytes(4).toString('hex')}@example.com`, password: randomBytes(16).toString('base64url') };
-  const answer = await call('POST', `${root}/auth/register`, { body: { provider: 'LOCAL', ...account, company: 'Rookery demo', returnToken: true } });
+  const account = {
+    email: `demo-${randomBytes(4).toString('hex')}@example.com`,
+    password: randomBytes(16).toString('base64url'),
+  };
+  const answer = await call('POST', `${root}/auth/register`, {
+    body: { provider: 'LOCAL', ...account, company: 'Rookery demo', returnToken: true },
+  });
   const tokens = Tokens.safeParse(answer.body);
   if (z.object({ activate: z.literal(true) }).safeParse(answer.body).success)
     throw new StartError(
       'Addresses are confirmed by mail here, and the demo has no mailbox: run it against an instance without EMAIL_PROVIDER. Its registration opens nothing and is forgotten after seven days.',
     );
-  if (answer.status >= 300 || !tokens.success) throw new StartError(`The sign-up answered ${answer.status}: ${reason(answer)}`);
+  if (answer.status >= 300 || !tokens.success)
+    throw new StartError(`The sign-up answered ${answer.status}: ${reason(answer)}`);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, JSON.stringify({ ...accounts, [root]: account }, null, 2), { mode: 0o600 });
   return { email: account.email, token: tokens.data.accessToken, made: true };
 }
 
-async function addWebhook(root: string, headers: Record<string, string>, url: string, channelId: string): Promise<z.output<typeof Webhook>> {
-  const answer = await call('POST', `${root}/webhooks`, { headers, body: { name: 'demo', url, integrations: [{ id: channelId }], secret: true } });
+async function addWebhook(
+  root: string,
+  headers: Record<string, string>,
+  url: string,
+  channelId: string,
+): Promise<z.output<typeof Webhook>> {
+  const answer = await call('POST', `${root}/webhooks`, {
+    headers,
+    body: { name: 'demo', url, integrations: [{ id: channelId }], secret: true },
+  });
   const webhook = Webhook.safeParse(answer.body);
   if (answer.status < 300 && webhook.success) return webhook.data;
   const { code } = Problem.catch({}).parse(answer.body);
@@ -217,7 +285,8 @@ async function published(
   for (;;) {
     const post = await read();
     if (post.state === 'PUBLISHED') return post;
-    if (post.state === 'ERROR') throw new StartError(`The post was not published: ${post.error ?? post.detail ?? 'no reason given'}`);
+    if (post.state === 'ERROR')
+      throw new StartError(`The post was not published: ${post.error ?? post.detail ?? 'no reason given'}`);
     const left = due.getTime() - clock.now().getTime();
     if (left < -PUBLISHED_WITHIN_MS)
       throw new StartError(
@@ -238,10 +307,15 @@ function judge(
   serviceSecret: string | undefined,
   step: (what: string, detail?: string) => void,
 ): void {
-  const { data } = z.object({ data: z.object({ postId: z.string() }) }).parse(JSON.parse(delivery.body.toString('utf8')));
-  if (data.postId !== postId) throw new StartError(`The webhook was about the post ${data.postId} and not about ${postId}`);
+  const { data } = z
+    .object({ data: z.object({ postId: z.string() }) })
+    .parse(JSON.parse(delivery.body.toString('utf8')));
+  if (data.postId !== postId)
+    throw new StartError(`The webhook was about the post ${data.postId} and not about ${postId}`);
   if (!isSignedWith(delivery, secret))
-    throw new StartError('The header webhook-signature does not fit the bytes that were received and the secret of the webhook');
+    throw new StartError(
+      'The header webhook-signature does not fit the bytes that were received and the secret of the webhook',
+    );
   step('signature verified', 'webhook-signature, with the secret of this webhook');
   const changed = { ...delivery, body: Buffer.concat([delivery.body, Buffer.from(' ')]) };
   if (isSignedWith(changed, secret)) throw new StartError('A changed body has the same signature');

@@ -12,17 +12,44 @@ const samples = (url: string): readonly MailContent[] => {
     { template: 'password-changed', data: { ...people, opens: ['the API key CLI (pm_live_a1b2…) in Acme Ltd'] } },
     {
       template: 'key-made',
-      data: { ...people, keyName: 'CLI', prefix: 'pm_live_a1b2', orgName: 'Acme Ltd', expiresAt: later, device: '192.0.2.1, curl/8.5.0' },
+      data: {
+        ...people,
+        keyName: 'CLI',
+        prefix: 'pm_live_a1b2',
+        orgName: 'Acme Ltd',
+        expiresAt: later,
+        device: '192.0.2.1, curl/8.5.0',
+      },
     },
-    { template: 'email-change', data: { ...people, url: `${url}/auth/confirm-email/sample`, newEmail: 'ann@new.example', oldEmail: 'ann@old.example' } },
+    {
+      template: 'email-change',
+      data: {
+        ...people,
+        url: `${url}/auth/confirm-email/sample`,
+        newEmail: 'ann@new.example',
+        oldEmail: 'ann@old.example',
+      },
+    },
     { template: 'email-changing', data: { ...people, newEmail: 'ann@new.example' } },
     {
       template: 'invitation',
-      data: { orgName: 'Acme <b>Ltd</b>', inviterName: 'Bob Example', roleName: 'Editor', url: `${url}/join/sample`, expiresAt: later },
+      data: {
+        orgName: 'Acme <b>Ltd</b>',
+        inviterName: 'Bob Example',
+        roleName: 'Editor',
+        url: `${url}/join/sample`,
+        expiresAt: later,
+      },
     },
     {
       template: 'subscription-cancelled',
-      data: { orgName: 'Acme Ltd', orgId: 'sample', userEmail: 'ann@acme.example', feedback: 'Too dear.\nThank you.', endsAt: later },
+      data: {
+        orgName: 'Acme Ltd',
+        orgId: 'sample',
+        userEmail: 'ann@acme.example',
+        feedback: 'Too dear.\nThank you.',
+        endsAt: later,
+      },
     },
     { template: 'subscription-lapsed', data: { orgName: 'Acme Ltd', url: `${url}/billing` } },
     { template: 'card-refused', data: { orgName: 'Acme Ltd', url: `${url}/billing` } },

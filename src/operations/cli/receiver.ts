@@ -27,7 +27,8 @@ export async function openReceiver(): Promise<Receiver> {
   await new Promise<void>((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  const found = (event: string) => deliveries.find(({ body }) => (JSON.parse(body.toString('utf8')) as { event?: string }).event === event);
+  const found = (event: string) =>
+    deliveries.find(({ body }) => (JSON.parse(body.toString('utf8')) as { event?: string }).event === event);
   return {
     url: `http://127.0.0.1:${port}/rookery-demo`,
     next: (event, timeoutMs) =>

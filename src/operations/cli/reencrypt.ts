@@ -1,4 +1,11 @@
-import { type Database, replaceSealed, SEALED, type SealedColumn, type SealedText, sealedTexts } from '../../platform/db/index.ts';
+import {
+  type Database,
+  replaceSealed,
+  SEALED,
+  type SealedColumn,
+  type SealedText,
+  sealedTexts,
+} from '../../platform/db/index.ts';
 import type { Clock, Vault } from '../../platform/kernel/index.ts';
 
 const PAGE = 200;
@@ -22,15 +29,17 @@ interface Pass {
 }
 
 /**
- * Seals every stored secret by the key of today. The service may run meanwhile: a text is replaced only where it still stands, so that
- * nothing newly written is lost. Cut off, it goes on where it was at the next call: what is renewed already is passed over.
- * Answers the exit code: 0 when the former key is needed for nothing more.
+ * Seals every stored secret by the key of today. The service may run meanwhile: a text is replaced only where it still
+ * stands, so that nothing newly written is lost. Cut off, it goes on where it was at the next call: what is renewed
+ * already is passed over. Answers the exit code: 0 when the former key is needed for nothing more.
  */
 export async function reencrypt({ sql, vault, clock, say, patienceMs = PATIENCE_MS }: Options): Promise<number> {
   let open = false;
   for (const column of SEALED) {
     const { renewed, left, unreadable } = await renewColumn(column, { sql, vault, clock, patienceMs });
-    say(`${column.table}.${column.column}: ${renewed} sealed anew${left > 0 ? `, ${left} left` : ''}${unreadable > 0 ? `, ${unreadable} open by no key` : ''}`);
+    say(
+      `${column.table}.${column.column}: ${renewed} sealed anew${left > 0 ? `, ${left} left` : ''}${unreadable > 0 ? `, ${unreadable} open by no key` : ''}`,
+    );
     open ||= left > 0 || unreadable > 0;
   }
   say(
@@ -42,7 +51,10 @@ export async function reencrypt({ sql, vault, clock, say, patienceMs = PATIENCE_
 }
 
 /** Passes over one column until one of them finds nothing to do. */
-async function renewColumn(column: SealedColumn, { sql, vault, clock, patienceMs }: Required<Omit<Options, 'say'>>): Promise<Pass> {
+async function renewColumn(
+  column: SealedColumn,
+  { sql, vault, clock, patienceMs }: Required<Omit<Options, 'say'>>,
+): Promise<Pass> {
   const end = clock.monotonic() + patienceMs;
   let total = 0;
   for (let passes = 1; ; passes += 1) {
@@ -50,7 +62,8 @@ async function renewColumn(column: SealedColumn, { sql, vault, clock, patienceMs
     if (found.renewed === 0 && found.left === 0) return { ...found, renewed: total };
     total += found.renewed;
     // What is still found after many passes was written in between, by the former key.
-    if (passes >= LEAST_PASSES && clock.monotonic() >= end) return { ...found, renewed: total, left: found.left + found.renewed };
+    if (passes >= LEAST_PASSES && clock.monotonic() >= end)
+      return { ...found, renewed: total, left: found.left + found.renewed };
     if (found.left > 0) await clock.sleep(Math.min(REST_MS, patienceMs));
   }
 }

@@ -7,7 +7,10 @@ export { StartError } from '../../platform/kernel/index.ts';
 
 const FILE = 'running.json';
 
-/** The sign in a data folder that one process runs there, with its address for the demo and for whoever starts a second one. */
+/**
+ * The sign in a data folder that one process runs there, with its address for the demo and for whoever starts a second
+ * one.
+ */
 export interface Running extends AsyncDisposable {
   tell(address: string): Promise<void>;
 }
@@ -31,7 +34,10 @@ export async function takeFolder(dataFolder: string): Promise<Running> {
       );
     }
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`The data folder ${dataFolder} cannot be used (${reason}). Let DATA_FOLDER name a folder that this user can write.`, { cause: error });
+    throw new StartError(
+      `The data folder ${dataFolder} cannot be used (${reason}). Let DATA_FOLDER name a folder that this user can write.`,
+      { cause: error },
+    );
   }
 }
 

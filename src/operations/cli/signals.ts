@@ -13,8 +13,9 @@ interface Options {
 }
 
 /**
- * Ends the process once, on the first SIGTERM, SIGINT or SIGHUP: stops what runs, then exits with 0; with 1 when stopping failed or took too long.
- * Later signals change nothing (BO5, BO6). Answers a function that does the same without a signal, for example after a fatal error.
+ * Ends the process once, on the first SIGTERM, SIGINT or SIGHUP: stops what runs, then exits with 0; with 1 when
+ * stopping failed or took too long. Later signals change nothing (BO5, BO6). Answers a function that does the same
+ * without a signal, for example after a fatal error.
  */
 export function endOnSignal(
   stop: () => Promise<void>,
@@ -26,7 +27,10 @@ export function endOnSignal(
     say(`${why}: ending …`);
     try {
       const inTime = await atMost(clock, deadlineMs + extraMs, stop);
-      if (!inTime) say(`Not everything ended within ${(deadlineMs + extraMs) / 1000} s; what is left is found again at the next start.`);
+      if (!inTime)
+        say(
+          `Not everything ended within ${(deadlineMs + extraMs) / 1000} s; what is left is found again at the next start.`,
+        );
       exit(inTime ? code : 1);
     } catch (error) {
       say(`Ending failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

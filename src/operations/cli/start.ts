@@ -11,7 +11,10 @@ export { StartError } from './running.ts';
 export interface Prepared extends AsyncDisposable {
   /** With the addresses that were unknown before: database, port. */
   config: Config;
-  /** To be called once the service listens: notes the address for others, and answers what a person is to read; `setupToken` while there is no super-admin. */
+  /**
+   * To be called once the service listens: notes the address for others, and answers what a person is to read;
+   * `setupToken` while there is no super-admin.
+   */
   listening(setupToken?: string): Promise<string>;
 }
 interface Options {
@@ -23,8 +26,9 @@ interface Options {
 }
 
 /**
- * Everything that must be there before the rooms are built: a free port, the database (the embedded one where none is given), its migrations.
- * Throws `StartError` for what a person must change. Disposed of last, after all that uses the database.
+ * Everything that must be there before the rooms are built: a free port, the database (the embedded one where none is
+ * given), its migrations. Throws `StartError` for what a person must change. Disposed of last, after all that uses the
+ * database.
  */
 export async function prepare(given: Config, { log, say, alone = true }: Options): Promise<Prepared> {
   await using begun = new AsyncDisposableStack();
@@ -51,8 +55,15 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
   };
 }
 
-async function embeddedDatabase({ production, database: { dataFolder } }: Config, log: Log, say: (line: string) => void): Promise<EmbeddedPostgres> {
-  if (production) throw new StartError('DATABASE_URL is missing. In production nothing embedded starts: set it to the address of your Postgres.');
+async function embeddedDatabase(
+  { production, database: { dataFolder } }: Config,
+  log: Log,
+  say: (line: string) => void,
+): Promise<EmbeddedPostgres> {
+  if (production)
+    throw new StartError(
+      'DATABASE_URL is missing. In production nothing embedded starts: set it to the address of your Postgres.',
+    );
   try {
     return await startEmbeddedPostgres({
       folder: join(dataFolder, 'postgres'),
@@ -65,9 +76,12 @@ async function embeddedDatabase({ production, database: { dataFolder } }: Config
     });
   } catch (error) {
     if (error instanceof HeldError)
-      throw new StartError(`The database in ${dataFolder} is used by process ${error.holder.pid}. End that one, or let DATA_FOLDER name another folder.`, {
-        cause: error,
-      });
+      throw new StartError(
+        `The database in ${dataFolder} is used by process ${error.holder.pid}. End that one, or let DATA_FOLDER name another folder.`,
+        {
+          cause: error,
+        },
+      );
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
@@ -79,10 +93,17 @@ const shown = (url: string): string => {
 };
 
 /** The warning about a database with migrations that this version does not know. */
-export const NEWER = 'the database was migrated by a newer version: this one should serve only while the others are replaced';
+export const NEWER =
+  'the database was migrated by a newer version: this one should serve only while the others are replaced';
 
-/** Applies the migrations to the database of the configuration; throws `StartError` with the reason. `onNewer` is told of unknown ones. */
-export async function migrateDatabase({ database: { url, allowDestructive } }: Config, onNewer: (names: readonly string[]) => void): Promise<string[]> {
+/**
+ * Applies the migrations to the database of the configuration; throws `StartError` with the reason. `onNewer` is told
+ * of unknown ones.
+ */
+export async function migrateDatabase(
+  { database: { url, allowDestructive } }: Config,
+  onNewer: (names: readonly string[]) => void,
+): Promise<string[]> {
   const sql = openDatabase({ url: url!, connections: 2, applicationName: 'rookery-migrate' });
   try {
     return await migrate(sql, { allowDestructive, onNewer });
@@ -90,7 +111,10 @@ export async function migrateDatabase({ database: { url, allowDestructive } }: C
     const code = String((cause as NodeJS.ErrnoException).code);
     const message = cause instanceof Error ? cause.message : String(cause);
     if (/^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|CONNECT_|CONNECTION_|28|3D000|55000|57P03)/.test(code))
-      throw new StartError(`The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`, { cause });
+      throw new StartError(
+        `The database ${shown(url!)} cannot be used: ${message || code}. Check DATABASE_URL, and that it runs.`,
+        { cause },
+      );
     throw new StartError(`The database ${shown(url!)} could not be migrated. ${message}`, { cause });
   } finally {
     await sql.end({ timeout: 2 });
@@ -130,31 +154,64 @@ function withAddresses(config: Config, port: number): Config {
   return {
     ...config,
     database: { ...config.database },
-    http: { ...http, port, frontendUrl: at(http.frontendUrl), mainUrl: at(http.mainUrl), backendUrl: at(http.backendUrl), internalUrl: at(http.internalUrl) },
+    http: {
+      ...http,
+      port,
+      frontendUrl: at(http.frontendUrl),
+      mainUrl: at(http.mainUrl),
+      backendUrl: at(http.backendUrl),
+      internalUrl: at(http.internalUrl),
+    },
   };
 }
 
 /** Composes what is printed at the start: addresses, folders, next steps. */
-function banner(config: Config, embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined, setupToken: string | undefined): string {
+function banner(
+  config: Config,
+  embedded: Pick<EmbeddedPostgres, 'folder' | 'port'> | undefined,
+  setupToken: string | undefined,
+): string {
   const { http, actors, redis, social, outbound, production, database } = config;
   const rows: [string, string][] = [
     ['address', http.internalUrl],
-    ['engine', actors.engine === 'dapr' ? `Dapr, sidecar on port ${actors.dapr.httpPort}` : 'embedded: one process, nothing to install'],
-    ['database', embedded ? `Postgres of npm on 127.0.0.1:${embedded.port}, data in ${embedded.folder}` : shown(database.url!)],
+    [
+      'engine',
+      actors.engine === 'dapr'
+        ? `Dapr, sidecar on port ${actors.dapr.httpPort}`
+        : 'embedded: one process, nothing to install',
+    ],
+    [
+      'database',
+      embedded ? `Postgres of npm on 127.0.0.1:${embedded.port}, data in ${embedded.folder}` : shown(database.url!),
+    ],
     ['cache', redis.url === undefined ? 'inside this process' : new URL(redis.url).host],
     ['uploads', config.uploads.folder],
   ];
-  if (social.sandboxEnabled) rows.push(['sandbox', 'on: a network that publishes nowhere (SANDBOX_ENABLED=false turns it off)']);
+  if (social.sandboxEnabled)
+    rows.push(['sandbox', 'on: a network that publishes nowhere (SANDBOX_ENABLED=false turns it off)']);
   if (outbound.allowedPrivateCidrs.length > 0)
-    rows.push(['outbound', `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`]);
+    rows.push([
+      'outbound',
+      `may reach ${outbound.allowedPrivateCidrs.join(', ')} with plain http (SSRF_ALLOWED_PRIVATE_CIDRS)`,
+    ]);
   if (outbound.operatorPrivateCidrs.length > 0)
-    rows.push(['operator', `may reach ${outbound.operatorPrivateCidrs.join(', ')} besides, by settings of the instance (OPERATOR_ALLOWED_PRIVATE_CIDRS)`]);
-  if (config.notSecured) rows.push(['warning', 'NOT_SECURED is set: no CSRF check, no security headers, cookies over plain http']);
+    rows.push([
+      'operator',
+      `may reach ${outbound.operatorPrivateCidrs.join(', ')} besides, by settings of the instance (OPERATOR_ALLOWED_PRIVATE_CIDRS)`,
+    ]);
+  if (config.notSecured)
+    rows.push(['warning', 'NOT_SECURED is set: no CSRF check, no security headers, cookies over plain http']);
   if (setupToken !== undefined)
     rows.push([
       'admin',
       `there is no super-admin yet: whoever registers with "setupToken": "${setupToken}" becomes it${production ? '' : ', or the first who registers from this machine'}`,
     ]);
-  const next = production ? [] : ['', 'Next: npm run demo, in a second terminal, shows the whole way of a post. Ctrl-C ends the service.'];
-  return [`Rookery ${config.version} is ready.`, ...rows.map(([name, value]) => `  ${name.padEnd(9)} ${value}`), ...next].join('\n');
+  const next = production
+    ? []
+    : ['', 'Next: npm run demo, in a second terminal, shows the whole way of a post. Ctrl-C ends the service.'];
+  return [
+    `Rookery ${config.version} is ready.`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(9)} ${value}`),
+    ...next,
+  ].join('\n');
 }

@@ -13,7 +13,9 @@ describe('a command line', () => {
     for (const argv of [[], ['help'], ['--help'], ['-h']])
       expect(read(...argv)).toEqual({
         status: 0,
-        text: expect.stringMatching(/^Usage: node rookery\.mjs <command>\n[^]*start +everything[^]*demo \[address\] +does/),
+        text: expect.stringMatching(
+          /^Usage: node rookery\.mjs <command>\n[^]*start +everything[^]*demo \[address\] +does/,
+        ),
       });
   });
   test('prints the version with --version', () => {
@@ -21,17 +23,35 @@ describe('a command line', () => {
     expect(read('-v')).toEqual({ status: 0, text: '1.2.3' });
   });
   test('describes only the named command with --help', () => {
-    expect(read('demo', '--help')).toEqual({ status: 0, text: 'Usage: node rookery.mjs demo [address]\n\n  does the main job' });
-    expect(read('gen', '-h')).toEqual({ status: 0, text: 'Usage: node rookery.mjs gen [--check]\n\n  writes the generated files' });
+    expect(read('demo', '--help')).toEqual({
+      status: 0,
+      text: 'Usage: node rookery.mjs demo [address]\n\n  does the main job',
+    });
+    expect(read('gen', '-h')).toEqual({
+      status: 0,
+      text: 'Usage: node rookery.mjs gen [--check]\n\n  writes the generated files',
+    });
   });
   test('repeats a word that is no command', () => {
     for (const word of ['nonsense', 'toString'])
-      expect(read(word)).toEqual({ status: 2, text: expect.stringMatching(new RegExp(`^Unknown command: ${word}\n\nUsage: `)) });
+      expect(read(word)).toEqual({
+        status: 2,
+        text: expect.stringMatching(new RegExp(`^Unknown command: ${word}\n\nUsage: `)),
+      });
   });
   test('rejects an option or argument unknown to the command', () => {
-    expect(read('start', '--port', '3401')).toEqual({ status: 2, text: expect.stringContaining('Unknown option of start: --port') });
-    expect(read('start', '3401')).toEqual({ status: 2, text: expect.stringContaining('Too many arguments of start: 3401') });
-    expect(read('demo', 'a', 'b')).toEqual({ status: 2, text: expect.stringContaining('Too many arguments of demo: a b') });
+    expect(read('start', '--port', '3401')).toEqual({
+      status: 2,
+      text: expect.stringContaining('Unknown option of start: --port'),
+    });
+    expect(read('start', '3401')).toEqual({
+      status: 2,
+      text: expect.stringContaining('Too many arguments of start: 3401'),
+    });
+    expect(read('demo', 'a', 'b')).toEqual({
+      status: 2,
+      text: expect.stringContaining('Too many arguments of demo: a b'),
+    });
   });
   test('runs the command with its arguments otherwise', () => {
     expect(read('start')).toEqual({ run: 'start', args: [] });

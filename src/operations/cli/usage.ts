@@ -16,7 +16,9 @@ const line = (name: string, { takes, options = [] }: CommandUsage) =>
   [COMMAND, name, takes, ...options.map((option) => `[${option}]`)].filter(Boolean).join(' ');
 
 function overview(commands: Readonly<Record<string, CommandUsage>>): string {
-  const rows = Object.entries(commands).map(([name, usage]) => [line(name, usage).slice(COMMAND.length + 1), usage.about] as const);
+  const rows = Object.entries(commands).map(
+    ([name, usage]) => [line(name, usage).slice(COMMAND.length + 1), usage.about] as const,
+  );
   const width = Math.max(...rows.map(([shown]) => shown.length));
   return [
     `Usage: ${COMMAND} <command>`,
@@ -28,7 +30,11 @@ function overview(commands: Readonly<Record<string, CommandUsage>>): string {
 }
 
 /** Reads a command line. What no command understands is a fault, and not left aside. */
-export function readUsage<Name extends string>(argv: readonly string[], commands: Readonly<Record<Name, CommandUsage>>, version: string): Asked<Name> {
+export function readUsage<Name extends string>(
+  argv: readonly string[],
+  commands: Readonly<Record<Name, CommandUsage>>,
+  version: string,
+): Asked<Name> {
   const [name = 'help', ...args] = argv;
   if (name === 'help' || HELP.includes(name)) return { text: overview(commands), status: 0 };
   if (name === '--version' || name === '-v') return { text: version, status: 0 };
@@ -46,6 +52,7 @@ export function readUsage<Name extends string>(argv: readonly string[], commands
       status: 2,
     };
   const most = usage.takes?.split(' ').length ?? 0;
-  if (args.length - options.length > most) return { text: `Too many arguments of ${name}: ${args.join(' ')}\n\n${about}`, status: 2 };
+  if (args.length - options.length > most)
+    return { text: `Too many arguments of ${name}: ${args.join(' ')}\n\n${about}`, status: 2 };
   return { run: name, args };
 }

@@ -37,7 +37,10 @@ interface Options {
 
 const SUMMARY_MS = 5_000;
 
-/** Health of this process, for the health routes and operators. The summary is made at most once in five seconds: nobody has to log in to ask for it. */
+/**
+ * Health of this process, for the health routes and operators. The summary is made at most once in five seconds: nobody
+ * has to log in to ask for it.
+ */
 export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Options): Health {
   let made: { at: number; report: ReturnType<Health['report']> } | undefined;
 
@@ -45,13 +48,22 @@ export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Optio
     const counted = await engine.reminderCounts();
     if (counted) return { ...counted, from: 'engine' };
     const [ofPosts, ofWebhooks] = await Promise.all([posts.work(), webhooks.work()]);
-    return { pending: ofPosts.pending + ofWebhooks.pending, overdue: ofPosts.overdue + ofWebhooks.overdue, from: 'rows' };
+    return {
+      pending: ofPosts.pending + ofWebhooks.pending,
+      overdue: ofPosts.overdue + ofWebhooks.overdue,
+      from: 'rows',
+    };
   }
   async function report(): ReturnType<Health['report']> {
     const [{ pending }, { p50Ms, p99Ms }, crons] = await Promise.all([reminders(), posts.lateness(), listRuns(sql)]);
     return {
       jobs: { engine: engine.name, wired, pending },
-      crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({ name, lastRunAt, lastStatus, lastDurationMs })),
+      crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({
+        name,
+        lastRunAt,
+        lastStatus,
+        lastDurationMs,
+      })),
       lateness: { p50Ms, p99Ms },
     };
   }

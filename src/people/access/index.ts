@@ -1,3 +1,11 @@
 export { ACTIONS, type Action, type Permission, PERMISSIONS, type Resource, RESOURCES } from './permissions.ts';
-export { covers, grantsOf, isSystemRole, permissionsOf, SYSTEM_ROLES, type SystemRole, updatesOnlyOwn } from './roles.ts';
+export {
+  covers,
+  grantsOf,
+  isSystemRole,
+  permissionsOf,
+  SYSTEM_ROLES,
+  type SystemRole,
+  updatesOnlyOwn,
+} from './roles.ts';
 export { isScope, type Scope, scopeFor, SCOPES, scopesOfToken, sortedScopes } from './scopes.ts';

@@ -24,4 +24,6 @@ export type Resource = (typeof RESOURCES)[number];
 export type Action = (typeof ACTIONS)[number];
 export type Permission = `${Resource}:${Action}`;
 /** All 90. */
-export const PERMISSIONS: readonly Permission[] = RESOURCES.flatMap((resource) => ACTIONS.map((action): Permission => `${resource}:${action}`));
+export const PERMISSIONS: readonly Permission[] = RESOURCES.flatMap((resource) =>
+  ACTIONS.map((action): Permission => `${resource}:${action}`),
+);

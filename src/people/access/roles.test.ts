@@ -1,10 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { ACTIONS as LETTERS, allows, grantsOf as writtenGrantsOf, RESOURCES as WRITTEN, ROLES } from '../../../test/fixtures/permissions.ts';
+import {
+  ACTIONS as LETTERS,
+  allows,
+  grantsOf as writtenGrantsOf,
+  RESOURCES as WRITTEN,
+  ROLES,
+} from '../../../test/fixtures/permissions.ts';
 import { fc } from '../../../test/support/properties.ts';
 import { ACTIONS, type Permission, PERMISSIONS, RESOURCES } from './permissions.ts';
 import { covers, expand, grantsOf, isSystemRole, permissionsOf, SYSTEM_ROLES } from './roles.ts';
 
-const everything = WRITTEN.flatMap((resource) => Object.values(LETTERS).map((action): Permission => `${resource}:${action}`));
+const everything = WRITTEN.flatMap((resource) =>
+  Object.values(LETTERS).map((action): Permission => `${resource}:${action}`),
+);
 const roles = fc.uniqueArray(fc.constantFrom(...PERMISSIONS), { maxLength: 90 });
 
 test('there are 18 resources and 5 actions, 90 permissions [RB3, RB8, S49, S50]', () => {
@@ -12,24 +20,31 @@ test('there are 18 resources and 5 actions, 90 permissions [RB3, RB8, S49, S50]'
   expect(PERMISSIONS.toSorted()).toEqual(everything.toSorted());
 });
 
-test.each(SYSTEM_ROLES)('%s may do exactly what the table says, over all 90 permissions [RB1, RB4, S49, S50, S54]', (role) => {
-  const may = permissionsOf(role, false);
-  for (const permission of everything) expect([permission, may.has(permission)]).toEqual([permission, allows(writtenGrantsOf(role), permission)]);
-  expect(Object.keys(ROLES)).toEqual([...SYSTEM_ROLES]);
-});
+test.each(SYSTEM_ROLES)(
+  '%s may do exactly what the table says, over all 90 permissions [RB1, RB4, S49, S50, S54]',
+  (role) => {
+    const may = permissionsOf(role, false);
+    for (const permission of everything)
+      expect([permission, may.has(permission)]).toEqual([permission, allows(writtenGrantsOf(role), permission)]);
+    expect(Object.keys(ROLES)).toEqual([...SYSTEM_ROLES]);
+  },
+);
 
 test('a custom role has exactly what it was granted, `manage` including the other four actions [RB2, RB4, S48]', () => {
   fc.assert(
     fc.property(roles, (granted) => {
       const may = permissionsOf('01900000-0000-7000-8000-000000000000', false, granted);
-      for (const permission of everything) expect([permission, may.has(permission)]).toEqual([permission, allows(granted, permission)]);
+      for (const permission of everything)
+        expect([permission, may.has(permission)]).toEqual([permission, allows(granted, permission)]);
     }),
     { numRuns: 200 },
   );
 });
 
 test('manage implies the other four, and nothing implies manage [RB4]', () => {
-  expect([...expand(['posts:manage'])].toSorted()).toEqual(ACTIONS.map((action): Permission => `posts:${action}`).toSorted());
+  expect([...expand(['posts:manage'])].toSorted()).toEqual(
+    ACTIONS.map((action): Permission => `posts:${action}`).toSorted(),
+  );
   expect(expand(['posts:create', 'posts:read', 'posts:update', 'posts:delete']).has('posts:manage')).toBe(false);
 });
 
@@ -47,5 +62,11 @@ test('one set of permissions covers another exactly when each single permission 
       expect(covers(expand(mine), wanted)).toBe(needed.every((permission) => allows(mine, permission)));
     }),
   );
-  expect(SYSTEM_ROLES.map((role) => covers(permissionsOf('admin', false), grantsOf(role)))).toEqual([false, true, true, true, true]);
+  expect(SYSTEM_ROLES.map((role) => covers(permissionsOf('admin', false), grantsOf(role)))).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+  ]);
 });

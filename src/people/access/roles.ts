@@ -30,7 +30,8 @@ const TABLE: Record<Resource, readonly [string, string, string, string, string]>
 /** `manage` on a resource means all its actions (S50); written out, so that a check is one look-up. */
 export function expand(permissions: Iterable<Permission>): ReadonlySet<Permission> {
   const all = new Set(permissions);
-  for (const resource of RESOURCES) if (all.has(`${resource}:manage`)) for (const action of ACTIONS) all.add(`${resource}:${action}`);
+  for (const resource of RESOURCES)
+    if (all.has(`${resource}:manage`)) for (const action of ACTIONS) all.add(`${resource}:${action}`);
   return all;
 }
 
@@ -39,18 +40,31 @@ const nothing: ReadonlySet<Permission> = new Set();
 
 /** The permissions of a system role, `manage` not written out. */
 export const grantsOf = (role: SystemRole): readonly Permission[] =>
-  RESOURCES.flatMap((resource) => [...TABLE[resource][SYSTEM_ROLES.indexOf(role)]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`));
+  RESOURCES.flatMap((resource) =>
+    [...TABLE[resource][SYSTEM_ROLES.indexOf(role)]!].map((letter): Permission => `${resource}:${LETTERS[letter]!}`),
+  );
 
-const bySystemRole = new Map<string, ReadonlySet<Permission>>(SYSTEM_ROLES.map((role) => [role, expand(grantsOf(role))]));
+const bySystemRole = new Map<string, ReadonlySet<Permission>>(
+  SYSTEM_ROLES.map((role) => [role, expand(grantsOf(role))]),
+);
 
 export const isSystemRole = (key: string): key is SystemRole => bySystemRole.has(key);
 
-/** The permissions of a role: a system role by its key, a role of an org by what its row grants. The super-admin flag passes every cell; an unknown role may do nothing. */
-export const permissionsOf = (roleKey: string, isSuperAdmin: boolean, granted?: readonly Permission[] | null): ReadonlySet<Permission> =>
+/**
+ * The permissions of a role: a system role by its key, a role of an org by what its row grants. The super-admin flag
+ * passes every cell; an unknown role may do nothing.
+ */
+export const permissionsOf = (
+  roleKey: string,
+  isSuperAdmin: boolean,
+  granted?: readonly Permission[] | null,
+): ReadonlySet<Permission> =>
   isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? (granted ? expand(granted) : nothing));
 
 /** Whose `update` of posts, media and campaigns reaches only what they made themselves (note to S54). */
-export const updatesOnlyOwn = (roleKey: string, isSuperAdmin: boolean): boolean => roleKey === 'member' && !isSuperAdmin;
+export const updatesOnlyOwn = (roleKey: string, isSuperAdmin: boolean): boolean =>
+  roleKey === 'member' && !isSuperAdmin;
 
 /** Nobody grants, takes or acts on more than they hold (S46). */
-export const covers = (held: ReadonlySet<Permission>, wanted: Iterable<Permission>): boolean => [...expand(wanted)].every((permission) => held.has(permission));
+export const covers = (held: ReadonlySet<Permission>, wanted: Iterable<Permission>): boolean =>
+  [...expand(wanted)].every((permission) => held.has(permission));

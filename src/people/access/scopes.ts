@@ -14,7 +14,8 @@ export const sortedScopes = (scopes: Iterable<Scope>): Scope[] => {
 };
 
 /** The scopes of an OAuth token: what was granted and is still known, and the floor. */
-export const scopesOfToken = (granted: readonly string[]): ReadonlySet<Scope> => new Set([FLOOR, ...granted.filter(isScope)]);
+export const scopesOfToken = (granted: readonly string[]): ReadonlySet<Scope> =>
+  new Set([FLOOR, ...granted.filter(isScope)]);
 
 /** The scope that a request needs (S89): reading one, changing the other. */
 export const scopeFor = (method: string): Scope => (method.toLowerCase() === 'get' ? 'mcp:read' : 'mcp:posts:write');

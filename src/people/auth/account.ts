@@ -14,19 +14,39 @@ import { revokeSessions, startOfSession } from './store.ts';
 
 /** Changes of credentials by the user. `by` is the user, in the session `sessionId`. */
 export interface Accounts {
-  /** Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of apps, for somebody else may have made them; false for a code that is unknown, used or expired. */
+  /**
+   * Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of
+   * apps, for somebody else may have made them; false for a code that is unknown, used or expired.
+   */
   reset(code: string, password: string, ip: string): Promise<boolean>;
-  /** Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated without a password gets its first one in the session of its activation. */
-  changePassword(by: SessionAuditActor, change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined }): Promise<void>;
-  /** Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is taken. */
+  /**
+   * Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated
+   * without a password gets its first one in the session of its activation.
+   */
+  changePassword(
+    by: SessionAuditActor,
+    change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined },
+  ): Promise<void>;
+  /**
+   * Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is
+   * taken.
+   */
   changeEmail(by: SessionAuditActor, change: { email: string; password: string }): Promise<void>;
-  /** The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when somebody has the address by now. */
+  /**
+   * The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when
+   * somebody has the address by now.
+   */
   confirmEmail(by: SessionAuditActor, code: string): Promise<boolean>;
   /**
-   * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment ago.
-   * `close` ends an org that has no other member, with all that is paid and planned there; each is over before the account is.
+   * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment
+   * ago. `close` ends an org that has no other member, with all that is paid and planned there; each is over before the
+   * account is.
    */
-  remove(by: SessionAuditActor, password: string | undefined, close: (org: { id: string; name: string }) => Promise<void>): Promise<void>;
+  remove(
+    by: SessionAuditActor,
+    password: string | undefined,
+    close: (org: { id: string; name: string }) => Promise<void>,
+  ): Promise<void>;
 }
 export type SessionAuditActor = AuditActor & { userId: string; sessionId: string };
 
@@ -43,17 +63,42 @@ export interface AccountOptions {
 
 const FRESH_LOGIN_MS = 15 * 60_000;
 const noPassword = ({ isLocal }: store.LocalAccount) =>
-  new AppError('invalid_request', isLocal ? 'This account has no password yet: set one first' : 'This account has no password: it logs in at a provider');
-const ofUser = (userId: string, action: string, detail = {}) => ({ orgId: null, action, resource: 'user', resourceId: userId, detail });
+  new AppError(
+    'invalid_request',
+    isLocal
+      ? 'This account has no password yet: set one first'
+      : 'This account has no password: it logs in at a provider',
+  );
+const ofUser = (userId: string, action: string, detail = {}) => ({
+  orgId: null,
+  action,
+  resource: 'user',
+  resourceId: userId,
+  detail,
+});
 
-export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }: AccountOptions): Accounts {
+export function openAccounts({
+  sql,
+  clock,
+  identity,
+  email,
+  apiKeys,
+  approvals,
+  frontendUrl,
+  disallowPlus,
+}: AccountOptions): Accounts {
   /** The account, once its password was given; `field` is where the client sent it. */
-  async function proven(userId: string, password: string, field: string): Promise<store.LocalAccount & { passwordHash: string }> {
+  async function proven(
+    userId: string,
+    password: string,
+    field: string,
+  ): Promise<store.LocalAccount & { passwordHash: string }> {
     const account = await store.findAccount(sql, userId);
     if (!account) throw notFound();
     const { passwordHash } = account;
     if (passwordHash === null) throw noPassword(account);
-    if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, `${field}: this is not your password`);
+    if (!(await verifyPassword(password, passwordHash)))
+      throw invalidField(field, `${field}: this is not your password`);
     return { ...account, passwordHash };
   }
 
@@ -62,12 +107,16 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
     return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
   };
 
-  /** The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this very session. */
+  /**
+   * The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this
+   * very session.
+   */
   async function mayChange(by: SessionAuditActor, oldPassword: string | undefined): Promise<store.LocalAccount> {
     const account = await store.findAccount(sql, by.userId);
     if (!account) throw notFound();
     if (account.passwordHash === null && account.isLocal) {
-      if (!(await isFresh(by))) throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
+      if (!(await isFresh(by)))
+        throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
       return account;
     }
     if (oldPassword === undefined) throw invalidField('oldPassword', 'oldPassword: is required', 'required');
@@ -90,9 +139,15 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
   /** Tells the owner, and what opens the account still. */
   async function tellChanged(tx: Sql, { userId, email: to, name }: store.LocalAccount): Promise<void> {
     if (!email.enabled) return;
-    const keys = (await apiKeys.liveOf(tx, userId)).map((key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`);
+    const keys = (await apiKeys.liveOf(tx, userId)).map(
+      (key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`,
+    );
     const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
-    await email.queue(tx, { to, orgId: null, content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } } });
+    await email.queue(tx, {
+      to,
+      orgId: null,
+      content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } },
+    });
   }
 
   /** Everything that opens the account without its password. What is answered is to be called when it stands. */
@@ -116,7 +171,11 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         const revoked = await revokeSessions(tx, userId);
         const forgetKeys = await revokeClientAccess(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, ip);
-        await writeAudit(tx, { userId, impersonatorId: null, ip }, ofUser(userId, 'password.reset', { sessionsRevoked: revoked }));
+        await writeAudit(
+          tx,
+          { userId, impersonatorId: null, ip },
+          ofUser(userId, 'password.reset', { sessionsRevoked: revoked }),
+        );
         await tellChanged(tx, account);
         return forgetKeys;
       });
@@ -133,7 +192,11 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
         const revoked = await revokeSessions(tx, by.userId, by.sessionId);
         const forgetKeys = revokeKeys ? await revokeClientAccess(tx, by.userId) : undefined;
-        await writeAudit(tx, by, ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }));
+        await writeAudit(
+          tx,
+          by,
+          ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }),
+        );
         await tellChanged(tx, account);
         return forgetKeys;
       });
@@ -141,9 +204,11 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
     },
 
     async changeEmail(by, change) {
-      if (disallowPlus && hasPlus(change.email)) throw invalidField('email', 'email: addresses with a plus sign are not accepted');
+      if (disallowPlus && hasPlus(change.email))
+        throw invalidField('email', 'email: addresses with a plus sign are not accepted');
       const account = await proven(by.userId, change.password, 'password');
-      if (account.email.toLowerCase() === change.email.toLowerCase()) throw invalidField('email', 'email: this is your address already');
+      if (account.email.toLowerCase() === change.email.toLowerCase())
+        throw invalidField('email', 'email: this is your address already');
       const { name, userId } = account;
       if (!email.enabled) return changeAtOnce(by, account, change.email);
       await sql.begin(async (tx) => {
@@ -151,11 +216,22 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.insertOneTimeCode(tx, userId, row, { email: change.email });
         const taken = await store.isTaken(tx, change.email);
         await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
-        await email.queue(tx, { to: account.email, orgId: null, content: { template: 'email-changing', data: { name, newEmail: change.email } } });
-        // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are known.
+        await email.queue(tx, {
+          to: account.email,
+          orgId: null,
+          content: { template: 'email-changing', data: { name, newEmail: change.email } },
+        });
+        // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are
+        // known.
         const content = taken
-          ? ({ template: 'address-known', data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` } } as const)
-          : ({ template: 'email-change', data: { name, url, newEmail: change.email, oldEmail: account.email } } as const);
+          ? ({
+              template: 'address-known',
+              data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` },
+            } as const)
+          : ({
+              template: 'email-change',
+              data: { name, url, newEmail: change.email, oldEmail: account.email },
+            } as const);
         await email.queue(tx, { to: change.email, orgId: null, content });
       });
     },
@@ -192,7 +268,8 @@ export function openAccounts({ sql, clock, identity, email, apiKeys, approvals, 
         await codes.dropCodes(tx, userId);
         await revokeSessions(tx, userId);
         const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
-        for (const orgId of [null, ...left]) await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
+        for (const orgId of [null, ...left])
+          await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
         return forgetKeys;
       });
       forget();

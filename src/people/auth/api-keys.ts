@@ -3,7 +3,16 @@ import type { Billing } from '../../entitlements/index.ts';
 import { briefLookups } from '../../platform/cache/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
-import { AppError, type Clock, invalidField, newId, notFound, randomBase62, sha256, sha256Hex } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  type Clock,
+  invalidField,
+  newId,
+  notFound,
+  randomBase62,
+  sha256,
+  sha256Hex,
+} from '../../platform/kernel/index.ts';
 import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
 import type { Device } from './store.ts';
@@ -23,9 +32,21 @@ export interface ApiKeys extends AsyncDisposable {
   /** Own keys; 404 and 409 below are about these, too. */
   list(orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]>;
   /** The owner is told by mail; `device`: for which device, where it is for one. */
-  create(orgId: string, by: Owner, key: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined }): Promise<MadeKey>;
-  /** A new key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt` is not inherited. */
-  rotate(orgId: string, by: Owner, id: string, key: { name?: string | undefined; expiresAt?: Date | null | undefined }): Promise<MadeKey>;
+  create(
+    orgId: string,
+    by: Owner,
+    key: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined },
+  ): Promise<MadeKey>;
+  /**
+   * A new key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt`
+   * is not inherited.
+   */
+  rotate(
+    orgId: string,
+    by: Owner,
+    id: string,
+    key: { name?: string | undefined; expiresAt?: Date | null | undefined },
+  ): Promise<MadeKey>;
   revoke(orgId: string, by: Owner, id: string): Promise<void>;
   /** Keys of all members (S51). */
   listOfOrg(orgId: string): Promise<readonly store.MemberKeyRow[]>;
@@ -34,7 +55,10 @@ export interface ApiKeys extends AsyncDisposable {
   liveOf(transaction: Sql, userId: string): Promise<readonly store.LiveKey[]>;
   /** Every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
   revokeAllOf(transaction: Sql, userId: string): Promise<() => void>;
-  /** Whom a key stands for; throws `invalid_api_key` alike for unknown, malformed, revoked and expired ones. What changes elsewhere is seen within a second. */
+  /**
+   * Whom a key stands for; throws `invalid_api_key` alike for unknown, malformed, revoked and expired ones. What
+   * changes elsewhere is seen within a second.
+   */
   authenticate(key: string): Promise<store.KeyHolder>;
 }
 
@@ -52,7 +76,11 @@ const ofKey = (orgId: string, done: string, id: string, detail: Record<string, s
 const invalid = () =>
   new AppError('invalid_api_key', 'Invalid API key', {
     errors: [
-      { field: 'Authorization', message: 'Authorization: send a key that is neither revoked nor expired, raw or as `Bearer <key>`', rule: 'invalid_value' },
+      {
+        field: 'Authorization',
+        message: 'Authorization: send a key that is neither revoked nor expired, raw or as `Bearer <key>`',
+        rule: 'invalid_value',
+      },
     ],
   });
 
@@ -74,14 +102,19 @@ export function openApiKeys({
   const forget = (keyHash: Buffer) => holders.forget(keyHash.toString('hex'));
 
   function make(name: string, expiresAt: Date | null | undefined): { row: store.NewApiKey; made: MadeKey } {
-    if (expiresAt && expiresAt <= clock.now()) throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
+    if (expiresAt && expiresAt <= clock.now())
+      throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
     const plaintext = `pm_live_${randomBase62(43)}`;
     const prefix = plaintext.slice(0, PREFIX_LENGTH);
-    return { row: { id: newId(), name, prefix, keyHash: sha256(plaintext), expiresAt: expiresAt ?? null }, made: { plaintext, prefix, name } };
+    return {
+      row: { id: newId(), name, prefix, keyHash: sha256(plaintext), expiresAt: expiresAt ?? null },
+      made: { plaintext, prefix, name },
+    };
   }
 
   async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<void> {
-    if (!(await store.lockMember(tx, orgId, userId))) throw new AppError('forbidden', 'You are no active member of this organization any more');
+    if (!(await store.lockMember(tx, orgId, userId)))
+      throw new AppError('forbidden', 'You are no active member of this organization any more');
   }
   /** While the member is held. One that has expired is not counted, so a rotation can be one too many. */
   async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
@@ -90,7 +123,13 @@ export function openApiKeys({
     await store.insertKey(tx, orgId, userId, row);
   }
   /** Whoever has the session, or was led to approve a device, may not be the owner. */
-  async function tell(tx: Sql, orgId: string, { userId }: Owner, { name: keyName, prefix, expiresAt }: store.NewApiKey, device?: Device): Promise<void> {
+  async function tell(
+    tx: Sql,
+    orgId: string,
+    { userId }: Owner,
+    { name: keyName, prefix, expiresAt }: store.NewApiKey,
+    device?: Device,
+  ): Promise<void> {
     if (!email.enabled) return;
     const { email: to, ...names } = await store.ownerOf(tx, orgId, userId);
     const data = {
@@ -110,7 +149,11 @@ export function openApiKeys({
       if (!old) throw notFound();
       if (!old.revoked) {
         await store.revokeKey(tx, orgId, id);
-        await writeAudit(tx, by, ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }));
+        await writeAudit(
+          tx,
+          by,
+          ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }),
+        );
       }
       return old.keyHash;
     });
@@ -130,7 +173,15 @@ export function openApiKeys({
         await holdMember(tx, orgId, by);
         await insert(tx, orgId, by, row);
         await tell(tx, orgId, by, row, device);
-        await writeAudit(tx, by, ofKey(orgId, 'created', row.id, { name, prefix: row.prefix, expiresAt: row.expiresAt?.toISOString() ?? null }));
+        await writeAudit(
+          tx,
+          by,
+          ofKey(orgId, 'created', row.id, {
+            name,
+            prefix: row.prefix,
+            expiresAt: row.expiresAt?.toISOString() ?? null,
+          }),
+        );
       });
       return made;
     },

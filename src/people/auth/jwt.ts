@@ -29,9 +29,13 @@ const LONGEST_EXTENSION = 10 * 60;
 const WARNING_MS = 60_000; // one line says it; every request of such a client would write another
 
 /** A part as it would be written again: no padding, no white space, no stray bits. */
-const isCanonical = (part: string): boolean => /^[A-Za-z0-9_-]+$/.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
+const isCanonical = (part: string): boolean =>
+  /^[A-Za-z0-9_-]+$/.test(part) && Buffer.from(part, 'base64url').toString('base64url') === part;
 
-/** The object in a part; undefined when it is none, or when a member appears twice (what is written again is then shorter). */
+/**
+ * The object in a part; undefined when it is none, or when a member appears twice (what is written again is then
+ * shorter).
+ */
 function object(part: string): Record<string, unknown> | undefined {
   const text = Buffer.from(part, 'base64url').toString('utf8');
   try {
@@ -44,7 +48,8 @@ function object(part: string): Record<string, unknown> | undefined {
   }
 }
 
-const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+const isTime = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 
 const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
 
@@ -68,7 +73,8 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     const parts = token.split('.');
     if (token.length > 4096 || parts.length !== 3 || !parts.every(isCanonical)) return undefined;
     const header = object(parts[0]!);
-    if (!header || header['alg'] !== 'HS256' || (header['typ'] !== undefined && header['typ'] !== 'JWT')) return undefined;
+    if (!header || header['alg'] !== 'HS256' || (header['typ'] !== undefined && header['typ'] !== 'JWT'))
+      return undefined;
     if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ')) return undefined;
     try {
       await compactVerify(token, key, { algorithms: ['HS256'] });
@@ -78,7 +84,8 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     const claims = object(parts[1]!);
     const now = seconds(clock.now());
     if (!claims || claims['aud'] !== audience) return undefined;
-    const { iat, exp } = audience === 'lifetime' ? { iat: now, exp: now + 1, ...claims } : claims; // a code that is sold has no end of its own
+    // a code that is sold has no end of its own
+    const { iat, exp } = audience === 'lifetime' ? { iat: now, exp: now + 1, ...claims } : claims;
     if (!isTime(iat) || !isTime(exp) || exp <= now) return undefined;
     if (iat > now + LEEWAY) {
       warnOfFuture(audience, iat - now);
@@ -102,7 +109,9 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
       return typeof sub === 'string' && typeof sid === 'string' && isId(sub) && isId(sid) ? { sub, sid } : undefined;
     },
 
-    /** Verifies the token with which the browser extension signs its `params`; it lives 10 minutes at most (S11, S251). */
+    /**
+     * Verifies the token with which the browser extension signs its `params`; it lives 10 minutes at most (S11, S251).
+     */
     async verifyExtension(token: string): Promise<ExtensionClaims | undefined> {
       const claims = await verify(token, 'extension');
       const { sub, org, provider, exp, iat } = claims ?? {};
@@ -118,12 +127,16 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     async verifyImpersonation(token: string): Promise<ImpersonationClaims | undefined> {
       const { sub, act, sid, jti } = (await verify(token, 'impersonate')) ?? {};
       const ids = [sub, act, sid, jti];
-      return ids.every((id): id is string => typeof id === 'string' && isId(id)) ? { sub: ids[0]!, act: ids[1]!, sid: ids[2]!, jti: ids[3]! } : undefined;
+      return ids.every((id): id is string => typeof id === 'string' && isId(id))
+        ? { sub: ids[0]!, act: ids[1]!, sid: ids[2]!, jti: ids[3]! }
+        : undefined;
     },
 
     /** A code that gives one org its plan for life (S73); its `jti` is used once. */
     signLifetime: (jti: string): Promise<string> =>
-      new SignJWT({ jti, aud: 'lifetime', iat: seconds(clock.now()) }).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(key),
+      new SignJWT({ jti, aud: 'lifetime', iat: seconds(clock.now()) })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
     async verifyLifetime(token: string): Promise<{ jti: string } | undefined> {
       const { jti } = (await verify(token, 'lifetime')) ?? {};
       return typeof jti === 'string' && jti !== '' && jti.length <= 255 ? { jti } : undefined;

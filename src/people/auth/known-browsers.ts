@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { equalSecrets, randomBase64url } from '../../platform/kernel/index.ts';
 
-/** Cookies of browsers in which an account was logged in by its password. One opens nothing: it only has attempts of its own. */
+/**
+ * Cookies of browsers in which an account was logged in by its password. One opens nothing: it only has attempts of its
+ * own.
+ */
 export interface KnownBrowsers {
   /** The value of the cookie, for the account of this address. */
   remember(email: string): string;
@@ -12,7 +15,8 @@ export interface KnownBrowsers {
 const ID = 22; // 128 random bits in base64url
 
 export function openKnownBrowsers(secret: string): KnownBrowsers {
-  const sign = (email: string, id: string) => createHmac('sha256', secret).update(`known browser|${id}|${email.toLowerCase()}`).digest('base64url');
+  const sign = (email: string, id: string) =>
+    createHmac('sha256', secret).update(`known browser|${id}|${email.toLowerCase()}`).digest('base64url');
   return {
     remember(email) {
       const id = randomBase64url(16);

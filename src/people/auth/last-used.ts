@@ -5,7 +5,10 @@ const EACH_MS = 30_000;
 const GATHER_MS = 1_000;
 const REMEMBERED = 100_000;
 
-/** Notes of use that are written together: at most one write for each key in 30 seconds, so what is stored is never a minute old. */
+/**
+ * Notes of use that are written together: at most one write for each key in 30 seconds, so what is stored is never a
+ * minute old.
+ */
 export interface LastUsed<Note> extends AsyncDisposable {
   note(key: string, note: Note): void;
   /** Ends when what was noted before is written. */

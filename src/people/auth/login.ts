@@ -16,13 +16,22 @@ export interface LoginAttempt {
 
 const refused = () => new AppError('invalid_request', 'Invalid user name or password');
 
-/** One answer after one work for an unknown address, a wrong password and another provider: one look, one hash, one note (S32, X15). */
+/**
+ * One answer after one work for an unknown address, a wrong password and another provider: one look, one hash, one note
+ * (S32, X15).
+ */
 export function openPasswordLogin({ sql, sessions }: { sql: Database; sessions: Sessions }) {
   const note = (account: LocalAccount | undefined, reason: string, { ip }: Browser) =>
     writeAudit(
       sql,
       { userId: null, impersonatorId: null, ip },
-      { orgId: null, action: 'login.refused', resource: 'user', resourceId: account?.userId ?? null, detail: { reason } },
+      {
+        orgId: null,
+        action: 'login.refused',
+        resource: 'user',
+        resourceId: account?.userId ?? null,
+        detail: { reason },
+      },
     );
 
   async function login(attempt: LoginAttempt, device: Browser): Promise<SessionTokens> {
@@ -36,11 +45,15 @@ export function openPasswordLogin({ sql, sessions }: { sql: Database; sessions: 
     }
     if (!account.activated) {
       await note(account, account.locked ? 'locked' : 'not activated', device);
-      throw account.locked ? locked() : new AppError('invalid_request', 'Activate this account first', { activate: true });
+      throw account.locked
+        ? locked()
+        : new AppError('invalid_request', 'Activate this account first', { activate: true });
     }
     const { userId, passwordHash } = account;
     // A password that is changed meanwhile ends the sessions there are: one that begins now would outlive it.
-    const credentials = await sql.begin(async (tx) => ((await holdPassword(tx, userId, passwordHash!)) ? sessions.start(userId, device, tx) : undefined));
+    const credentials = await sql.begin(async (tx) =>
+      (await holdPassword(tx, userId, passwordHash!)) ? sessions.start(userId, device, tx) : undefined,
+    );
     if (!credentials) return login(attempt, device);
     if (isOutdated(passwordHash!)) await replacePassword(sql, userId, passwordHash!, await hashPassword(password));
     return credentials;

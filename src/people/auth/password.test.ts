@@ -8,11 +8,11 @@ test('a password verifies against its own hash only, and each hash has its own s
   const [one, two] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
   expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
   expect(one).not.toBe(two);
-  expect([await verifyPassword('correct horse', one), await verifyPassword('correct horse ', one), await verifyPassword('', one)]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  expect([
+    await verifyPassword('correct horse', one),
+    await verifyPassword('correct horse ', one),
+    await verifyPassword('', one),
+  ]).toEqual([true, false, false]);
 });
 
 test('a test vector of another implementation verifies with its own cost', async () => {

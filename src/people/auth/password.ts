@@ -31,7 +31,10 @@ export async function hashPassword(password: string): Promise<string> {
   return `${COST}${text(nonce)}$${text(tag)}`;
 }
 
-/** Tells whether the password made this PHC string; a string of another form matches nothing. Throws `busy` when too many wait. */
+/**
+ * Tells whether the password made this PHC string; a string of another form matches nothing. Throws `busy` when too
+ * many wait.
+ */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = PHC.exec(phc);
   if (!parts) return false;

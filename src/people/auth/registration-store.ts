@@ -14,32 +14,47 @@ export interface RegistrationWords {
 const DAYS = 7;
 
 /**
- * Keeps what was typed beside a pending user, and a code for the mailbox. The user's own row stays as it is: whoever registers an address once
- * more may be somebody else. The code says nothing of the words: they count where the cookie of their browser is.
+ * Keeps what was typed beside a pending user, and a code for the mailbox. The user's own row stays as it is: whoever
+ * registers an address once more may be somebody else. The code says nothing of the words: they count where the cookie
+ * of their browser is.
  */
-export const keepRegistration = (sql: Sql, userId: string, { codeHash, kind, hours }: NewOneTimeCode, words: RegistrationWords) => sql`
+export const keepRegistration = (
+  sql: Sql,
+  userId: string,
+  { codeHash, kind, hours }: NewOneTimeCode,
+  words: RegistrationWords,
+) => sql`
   with person as (
     select id from users where id = ${userId} and not activated and locked_at is null and deleted_at is null for share
   ), typed as (
     insert into registrations (user_id, browser_hash, password_hash, name, company, timezone)
-    select id, ${words.browserHash}, ${words.passwordHash}, ${words.name}, ${words.company}, ${words.timezone} from person
+    select id, ${words.browserHash}, ${words.passwordHash}, ${words.name}, ${words.company}, ${words.timezone}
+    from person
   )
   insert into one_time_codes (code_hash, kind, user_id, expires_at)
   select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours}) from person`;
 
 /**
- * Makes the user active with what was typed in this browser, or without a password where nothing was. Undefined when there is nothing to
- * activate. What others typed is forgotten.
+ * Makes the user active with what was typed in this browser, or without a password where nothing was. Undefined when
+ * there is nothing to activate. What others typed is forgotten.
  */
-export async function activateRegistration(sql: Sql, userId: string, browserHash: Buffer): Promise<{ hasPassword: boolean } | undefined> {
+export async function activateRegistration(
+  sql: Sql,
+  userId: string,
+  browserHash: Buffer,
+): Promise<{ hasPassword: boolean } | undefined> {
   const [row] = await sql<{ hasPassword: boolean }[]>`
     with words as (
       select * from registrations where user_id = ${userId} and browser_hash = ${browserHash}
     ), person as (
       update users set activated = true, password_hash = (select password_hash from words), last_online = now()
-      where id = ${userId} and not activated and locked_at is null and deleted_at is null returning id, password_hash is not null as has_password
+      where id = ${userId} and not activated and locked_at is null and deleted_at is null
+      returning id, password_hash is not null as has_password
     ), profile as (
-      update user_profiles p set name = words.name, timezone = words.timezone from person, words where p.user_id = person.id
+      update user_profiles p
+      set name = words.name, timezone = words.timezone
+      from person, words
+      where p.user_id = person.id
     ), org as (
       update organizations o set name = words.company, timezone = words.timezone from person, words, memberships m
       where m.user_id = person.id and m.role_key = 'owner' and o.id = m.org_id
@@ -52,23 +67,35 @@ export async function activateRegistration(sql: Sql, userId: string, browserHash
 
 export const dropRegistrations = (sql: Sql, userId: string) => sql`delete from registrations where user_id = ${userId}`;
 
-/** Forgets what was typed seven days ago, and pending users of whom nothing is left, with the orgs that nobody else is in; at most `limit` of each. Answers how many of the more. */
+/**
+ * Forgets what was typed seven days ago, and pending users of whom nothing is left, with the orgs that nobody else is
+ * in; at most `limit` of each. Answers how many of the more.
+ */
 export async function dropPending(sql: Sql, limit: number): Promise<number> {
   const typed = await sql`
     delete from registrations where (user_id, browser_hash) in (
-      select user_id, browser_hash from registrations where created_at < now() - make_interval(days => ${DAYS}) order by created_at limit ${limit}
+      select user_id, browser_hash
+      from registrations
+      where created_at < now() - make_interval(days => ${DAYS})
+      order by created_at
+      limit ${limit}
     ) returning 1`;
   const users = await sql`
     /* all orgs */
     with gone as (
       select id from users u
-      where not activated and locked_at is null and deleted_at is null and created_at < now() - make_interval(days => ${DAYS})
+      where not activated
+        and locked_at is null
+        and deleted_at is null
+        and created_at < now() - make_interval(days => ${DAYS})
         and not exists (select from registrations r where r.user_id = u.id)
         and not exists (select from one_time_codes c where c.user_id = u.id and c.expires_at > now())
       order by created_at limit ${limit} for update skip locked
     ), orgs as (
       delete from organizations o using memberships m, gone
-      where m.org_id = o.id and m.user_id = gone.id and not exists (select from memberships other where other.org_id = o.id and other.user_id <> gone.id)
+      where m.org_id = o.id
+        and m.user_id = gone.id
+        and not exists (select from memberships other where other.org_id = o.id and other.user_id <> gone.id)
     )
     delete from users u using gone where u.id = gone.id returning 1`;
   return Math.max(typed.length, users.length);

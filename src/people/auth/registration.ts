@@ -19,17 +19,27 @@ export interface LocalRegistration {
   timezone?: string | undefined;
   claim: Claim;
 }
-/** `browser`: what the browser has to bring when the mail is answered, so that the password counts that was typed in it. */
+/**
+ * `browser`: what the browser has to bring when the mail is answered, so that the password counts that was typed in it.
+ */
 export type Registered = { credentials: SessionTokens } | { browser: string };
 
 export interface Registrations {
-  /** Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was known (S30). */
+  /**
+   * Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was
+   * known (S30).
+   */
   register(person: LocalRegistration, device: Browser): Promise<Registered>;
   /**
-   * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code proves the mailbox and
-   * nothing else: in another browser than that of the registration the account opens without a password.
+   * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code
+   * proves the mailbox and nothing else: in another browser than that of the registration the account opens without a
+   * password.
    */
-  activate(code: string, browser: string | undefined, device: Browser): Promise<(SessionTokens & { hasPassword: boolean }) | undefined>;
+  activate(
+    code: string,
+    browser: string | undefined,
+    device: Browser,
+  ): Promise<(SessionTokens & { hasPassword: boolean }) | undefined>;
   /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
   dropPending(limit: number): Promise<number>;
   /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
@@ -51,7 +61,15 @@ export interface RegistrationOptions {
 
 const AT_ONCE = 20;
 
-export function openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed }: RegistrationOptions): Registrations & AsyncDisposable {
+export function openRegistrations({
+  sql,
+  identity,
+  email,
+  sessions,
+  frontendUrl,
+  disallowPlus,
+  failed,
+}: RegistrationOptions): Registrations & AsyncDisposable {
   const underway = new Set<Promise<unknown>>();
   const loginUrl = `${frontendUrl.replace(/\/$/, '')}/auth/login`;
   const mail = (tx: Sql, to: { email: string; name: string }, template: 'activation' | 'password-reset', url: string) =>
@@ -60,7 +78,16 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
   /** The address has a user. As many statements as for a new one: who counts time learns nothing. */
   async function tellKnown(
     tx: Sql,
-    person: { email: string; name: string; company: string; timezone: string; passwordHash: string; browserHash: Buffer; claim: Claim; ip: string },
+    person: {
+      email: string;
+      name: string;
+      company: string;
+      timezone: string;
+      passwordHash: string;
+      browserHash: Buffer;
+      claim: Claim;
+      ip: string;
+    },
   ): Promise<void> {
     const account = await accounts.localAccount(tx, person.email);
     if (!account) return; // deleted meanwhile
@@ -70,7 +97,11 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
         { userId: null, impersonatorId: null, ip: person.ip },
         { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
       );
-      return email.queue(tx, { to: account.email, orgId: null, content: { template: 'address-known', data: { name: account.name, loginUrl } } });
+      return email.queue(tx, {
+        to: account.email,
+        orgId: null,
+        content: { template: 'address-known', data: { name: account.name, loginUrl } },
+      });
     }
     const { row, url } = makeCode('activate', frontendUrl);
     await keepRegistration(tx, account.userId, row, person);
@@ -82,9 +113,14 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
     const { row, url } = makeCode(kind, frontendUrl);
     const person = await codes.insertCodeFor(tx, address, row);
     if (!person) return;
-    await mail(tx, person, kind === 'reset' ? 'password-reset' : 'activation', url); // to the stored address: another spelling may be somebody else's mailbox
+    // to the stored address: another spelling may be somebody else's mailbox
+    await mail(tx, person, kind === 'reset' ? 'password-reset' : 'activation', url);
     const action = kind === 'reset' ? 'password.reset_requested' : 'activation.requested';
-    await writeAudit(tx, { userId: null, impersonatorId: null, ip }, { orgId: null, action, resource: 'user', resourceId: person.userId });
+    await writeAudit(
+      tx,
+      { userId: null, impersonatorId: null, ip },
+      { orgId: null, action, resource: 'user', resourceId: person.userId },
+    );
   }
 
   const sendNext = () =>
@@ -101,7 +137,8 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
 
   return {
     async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, device) {
-      if (disallowPlus && hasPlus(address)) throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
+      if (disallowPlus && hasPlus(address))
+        throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
       await identity.requireOpen(claim); // before the costly hash; decided again in the commit
       const passwordHash = await hashPassword(password);
       const { ip, userAgent } = device;
@@ -133,7 +170,11 @@ export function openRegistrations({ sql, identity, email, sessions, frontendUrl,
         await codes.dropCodes(tx, userId);
         await revokeSessions(tx, userId);
         await identity.becomeSuperAdmin(tx, userId, device.ip);
-        await writeAudit(tx, { userId, impersonatorId: null, ip: device.ip }, { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId });
+        await writeAudit(
+          tx,
+          { userId, impersonatorId: null, ip: device.ip },
+          { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId },
+        );
         return { ...(await sessions.start(userId, device, tx)), ...activated };
       }),
 

@@ -28,7 +28,10 @@ export interface AuthRoom extends Registrations, AsyncDisposable {
   accountBucket(email: string): string;
   /** Forgets codes that were never used, at most `limit`; answers how many. */
   dropExpiredCodes(limit: number): Promise<number>;
-  /** Forgets from where users, uses of sessions and acts in the audit log came, after IP_RETENTION_DAYS; at most `limit` of each, answers how many of the more. */
+  /**
+   * Forgets from where users, uses of sessions and acts in the audit log came, after IP_RETENTION_DAYS; at most `limit`
+   * of each, answers how many of the more.
+   */
   forgetTraces(limit: number): Promise<number>;
 }
 

@@ -33,9 +33,15 @@ export interface Browser extends store.Device {
 }
 
 export interface Sessions extends AsyncDisposable {
-  /** A new session whatever the browser sent (no fixation), which ends the one that it had; in the caller's transaction if there is one. */
+  /**
+   * A new session whatever the browser sent (no fixation), which ends the one that it had; in the caller's transaction
+   * if there is one.
+   */
   start(userId: string, browser: Browser, transaction?: Sql): Promise<SessionTokens>;
-  /** Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or `unauthenticated` (S249). */
+  /**
+   * Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or
+   * `unauthenticated` (S249).
+   */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
   /** The same session's token with a new expiry. */
   renew(holder: { userId: string; sessionId: string }): Promise<string>;
@@ -52,7 +58,12 @@ export interface Sessions extends AsyncDisposable {
 
 export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
 const by = (userId: string, ip: string): AuditActor => ({ userId, impersonatorId: null, ip });
-const ofSession = (action: string, sessionId: string | null) => ({ orgId: null, action: `session.${action}`, resource: 'session', resourceId: sessionId });
+const ofSession = (action: string, sessionId: string | null) => ({
+  orgId: null,
+  action: `session.${action}`,
+  resource: 'session',
+  resourceId: sessionId,
+});
 const revoked = () => new AppError('session_revoked', 'This session has ended, log in again');
 
 interface Options {
@@ -107,12 +118,18 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       if (!rotated) {
         await sql.begin(async (tx) => {
           const [stolen] = await store.revokeStolen(tx, sessionId);
-          if (stolen) await writeAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
+          if (stolen)
+            await writeAudit(tx, { userId: null, impersonatorId: null, ip: device.ip }, ofSession('stolen', sessionId));
         });
         throw revoked();
       }
       const { userId, rotatedAt } = rotated;
-      return { userId, sessionId, accessToken: await tokens.signSession({ sub: userId, sid: sessionId }, rotatedAt), refreshToken };
+      return {
+        userId,
+        sessionId,
+        accessToken: await tokens.signSession({ sub: userId, sid: sessionId }, rotatedAt),
+        refreshToken,
+      };
     },
 
     list: (userId) => store.sessionsOf(sql, userId),

@@ -38,41 +38,67 @@ export interface SessionUse {
   at: Date;
 }
 
-export const insertSession = (sql: Sql, session: { id: string; userId: string; tokenHash: Buffer; device: Device }) => sql`
+export const insertSession = (
+  sql: Sql,
+  session: { id: string; userId: string; tokenHash: Buffer; device: Device },
+) => sql`
   insert into sessions (id, user_id, token_hash, user_agent, ip, expires_at)
-  values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip}, now() + ${LIFE}::interval)`;
+  values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip},
+    now() + ${LIFE}::interval)`;
 
 /** The org is the wanted one if the user belongs to it, else the one last used, else the oldest (S45). */
-export async function sessionHolder(sql: Sql, session: { id: string; userId: string; wantedOrg: string | null }): Promise<SessionHolder | undefined> {
+export async function sessionHolder(
+  sql: Sql,
+  session: { id: string; userId: string; wantedOrg: string | null },
+): Promise<SessionHolder | undefined> {
   const [row] = await sql<SessionHolder[]>`
-    select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null or s.expires_at <= now() as revoked, m.org_id as "orgId", m.role_key as "roleKey", m.granted
+    select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null
+      or s.expires_at <= now() as revoked, m.org_id as "orgId", m.role_key as "roleKey", m.granted
     from sessions s
       join users u on u.id = s.user_id and u.activated and u.deleted_at is null
       left join lateral (
         select m.org_id, m.role_key, r.permissions as granted
-        from memberships m join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+        from memberships m
+        join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
+        left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
         where m.user_id = s.user_id and not m.disabled
-        order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id limit 1
+        order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at,
+          m.org_id
+        limit 1
       ) m on true
     where s.id = ${session.id} and s.user_id = ${session.userId}`;
   return row;
 }
 
-/** Puts the next token in the place of the current one; answers when, or undefined when the token is not the current one of a living session. */
-export async function rotateSession(sql: Sql, { sessionId, oldHash, newHash, device }: Rotation): Promise<{ userId: string; rotatedAt: Date } | undefined> {
+/**
+ * Puts the next token in the place of the current one; answers when, or undefined when the token is not the current one
+ * of a living session.
+ */
+export async function rotateSession(
+  sql: Sql,
+  { sessionId, oldHash, newHash, device }: Rotation,
+): Promise<{ userId: string; rotatedAt: Date } | undefined> {
   const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
     update sessions s
     set token_hash = ${newHash}, previous_token_hash = s.token_hash, rotated_at = now(), last_used_at = now(),
       expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval),
       user_agent = ${device.userAgent}, ip = ${device.ip}
     from users u
-    where s.id = ${sessionId} and s.token_hash = ${oldHash} and s.revoked_at is null and s.expires_at > now() and u.id = s.user_id and u.deleted_at is null
+    where s.id = ${sessionId}
+      and s.token_hash = ${oldHash}
+      and s.revoked_at is null
+      and s.expires_at > now()
+      and u.id = s.user_id
+      and u.deleted_at is null
     returning s.user_id as "userId", s.rotated_at as "rotatedAt"`;
   return row;
 }
 
 /** The rotation that this token has just been through, for the same agent and address within 10 s (S39). */
-export async function recentRotation(sql: Sql, { sessionId, oldHash, device }: Rotation): Promise<{ userId: string; rotatedAt: Date } | undefined> {
+export async function recentRotation(
+  sql: Sql,
+  { sessionId, oldHash, device }: Rotation,
+): Promise<{ userId: string; rotatedAt: Date } | undefined> {
   const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
     select s.user_id as "userId", s.rotated_at as "rotatedAt"
     from sessions s join users u on u.id = s.user_id and u.deleted_at is null
@@ -81,17 +107,30 @@ export async function recentRotation(sql: Sql, { sessionId, oldHash, device }: R
   return row;
 }
 
-/** A token of ours that is neither the current one nor within its grace has been stolen, or was stolen from: the session ends. */
+/**
+ * A token of ours that is neither the current one nor within its grace has been stolen, or was stolen from: the session
+ * ends.
+ */
 export const revokeStolen = (sql: Sql, sessionId: string) =>
-  sql`update sessions set revoked_at = now() where id = ${sessionId} and revoked_at is null and expires_at > now() returning 1`;
+  sql`
+    update sessions
+    set revoked_at = now()
+    where id = ${sessionId} and revoked_at is null and expires_at > now()
+    returning 1`;
 
 export const sessionsOf = (sql: Sql, userId: string) => sql<SessionRow[]>`
   select id, user_agent as "userAgent", ip, last_used_at as "lastUsedAt", created_at as "createdAt"
-  from sessions where user_id = ${userId} and revoked_at is null and expires_at > now() order by last_used_at desc, id desc`;
+  from sessions
+  where user_id = ${userId} and revoked_at is null and expires_at > now()
+  order by last_used_at desc, id desc`;
 
 /** True when the session is one of the user's, revoked before or not. */
 export async function revokeSession(sql: Sql, userId: string, sessionId: string): Promise<boolean> {
-  const rows = await sql`update sessions set revoked_at = coalesce(revoked_at, now()) where id = ${sessionId} and user_id = ${userId} returning 1`;
+  const rows = await sql`
+      update sessions
+      set revoked_at = coalesce(revoked_at, now())
+      where id = ${sessionId} and user_id = ${userId}
+      returning 1`;
   return rows.length > 0;
 }
 
@@ -103,25 +142,42 @@ export async function endSession(sql: Sql, userId: string, sessionId: string): P
   return rows.length > 0;
 }
 
-/** Ends the living sessions of a user, but for one; answers how many. In a transaction: the user is locked first, as by whoever notes use of several sessions. */
+/**
+ * Ends the living sessions of a user, but for one; answers how many. In a transaction: the user is locked first, as by
+ * whoever notes use of several sessions.
+ */
 export async function revokeSessions(sql: Sql, userId: string, except: string | null = null): Promise<number> {
   await sql`select 1 from users where id = ${userId} for no key update`;
   const rows = await sql`
     update sessions set revoked_at = now()
-    where user_id = ${userId} and revoked_at is null and expires_at > now() and id is distinct from ${except}::uuid returning 1`;
+    where user_id = ${userId} and revoked_at is null and expires_at > now() and id is distinct from ${except}::uuid
+    returning 1`;
   return rows.length;
 }
 
-/** Ends every living session, but for one; answers how many. Users first, in the order in which notes of use lock them. */
+/**
+ * Ends every living session, but for one; answers how many. Users first, in the order in which notes of use lock them.
+ */
 export async function revokeEverySession(sql: Sql, except: string): Promise<number> {
-  await sql`select 1 from users where id in (select user_id from sessions where revoked_at is null and expires_at > now()) order by id for no key update`;
-  const rows = await sql`update sessions set revoked_at = now() where revoked_at is null and expires_at > now() and id <> ${except} returning 1`;
+  await sql`
+    select 1
+    from users
+    where id in (select user_id from sessions where revoked_at is null and expires_at > now())
+    order by id
+    for no key update`;
+  const rows = await sql`
+      update sessions
+      set revoked_at = now()
+      where revoked_at is null and expires_at > now() and id <> ${except}
+      returning 1`;
   return rows.length;
 }
 
 /** When the user logged in for this session. */
 export async function startOfSession(sql: Sql, userId: string, sessionId: string): Promise<Date | undefined> {
-  const [row] = await sql<{ createdAt: Date }[]>`select created_at as "createdAt" from sessions where id = ${sessionId} and user_id = ${userId}`;
+  const [row] = await sql<
+    { createdAt: Date }[]
+  >`select created_at as "createdAt" from sessions where id = ${sessionId} and user_id = ${userId}`;
   return row?.createdAt;
 }
 
@@ -129,18 +185,26 @@ export async function startOfSession(sql: Sql, userId: string, sessionId: string
 export async function dropEndedSessions(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`
     delete from sessions where id in (
-      select id from sessions where least(expires_at, revoked_at) < now() - interval '30 days' order by least(expires_at, revoked_at) limit ${limit}
+      select id
+      from sessions
+      where least(expires_at, revoked_at) < now() - interval '30 days'
+      order by least(expires_at, revoked_at)
+      limit ${limit}
     ) returning 1`;
   return rows.length;
 }
 
-/** Use of sessions: the session slides on, the user was online, the org is the one last used, unless another was chosen since. */
+/**
+ * Use of sessions: the session slides on, the user was online, the org is the one last used, unless another was chosen
+ * since.
+ */
 export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
   await sql`
     with used as (
       select * from unnest(
-        ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
+        ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[],
+        ${ordered.map((use) => use.orgId)}::uuid[],
         ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
       ) as t (session_id, user_id, org_id, at)
     ), held as materialized ( -- before what is theirs, and in the order in which everybody locks them
@@ -148,11 +212,15 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
     ), person as (
       update users u set last_online = now() from held where u.id = held.id returning u.id
     ), session as (
-      update sessions s set last_used_at = now(), expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval)
+      update sessions s
+      set last_used_at = now(), expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval)
       from used join person on person.id = used.user_id
       where s.id = used.session_id and s.revoked_at is null and s.expires_at > now()
     )
     update memberships m set last_used_at = greatest(m.last_used_at, last.at)
-    from (select used.org_id, used.user_id, max(used.at) as at from used join person on person.id = used.user_id group by used.org_id, used.user_id) last
+    from (select used.org_id, used.user_id, max(used.at) as at
+    from used
+    join person on person.id = used.user_id
+    group by used.org_id, used.user_id) last
     where m.org_id = last.org_id and m.user_id = last.user_id`;
 }

@@ -2,10 +2,27 @@ import { z } from 'zod';
 import type { AuthRoom, Browser, SessionTokens } from '../auth/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Claim, Identity } from '../identity/index.ts';
-import { AppError, invalidField, notFound, ProviderError, randomBase62, randomBase64url, sha256, type Vault } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  invalidField,
+  notFound,
+  ProviderError,
+  randomBase62,
+  randomBase64url,
+  sha256,
+  type Vault,
+} from '../../platform/kernel/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Account, AuthAdapter, PersonLogin, Providers } from '../../providers/registry/index.ts';
-import { type LoginAddresses, defaultRedirect, isOwnRedirect, ownOrigins, placeholderEmail, readProof, tidy } from './rules.ts';
+import {
+  type LoginAddresses,
+  defaultRedirect,
+  isOwnRedirect,
+  ownOrigins,
+  placeholderEmail,
+  readProof,
+  tidy,
+} from './rules.ts';
 import * as store from './store.ts';
 
 /** A way to log in that is offered. */
@@ -29,17 +46,29 @@ export interface Newcomer {
   claim?: Claim;
 }
 
-/** Login by a provider (S36): whatever begins here ends in the same browser, once, within ten minutes. `browser` is the value of its cookie. */
+/**
+ * Login by a provider (S36): whatever begins here ends in the same browser, once, within ten minutes. `browser` is the
+ * value of its cookie.
+ */
 export interface FederatedLogin {
   /** Lists the login providers that are offered, email and password first. */
   list(): Promise<readonly Offered[]>;
   /** The address of the provider's consent page. */
   begin(providerId: string, call: { redirectUri?: string | undefined; browser: string }): Promise<string>;
   /** A nonce for a wallet to sign, and the whole message where it can be written here. */
-  challenge(providerId: string, call: { address?: string | undefined; browser: string }): Promise<{ nonce: string; message?: string }>;
+  challenge(
+    providerId: string,
+    call: { address?: string | undefined; browser: string },
+  ): Promise<{ nonce: string; message?: string }>;
   complete(providerId: string, completion: Completion, browser: string, device: Browser): Promise<CompletedLogin>;
   /** For `POST /auth/register`: makes the user of a token or a proof, and logs in. */
-  register(providerId: string, providerToken: string, person: Newcomer, browser: string, device: Browser): Promise<SessionTokens>;
+  register(
+    providerId: string,
+    providerToken: string,
+    person: Newcomer,
+    browser: string,
+    device: Browser,
+  ): Promise<SessionTokens>;
   /** For `POST /auth/login`: the user of a token or a proof. */
   login(providerId: string, providerToken: string, browser: string, device: Browser): Promise<SessionTokens>;
   /** Forgets what nobody ended in time, at most `limit`; answers how many. */
@@ -60,18 +89,34 @@ interface Options {
 
 const LIFE_MS = 10 * 60_000;
 const Begun = z.object({ nonce: z.string(), verifier: z.string(), redirectUri: z.string() });
-const Known = z.object({ providerId: z.string(), email: z.string().nullable(), name: z.string(), avatarUrl: z.string().nullable() });
+const Known = z.object({
+  providerId: z.string(),
+  email: z.string().nullable(),
+  name: z.string(),
+  avatarUrl: z.string().nullable(),
+});
 
-const beginAgain = () => new AppError('invalid_request', 'This login is over, or was begun in another browser: begin again');
+const beginAgain = () =>
+  new AppError('invalid_request', 'This login is over, or was begun in another browser: begin again');
 const unknownProvider = () => notFound('No such login provider here');
 
 /** A refusal is the person's to hear; a fault of the line stays one. */
 function asLoginError(adapter: AuthAdapter, error: unknown): unknown {
-  if (!(error instanceof ProviderError) || ['unavailable', 'lost', 'rate_limited'].includes(error.failure)) return error;
+  if (!(error instanceof ProviderError) || ['unavailable', 'lost', 'rate_limited'].includes(error.failure))
+    return error;
   return new AppError('invalid_request', error.message, { provider: adapter.id }, { cause: error });
 }
 
-export function openFederatedLogin({ sql, vault, providers, settings, identity, sessions, addresses, fallbacks }: Options): FederatedLogin {
+export function openFederatedLogin({
+  sql,
+  vault,
+  providers,
+  settings,
+  identity,
+  sessions,
+  addresses,
+  fallbacks,
+}: Options): FederatedLogin {
   const environment = Object.entries(fallbacks).map(([id, values]) => {
     const adapter = providers.resolve('auth', id);
     return { adapter, name: adapter.title, values: providers.fields(adapter, values) };
@@ -103,10 +148,17 @@ export function openFederatedLogin({ sql, vault, providers, settings, identity, 
   }
 
   /** Reads who signed; the nonce is used up, whatever comes of it. */
-  async function verify(adapter: AuthAdapter, port: Extract<PersonLogin, { by: 'proof' }>, text: string, browser: string, state?: string): Promise<Account> {
+  async function verify(
+    adapter: AuthAdapter,
+    port: Extract<PersonLogin, { by: 'proof' }>,
+    text: string,
+    browser: string,
+    state?: string,
+  ): Promise<Account> {
     const proof = readProof(text);
     if (!proof || (state !== undefined && state !== proof.nonce)) throw beginAgain();
-    if ((await store.takeLoginState(sql, 'nonce', keyOf(adapter, proof.nonce, browser))) === undefined) throw beginAgain();
+    if ((await store.takeLoginState(sql, 'nonce', keyOf(adapter, proof.nonce, browser))) === undefined)
+      throw beginAgain();
     return tidy(await asked(adapter, port.verify({ ...proof, origins: ownOrigins(addresses) })));
   }
 
@@ -126,7 +178,11 @@ export function openFederatedLogin({ sql, vault, providers, settings, identity, 
   }
 
   /** The account behind a token of `complete`, or behind a proof; either counts once. */
-  async function redeem(providerId: string, providerToken: string, browser: string): Promise<{ adapter: AuthAdapter; account: Account }> {
+  async function redeem(
+    providerId: string,
+    providerToken: string,
+    browser: string,
+  ): Promise<{ adapter: AuthAdapter; account: Account }> {
     const { adapter, port } = await find(providerId);
     const sealed = await store.takeLoginState(sql, 'account', keyOf(adapter, providerToken, browser));
     if (sealed !== undefined) return { adapter, account: Known.parse(JSON.parse(vault.open(sealed))) };
@@ -138,33 +194,55 @@ export function openFederatedLogin({ sql, vault, providers, settings, identity, 
   function emailOf({ by, id, title }: AuthAdapter, { email, providerId }: Account): string {
     if (email !== null) return email;
     if (by === 'proof') return placeholderEmail(id, providerId);
-    throw new AppError('invalid_request', `${title} names no verified e-mail address of this account (claim email): verify one there first`, { provider: id });
+    throw new AppError(
+      'invalid_request',
+      `${title} names no verified e-mail address of this account (claim email): verify one there first`,
+      { provider: id },
+    );
   }
 
   return {
     async list() {
       const others = (await inUse()).map(({ adapter, name }) => ({ adapter, name }));
       const passwords = providers.list('auth').filter(({ by }) => by === 'password');
-      return [...passwords.map((adapter) => ({ adapter, name: adapter.title })), ...others.toSorted((a, b) => a.name.localeCompare(b.name, 'en'))];
+      return [
+        ...passwords.map((adapter) => ({ adapter, name: adapter.title })),
+        ...others.toSorted((a, b) => a.name.localeCompare(b.name, 'en')),
+      ];
     },
 
     async begin(providerId, { redirectUri = defaultRedirect(addresses, providerId.toLowerCase()), browser }) {
       const { adapter, port } = await find(providerId);
-      if (port.by !== 'consent') throw new AppError('invalid_request', `${adapter.title} logs in by a signature: ask for a nonce`, { provider: adapter.id });
-      if (!isOwnRedirect(redirectUri, addresses)) throw invalidField('redirect_uri', 'redirect_uri: is no address of this application');
+      if (port.by !== 'consent')
+        throw new AppError('invalid_request', `${adapter.title} logs in by a signature: ask for a nonce`, {
+          provider: adapter.id,
+        });
+      if (!isOwnRedirect(redirectUri, addresses))
+        throw invalidField('redirect_uri', 'redirect_uri: is no address of this application');
       const state = randomBase64url(32);
       const begun = { nonce: randomBase64url(32), verifier: randomBase64url(48), redirectUri };
       const url = await asked(adapter, port.authorize({ ...begun, state }));
-      await store.insertLoginState(sql, 'consent', keyOf(adapter, state, browser), vault.seal(JSON.stringify(begun)), LIFE_MS);
+      await store.insertLoginState(
+        sql,
+        'consent',
+        keyOf(adapter, state, browser),
+        vault.seal(JSON.stringify(begun)),
+        LIFE_MS,
+      );
       return url;
     },
 
     async challenge(providerId, { address, browser }) {
       const { adapter, port } = await find(providerId);
-      if (port.by !== 'proof') throw new AppError('invalid_request', `${adapter.title} does not log in by a signature`, { provider: adapter.id });
+      if (port.by !== 'proof')
+        throw new AppError('invalid_request', `${adapter.title} does not log in by a signature`, {
+          provider: adapter.id,
+        });
       const nonce = randomBase62(32);
-      const message = address === undefined ? undefined : await port.message({ nonce, origins: ownOrigins(addresses), address });
-      if (address !== undefined && message === undefined) throw invalidField('address', 'address: is not the address of a wallet that is asked here');
+      const message =
+        address === undefined ? undefined : await port.message({ nonce, origins: ownOrigins(addresses), address });
+      if (address !== undefined && message === undefined)
+        throw invalidField('address', 'address: is not the address of a wallet that is asked here');
       await store.insertLoginState(sql, 'nonce', keyOf(adapter, nonce, browser), vault.seal('{}'), LIFE_MS);
       return { nonce, ...(message !== undefined && { message }) };
     },
@@ -173,12 +251,20 @@ export function openFederatedLogin({ sql, vault, providers, settings, identity, 
       const { adapter, port } = await find(providerId);
       if (port.by === 'password') throw unknownProvider();
       const account =
-        port.by === 'proof' ? await verify(adapter, port, completion.code, browser, completion.state) : await identify(adapter, port, completion, browser);
+        port.by === 'proof'
+          ? await verify(adapter, port, completion.code, browser, completion.state)
+          : await identify(adapter, port, completion, browser);
       const userId = await identity.findProviderAccount(adapter.id, account.providerId);
       if (userId !== undefined) return { credentials: await sessions.start(userId, device) };
       emailOf(adapter, account);
       const token = randomBase64url(32);
-      await store.insertLoginState(sql, 'account', keyOf(adapter, token, browser), vault.seal(JSON.stringify(account)), LIFE_MS);
+      await store.insertLoginState(
+        sql,
+        'account',
+        keyOf(adapter, token, browser),
+        vault.seal(JSON.stringify(account)),
+        LIFE_MS,
+      );
       return { token };
     },
 
@@ -202,7 +288,8 @@ export function openFederatedLogin({ sql, vault, providers, settings, identity, 
     async login(providerId, providerToken, browser, device) {
       const { adapter, account } = await redeem(providerId, providerToken, browser);
       const userId = await identity.findProviderAccount(adapter.id, account.providerId);
-      if (userId === undefined) throw new AppError('invalid_request', 'Nobody has registered with this account', { provider: adapter.id });
+      if (userId === undefined)
+        throw new AppError('invalid_request', 'Nobody has registered with this account', { provider: adapter.id });
       return sessions.start(userId, device);
     },
 

@@ -21,10 +21,18 @@ export const insertLoginState = (
   values (${hash}, ${kind}, ${browserHash}, ${providerId}, ${sealed}, now() + ${lifeMs}::float8 * interval '1 ms')`;
 
 /** Uses it up; undefined: unknown, expired, used before, of another kind, browser or provider. */
-export async function takeLoginState(sql: Sql, kind: LoginStateKind, { hash, browserHash, providerId }: Key): Promise<string | undefined> {
+export async function takeLoginState(
+  sql: Sql,
+  kind: LoginStateKind,
+  { hash, browserHash, providerId }: Key,
+): Promise<string | undefined> {
   const [row] = await sql<{ sealed: string }[]>`
     delete from login_states
-    where hash = ${hash} and kind = ${kind} and browser_hash = ${browserHash} and provider_id = ${providerId} and expires_at > now()
+    where hash = ${hash}
+      and kind = ${kind}
+      and browser_hash = ${browserHash}
+      and provider_id = ${providerId}
+      and expires_at > now()
     returning sealed`;
   return row?.sealed;
 }
@@ -32,6 +40,7 @@ export async function takeLoginState(sql: Sql, kind: LoginStateKind, { hash, bro
 /** Forgets at most `limit` that nobody ended in time; answers how many. */
 export async function dropOldLoginStates(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
-    delete from login_states where hash = any(array(select hash from login_states where expires_at < now() order by expires_at limit ${limit}))`;
+    delete from login_states
+    where hash = any(array(select hash from login_states where expires_at < now() order by expires_at limit ${limit}))`;
   return count;
 }

@@ -2,4 +2,11 @@ export { DIGESTS, type Preferences, type PreferencesChange } from './preferences
 export type { ProfileRow } from './profile-store.ts';
 export { hasPlus, locked, setupTokenOf } from './rules.ts';
 export { lockSuperAdmins, type MembershipRow, type SelfRow } from './store.ts';
-export { appointSuperAdmin, type Claim, type Identity, openIdentity, type ProviderRegistration, type Registration } from './service.ts';
+export {
+  appointSuperAdmin,
+  type Claim,
+  type Identity,
+  openIdentity,
+  type ProviderRegistration,
+  type Registration,
+} from './service.ts';

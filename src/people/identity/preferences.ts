@@ -42,13 +42,18 @@ const over = (base: Toggles, chosen: Some<Toggles> = {}): Toggles => {
   return { email: email!, push: push!, inApp: inApp! };
 };
 
-/** Merges what was chosen over the defaults; a category that is not known follows the master where nothing was chosen (S178). */
+/**
+ * Merges what was chosen over the defaults; a category that is not known follows the master where nothing was chosen
+ * (S178).
+ */
 export function complete(chosen: PreferencesChange): Preferences {
   const master = over(ALL_ON, chosen.master);
   const names = [...Object.keys(DEFAULTS), ...Object.keys(chosen.categories ?? {})];
   return {
     master,
-    categories: Object.fromEntries(names.map((name) => [name, over(DEFAULTS[name] ?? master, chosen.categories?.[name])])),
+    categories: Object.fromEntries(
+      names.map((name) => [name, over(DEFAULTS[name] ?? master, chosen.categories?.[name])]),
+    ),
     digest: chosen.digest ?? 'Instant',
   };
 }
@@ -56,7 +61,8 @@ export function complete(chosen: PreferencesChange): Preferences {
 /** The choices with a change written over them, part by part. */
 export function merge(chosen: PreferencesChange, change: PreferencesChange): PreferencesChange {
   const categories = { ...chosen.categories };
-  for (const [name, some] of Object.entries(change.categories ?? {})) categories[name] = { ...categories[name], ...some };
+  for (const [name, some] of Object.entries(change.categories ?? {}))
+    categories[name] = { ...categories[name], ...some };
   const digest = change.digest ?? chosen.digest;
   return { master: { ...chosen.master, ...change.master }, categories, ...(digest && { digest }) };
 }

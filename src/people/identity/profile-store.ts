@@ -11,7 +11,8 @@ export interface ProfileRow {
 }
 type Texts = { [K in 'name' | 'lastName' | 'bio' | 'timezone']?: string | undefined };
 
-const columns = (sql: Sql) => sql`name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone`;
+const columns = (sql: Sql) =>
+  sql`name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone`;
 
 export async function profileOf(sql: Sql, userId: string): Promise<ProfileRow | undefined> {
   const [row] = await sql<ProfileRow[]>`select ${columns(sql)} from user_profiles where user_id = ${userId}`;
@@ -25,7 +26,9 @@ export async function updateProfile(
   picture: { id: string | null; url: string | null } | undefined,
 ): Promise<ProfileRow | undefined> {
   const [row] = await sql<ProfileRow[]>`
-    update user_profiles set name = coalesce(${name ?? null}, name), last_name = coalesce(${lastName ?? null}, last_name), bio = coalesce(${bio ?? null}, bio),
+    update user_profiles
+    set name = coalesce(${name ?? null}, name), last_name = coalesce(${lastName ?? null}, last_name),
+      bio = coalesce(${bio ?? null}, bio),
       timezone = coalesce(${timezone ?? null}, timezone)
       ${picture ? sql`, picture_id = ${picture.id}, avatar_url = ${picture.url}` : sql``}
     where user_id = ${userId} returning ${columns(sql)}`;
@@ -43,9 +46,15 @@ export async function pictureKey(sql: Sql, userId: string, fileId: string): Prom
   return row?.storageKey;
 }
 
-export async function preferencesOf(sql: Sql, userId: string, { lock = false } = {}): Promise<{ preferences: PreferencesChange } | undefined> {
+export async function preferencesOf(
+  sql: Sql,
+  userId: string,
+  { lock = false } = {},
+): Promise<{ preferences: PreferencesChange } | undefined> {
   const [row] = await sql<{ preferences: PreferencesChange }[]>`
-    select notification_preferences as preferences from user_profiles where user_id = ${userId} ${lock ? sql`for update` : sql``}`;
+    select notification_preferences as preferences
+    from user_profiles
+    where user_id = ${userId} ${lock ? sql`for update` : sql``}`;
   return row;
 }
 

@@ -10,7 +10,9 @@ import * as store from './store.ts';
 export interface Claim {
   /** The setup token that the service printed when it started without a super-admin. */
   setupToken?: string | undefined;
-  /** The request was made on this machine, outside production: the first user of an empty instance needs nothing else. */
+  /**
+   * The request was made on this machine, outside production: the first user of an empty instance needs nothing else.
+   */
   isLocal: boolean;
 }
 
@@ -60,13 +62,22 @@ export interface Identity {
   setupToken(): Promise<string | undefined>;
   /** A pending user whose address is registered once more, by somebody whose claim holds. */
   nominate(transaction: Sql, userId: string, claim: Claim): Promise<void>;
-  /** Makes a user whose mailbox was proven just now super-admin, if the registration was one of whoever runs this service and there is none yet. */
+  /**
+   * Makes a user whose mailbox was proven just now super-admin, if the registration was one of whoever runs this
+   * service and there is none yet.
+   */
   becomeSuperAdmin(transaction: Sql, userId: string, ip: string | null): Promise<void>;
-  /** User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. Whose claim holds becomes super-admin, once active. */
+  /**
+   * User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. Whose claim
+   * holds becomes super-admin, once active.
+   */
   register(transaction: Sql, person: Registration): Promise<{ userId: string; orgId: string } | undefined>;
   /** The user behind an account at a login provider; never found by address (S38). 400 for one who is locked out. */
   findProviderAccount(providerName: string, providerId: string): Promise<string | undefined>;
-  /** The same in a commit of its own, active at once; 400 when the account, or the address at this provider, has a user already. */
+  /**
+   * The same in a commit of its own, active at once; 400 when the account, or the address at this provider, has a user
+   * already.
+   */
   registerWithProvider(person: ProviderRegistration): Promise<{ userId: string; orgId: string }>;
   self(orgId: string, userId: string): Promise<store.SelfRow>;
   organizationsOf(userId: string): Promise<readonly store.MembershipRow[]>;
@@ -80,20 +91,36 @@ export interface Identity {
   updatePreferences(userId: string, change: PreferencesChange): Promise<Preferences>;
   /** The orgs that end with their only member; 409 when the user may not go (see `remove`). */
   ownedAlone(userId: string): Promise<{ id: string; name: string }[]>;
-  /** The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the last super-admin. */
+  /**
+   * The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are
+   * answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the
+   * last super-admin.
+   */
   remove(transaction: Sql, userId: string): Promise<string[]>;
-  /** Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most `limit`; answers how many. */
+  /**
+   * Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most
+   * `limit`; answers how many.
+   */
   dropRemoved(limit: number): Promise<number>;
 }
 
-const appointed = (userId: string) => ({ orgId: null, action: 'user.became_super_admin', resource: 'user', resourceId: userId });
+const appointed = (userId: string) => ({
+  orgId: null,
+  action: 'user.became_super_admin',
+  resource: 'user',
+  resourceId: userId,
+});
 
 /** Makes the user with an address super-admin, on the word of whoever runs this service; answers why not, if not. */
 export async function appointSuperAdmin(sql: Database, email: string, provider?: string): Promise<string | undefined> {
-  const people = (await store.usersByAddress(sql, email)).filter(({ providerName }) => provider === undefined || providerName === provider);
+  const people = (await store.usersByAddress(sql, email)).filter(
+    ({ providerName }) => provider === undefined || providerName === provider,
+  );
   const [person] = people;
-  if (!person) return `Nobody has registered with the address ${email}${provider === undefined ? '' : ` at ${provider}`}.`;
-  if (people.length > 1) return `Several people have this address: name one of ${people.map(({ providerName }) => providerName).join(', ')} behind it.`;
+  if (!person)
+    return `Nobody has registered with the address ${email}${provider === undefined ? '' : ` at ${provider}`}.`;
+  if (people.length > 1)
+    return `Several people have this address: name one of ${people.map(({ providerName }) => providerName).join(', ')} behind it.`;
   if (!person.activated) return 'This account is locked, or its address was not confirmed yet.';
   await sql.begin(async (tx) => {
     await store.makeSuperAdmin(tx, person.id);
@@ -125,15 +152,20 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
   /** Tells whether the claim holds now. */
   async function holds(tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
     if (given === undefined) return isLocal && !(await store.anyUser(tx));
-    if (!equalSecrets(given, setupToken)) throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
-    if (await store.anySuperAdmin(tx)) throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
+    if (!equalSecrets(given, setupToken))
+      throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
+    if (await store.anySuperAdmin(tx))
+      throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
     return true;
   }
 
   /** Undefined when the address or the account has a user already. */
   async function addUser(
     tx: Sql,
-    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim } & Pick<ProviderRegistration, 'registersWhenClosed'>,
+    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim } & Pick<
+        ProviderRegistration,
+        'registersWhenClosed'
+      >,
   ): Promise<{ userId: string; orgId: string } | undefined> {
     const { claim = NO_CLAIM } = person;
     let first = await holds(tx, claim);
@@ -145,7 +177,13 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
     const [userId, orgId] = [person.userId ?? newId(), newId()];
     if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
     const by = { userId, impersonatorId: null, ip: person.ip };
-    await writeAudit(tx, by, { orgId, action: 'user.registered', resource: 'user', resourceId: userId, detail: { provider: person.providerName } });
+    await writeAudit(tx, by, {
+      orgId,
+      action: 'user.registered',
+      resource: 'user',
+      resourceId: userId,
+      detail: { provider: person.providerName },
+    });
     return { userId, orgId };
   }
 
@@ -153,9 +191,13 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
   async function leaving(tx: Sql, userId: string): Promise<store.OrganizationLeft[]> {
     const orgs = await store.lockOrganizationsOf(tx, userId);
     if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
-      throw new AppError('conflict', 'You are the last owner of an organization with other members: make one of them an owner first');
+      throw new AppError(
+        'conflict',
+        'You are the last owner of an organization with other members: make one of them an owner first',
+      );
     const admins = await store.lockSuperAdmins(tx, userId);
-    if (admins.length === 1 && admins[0] === userId) throw new AppError('conflict', 'You are the last super-admin: make another one first');
+    if (admins.length === 1 && admins[0] === userId)
+      throw new AppError('conflict', 'You are the last super-admin: make another one first');
     return orgs;
   }
 
@@ -225,7 +267,9 @@ export function openIdentity({ sql, registrationDisabled, setupToken, forgetMail
 
     ownedAlone: (userId) =>
       sql.begin(async (tx) =>
-        (await leaving(tx, userId)).filter(({ others, roleKey }) => others === 0 && roleKey === 'owner').map(({ id, name }) => ({ id, name })),
+        (await leaving(tx, userId))
+          .filter(({ others, roleKey }) => others === 0 && roleKey === 'owner')
+          .map(({ id, name }) => ({ id, name })),
       ),
 
     async remove(tx, userId) {

@@ -63,55 +63,86 @@ export async function anyUser(sql: Sql): Promise<boolean> {
 }
 
 export async function anySuperAdmin(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ any: boolean }[]>`select exists (select 1 from users where is_super_admin and deleted_at is null) as any`;
+  const [row] = await sql<
+    { any: boolean }[]
+  >`select exists (select 1 from users where is_super_admin and deleted_at is null) as any`;
   return row!.any;
 }
 
-export const nominate = (sql: Sql, userId: string) => sql`update users set becomes_super_admin = true where id = ${userId} and not activated`;
+export const nominate = (sql: Sql, userId: string) =>
+  sql`update users set becomes_super_admin = true where id = ${userId} and not activated`;
 
 /** Tells whether the user was named to become super-admin; asked once, for it is forgotten. */
 export async function takeNomination(sql: Sql, userId: string): Promise<boolean> {
-  const rows = await sql`update users set becomes_super_admin = false where id = ${userId} and becomes_super_admin returning 1`;
+  const rows =
+    await sql`update users set becomes_super_admin = false where id = ${userId} and becomes_super_admin returning 1`;
   return rows.length > 0;
 }
-export const makeSuperAdmin = (sql: Sql, userId: string) => sql`update users set is_super_admin = true, becomes_super_admin = false where id = ${userId}`;
+export const makeSuperAdmin = (sql: Sql, userId: string) =>
+  sql`update users set is_super_admin = true, becomes_super_admin = false where id = ${userId}`;
 
 /** Users with this address, of any provider. */
-export const usersByAddress = (sql: Sql, email: string) => sql<{ id: string; providerName: string; activated: boolean }[]>`
-  select id, provider_name as "providerName", activated from users where lower(email) = lower(${email}) and deleted_at is null order by provider_name`;
+export const usersByAddress = (sql: Sql, email: string) => sql<
+  { id: string; providerName: string; activated: boolean }[]
+>`
+  select id, provider_name as "providerName", activated
+  from users
+  where lower(email) = lower(${email}) and deleted_at is null
+  order by provider_name`;
 
-/** User, profile, org and ownership; false when a user who is there has the address or the account at this provider. `isFirst`: super-admin once active. */
+/**
+ * User, profile, org and ownership; false when a user who is there has the address or the account at this provider.
+ * `isFirst`: super-admin once active.
+ */
 export async function insertUser(sql: Sql, user: NewUser, isFirst: boolean): Promise<boolean> {
   const rows = await sql`
     with person as (
-      insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, becomes_super_admin, activated, ip, agent, last_online)
+      insert into users (id, email, provider_name, provider_id, password_hash, is_super_admin, becomes_super_admin,
+        activated, ip, agent, last_online)
       values (
-        ${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash}, ${isFirst && user.activated}, ${isFirst && !user.activated},
+        ${user.userId}, ${user.email}, ${user.providerName}, ${user.providerId}, ${user.passwordHash},
+        ${isFirst && user.activated}, ${isFirst && !user.activated},
         ${user.activated}, ${user.ip}, ${user.userAgent}, now()
       )
       on conflict do nothing
       returning id
     ), profile as (
-      insert into user_profiles (user_id, name, avatar_url, timezone) select id, ${user.name}, ${user.avatarUrl}::text, ${user.timezone} from person
+      insert into user_profiles (user_id, name, avatar_url, timezone)
+      select id, ${user.name}, ${user.avatarUrl}::text, ${user.timezone}
+      from person
     ), org as (
-      insert into organizations (id, name, timezone) select ${user.orgId}::uuid, ${user.company}, ${user.timezone} from person returning id
+      insert into organizations (id, name, timezone)
+      select ${user.orgId}::uuid, ${user.company}, ${user.timezone}
+      from person
+      returning id
     )
-    insert into memberships (org_id, user_id, role_key, last_used_at) select org.id, person.id, 'owner', now() from org, person returning 1`;
+    insert into memberships (org_id, user_id, role_key, last_used_at)
+    select org.id, person.id, 'owner', now()
+    from org, person
+    returning 1`;
   return rows.length > 0;
 }
 
 /** The user behind an account at a login provider. */
-export async function providerAccount(sql: Sql, providerName: string, providerId: string): Promise<{ id: string; activated: boolean } | undefined> {
+export async function providerAccount(
+  sql: Sql,
+  providerName: string,
+  providerId: string,
+): Promise<{ id: string; activated: boolean } | undefined> {
   const [row] = await sql<{ id: string; activated: boolean }[]>`
-    select id, activated from users where provider_name = ${providerName} and provider_id = ${providerId} and deleted_at is null`;
+    select id, activated
+    from users
+    where provider_name = ${providerName} and provider_id = ${providerId} and deleted_at is null`;
   return row;
 }
 
 export async function selfOf(sql: Sql, orgId: string, userId: string): Promise<SelfRow | undefined> {
   const [row] = await sql<SelfRow[]>`
     select u.id, u.email, u.provider_name as "providerName", u.activated, u.password_hash is not null as "hasPassword",
-      u.is_super_admin as "isSuperAdmin", u.last_read_notifications as "lastReadNotifications", p.name, p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
-      o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey", r.permissions as granted
+      u.is_super_admin as "isSuperAdmin", u.last_read_notifications as "lastReadNotifications", p.name,
+      p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
+      o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey",
+      r.permissions as granted
     from memberships m
       left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
       join users u on u.id = m.user_id join user_profiles p on p.user_id = u.id join organizations o on o.id = m.org_id
@@ -129,35 +160,57 @@ export const membershipsOf = (sql: Sql, userId: string) => sql<MembershipRow[]>`
 export async function useOrganization(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
     update memberships m set last_used_at = now() from organizations o
-    where m.org_id = ${orgId} and m.user_id = ${userId} and not m.disabled and o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
+    where m.org_id = ${orgId}
+      and m.user_id = ${userId}
+      and not m.disabled
+      and o.id = m.org_id
+      and o.disabled_at is null
+      and o.deleted_at is null
     returning 1`;
   return rows.length > 0;
 }
 
-/** Locks the living orgs of a user, in one order, so that of two owners who leave at once one sees that the other has left. */
+/**
+ * Locks the living orgs of a user, in one order, so that of two owners who leave at once one sees that the other has
+ * left.
+ */
 export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<OrganizationLeft[]> {
   await sql`
     /* all orgs */
-    select 1 from organizations where id in (select org_id from memberships where user_id = ${userId}) and deleted_at is null order by id for no key update`;
+    select 1
+    from organizations
+    where id in (select org_id from memberships where user_id = ${userId}) and deleted_at is null
+    order by id
+    for no key update`;
   return sql<OrganizationLeft[]>`
     /* all orgs */
     select o.id, o.name, m.role_key as "roleKey", count(others.user_id)::int as others,
-      m.role_key = 'owner' and not m.disabled and count(*) filter (where others.role_key = 'owner' and others.can_act) = 0 as "isLastOwner"
+      m.role_key = 'owner'
+        and not m.disabled
+        and count(*) filter (where others.role_key = 'owner' and others.can_act) = 0 as "isLastOwner"
     from memberships m
       join organizations o on o.id = m.org_id and o.deleted_at is null
-      left join (select m.org_id, m.user_id, m.role_key, not m.disabled and u.activated as can_act from memberships m join users u on u.id = m.user_id and u.deleted_at is null) others
+      left join (select m.org_id, m.user_id, m.role_key, not m.disabled and u.activated as can_act
+      from memberships m
+      join users u on u.id = m.user_id and u.deleted_at is null) others
         on others.org_id = m.org_id and others.user_id <> m.user_id
     where m.user_id = ${userId} group by o.id, m.role_key, m.disabled`;
 }
 
 /**
- * Those who can act as super-admins, locked: of two who leave or lose the flag at once one sees that the other has. The user who leaves or is
- * changed is locked with them, in one order and before what is theirs, as by the notes of their use: neither waits for the other.
+ * Those who can act as super-admins, locked: of two who leave or lose the flag at once one sees that the other has. The
+ * user who leaves or is changed is locked with them, in one order and before what is theirs, as by the notes of their
+ * use: neither waits for the other.
  */
 export async function lockSuperAdmins(sql: Sql, userId: string): Promise<string[]> {
   const rows = await sql<{ id: string; acts: boolean }[]>`
     select id, is_super_admin and activated and deleted_at is null as acts from users
-    where id in (select id from users where is_super_admin and activated and deleted_at is null union all select ${userId}::uuid) order by id for no key update`;
+    where id in (select id
+    from users
+    where is_super_admin and activated and deleted_at is null
+    union all select ${userId}::uuid)
+    order by id
+    for no key update`;
   return rows.filter(({ acts }) => acts).map(({ id }) => id);
 }
 
@@ -167,7 +220,9 @@ export const removeUser = (sql: Sql, userId: string) => sql`
   with gone as (
     update users set deleted_at = now() where id = ${userId} and deleted_at is null
   )
-  delete from memberships m where m.user_id = ${userId} and exists (select 1 from memberships o where o.org_id = m.org_id and o.user_id <> m.user_id)`;
+  delete from memberships m
+  where m.user_id = ${userId}
+    and exists (select 1 from memberships o where o.org_id = m.org_id and o.user_id <> m.user_id)`;
 
 export const removeOrganizations = (sql: Sql, orgIds: readonly string[]) => sql`
   update organizations set deleted_at = now() where id = any(${[...orgIds]}::uuid[]) and deleted_at is null`;
@@ -178,5 +233,6 @@ export interface ErasedUser {
   deletedAt: Date;
 }
 export const dropRemovedUsers = (sql: Sql, limit: number) => sql<ErasedUser[]>`
-  delete from users where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit})
+  delete from users
+  where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit})
   returning id, email, deleted_at as "deletedAt"`;

@@ -19,34 +19,49 @@ export interface OpenInvitation {
 }
 
 export const listInvitations = (sql: Sql, orgId: string) => sql<InvitationRow[]>`
-  select i.id, i.email, i.role_key as "roleKey", r.name as "roleName", json_build_object('id', u.id, 'name', p.name, 'email', u.email) as "invitedBy",
+  select i.id, i.email, i.role_key as "roleKey", r.name as "roleName",
+    json_build_object('id', u.id, 'name', p.name, 'email', u.email) as "invitedBy",
     i.expires_at as "expiresAt", i.created_at as "createdAt"
-  from invitations i join users u on u.id = i.invited_by join user_profiles p on p.user_id = u.id left join roles r on r.org_id = i.org_id and r.id::text = i.role_key
+  from invitations i
+  join users u on u.id = i.invited_by
+  join user_profiles p on p.user_id = u.id
+  left join roles r on r.org_id = i.org_id and r.id::text = i.role_key
   where i.org_id = ${orgId} and i.expires_at > now() order by i.created_at desc, i.id desc`;
 
 /** A member with this address, disabled or not. */
 export async function hasMemberWith(sql: Sql, orgId: string, email: string): Promise<boolean> {
   const rows = await sql`
-    select 1 from memberships m join users u on u.id = m.user_id and u.deleted_at is null where m.org_id = ${orgId} and lower(u.email) = lower(${email}) limit 1`;
+    select 1
+    from memberships m
+    join users u on u.id = m.user_id and u.deleted_at is null
+    where m.org_id = ${orgId} and lower(u.email) = lower(${email})
+    limit 1`;
   return rows.length > 0;
 }
 
-/** One open invitation for each address: a new one takes the place of the one before, whose link leads nowhere from then on. */
+/**
+ * One open invitation for each address: a new one takes the place of the one before, whose link leads nowhere from then
+ * on.
+ */
 export async function putInvitation(
   sql: Sql,
   orgId: string,
   given: { id: string; email: string; roleKey: string; tokenHash: Buffer; invitedBy: string },
 ): Promise<Date> {
   const [row] = await sql<{ expiresAt: Date }[]>`
-    insert into invitations (id, org_id, email, role_key, token_hash, invited_by) values (${given.id}, ${orgId}, ${given.email}, ${given.roleKey}, ${given.tokenHash}, ${given.invitedBy})
-    on conflict (org_id, lower(email)) do update set id = excluded.id, email = excluded.email, role_key = excluded.role_key, token_hash = excluded.token_hash,
+    insert into invitations (id, org_id, email, role_key, token_hash, invited_by)
+    values (${given.id}, ${orgId}, ${given.email}, ${given.roleKey}, ${given.tokenHash}, ${given.invitedBy})
+    on conflict (org_id, lower(email)) do update set id = excluded.id, email = excluded.email,
+      role_key = excluded.role_key, token_hash = excluded.token_hash,
       invited_by = excluded.invited_by, created_at = excluded.created_at, expires_at = excluded.expires_at
     returning expires_at as "expiresAt"`;
   return row!.expiresAt;
 }
 
 export async function countOpen(sql: Sql, orgId: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from invitations where org_id = ${orgId} and expires_at > now()`;
+  const [row] = await sql<
+    { count: number }[]
+  >`select count(*)::int as count from invitations where org_id = ${orgId} and expires_at > now()`;
   return row!.count;
 }
 
@@ -61,7 +76,9 @@ export async function deleteInvitation(sql: Sql, orgId: string, id: string): Pro
 export async function invitationOf(sql: Sql, tokenHash: Buffer): Promise<OpenInvitation | undefined> {
   const [row] = await sql<OpenInvitation[]>`
     select i.id, i.org_id as "orgId", i.email, i.role_key as "roleKey", i.invited_by as "invitedBy"
-    from invitations i join organizations o on o.id = i.org_id and o.deleted_at is null where i.token_hash = ${tokenHash} and i.expires_at > now()`;
+    from invitations i
+    join organizations o on o.id = i.org_id and o.deleted_at is null
+    where i.token_hash = ${tokenHash} and i.expires_at > now()`;
   return row;
 }
 
@@ -71,7 +88,11 @@ export async function emailOfUser(sql: Sql, userId: string): Promise<string | un
 }
 
 /** For the mail. */
-export async function namesFor(sql: Sql, orgId: string, userId: string): Promise<{ orgName: string; inviterName: string }> {
+export async function namesFor(
+  sql: Sql,
+  orgId: string,
+  userId: string,
+): Promise<{ orgName: string; inviterName: string }> {
   const [row] = await sql<{ orgName: string; inviterName: string }[]>`
     select o.name as "orgName", coalesce(nullif(trim(p.name || ' ' || p.last_name), ''), u.email) as "inviterName"
     from organizations o, users u join user_profiles p on p.user_id = u.id where o.id = ${orgId} and u.id = ${userId}`;
@@ -80,6 +101,9 @@ export async function namesFor(sql: Sql, orgId: string, userId: string): Promise
 
 export async function dropOldInvitations(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`
-    /* all orgs */ delete from invitations where id in (select id from invitations where expires_at < now() order by expires_at limit ${limit}) returning 1`;
+    /* all orgs */
+      delete from invitations
+      where id in (select id from invitations where expires_at < now() order by expires_at limit ${limit})
+      returning 1`;
   return rows.length;
 }

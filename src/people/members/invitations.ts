@@ -21,15 +21,23 @@ export interface Invitations {
   list(orgId: string): Promise<readonly store.InvitationRow[]>;
   create(orgId: string, by: AuditActor, invitation: NamedRole & { email: string; sendEmail: boolean }): Promise<Made>;
   withdraw(orgId: string, by: AuditActor, id: string): Promise<void>;
-  /** Makes the user a member; 410 for a link that is unknown, used, withdrawn, replaced, expired, or grants more than its inviter still holds. */
+  /**
+   * Makes the user a member; 410 for a link that is unknown, used, withdrawn, replaced, expired, or grants more than
+   * its inviter still holds.
+   */
   join(by: AuditActor & { userId: string }, token: string): Promise<string>;
   dropOld(limit: number): Promise<number>;
 }
 
 const MOST_OPEN = 200;
-const expired = () => new AppError('link_expired', 'This invitation was used, withdrawn, or is no longer valid: ask for a new one');
+const expired = () =>
+  new AppError('link_expired', 'This invitation was used, withdrawn, or is no longer valid: ask for a new one');
 
-export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDeps & { email: Email; frontendUrl: string }): Invitations {
+export function openInvitations({
+  email: mail,
+  frontendUrl,
+  ...deps
+}: MembersDeps & { email: Email; frontendUrl: string }): Invitations {
   const { sql, billing } = deps;
   return {
     list: (orgId) => store.listInvitations(sql, orgId),
@@ -39,19 +47,37 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
         const role = await givenRole(tx, orgId, named);
         if (!role) throw invalidField('role', 'role: name a role, or its id as roleId', 'required');
         mayGrant(me, role.permissions);
-        if (await store.hasMemberWith(tx, orgId, email)) throw new AppError('conflict', 'A member has this address already');
+        if (await store.hasMemberWith(tx, orgId, email))
+          throw new AppError('conflict', 'A member has this address already');
         if ((await store.countOpen(tx, orgId)) >= MOST_OPEN)
           throw new AppError('invalid_request', `At most ${MOST_OPEN} invitations can be open: withdraw some first`);
         await billing.admit(tx, orgId, 'team_members');
         const token = randomBase64url(32);
         const id = newId();
-        const expiresAt = await store.putInvitation(tx, orgId, { id, email, roleKey: role.key, tokenHash: sha256(token), invitedBy: by.userId! });
+        const expiresAt = await store.putInvitation(tx, orgId, {
+          id,
+          email,
+          roleKey: role.key,
+          tokenHash: sha256(token),
+          invitedBy: by.userId!,
+        });
         const url = `${frontendUrl.replace(/\/$/, '')}/?org=${token}`;
         if (sendEmail) {
-          const data = { ...(await store.namesFor(tx, orgId, by.userId!)), roleName: role.name, url, expiresAt: expiresAt.toISOString() };
+          const data = {
+            ...(await store.namesFor(tx, orgId, by.userId!)),
+            roleName: role.name,
+            url,
+            expiresAt: expiresAt.toISOString(),
+          };
           await mail.queue(tx, { to: email, orgId, content: { template: 'invitation', data } });
         }
-        await writeAudit(tx, by, { orgId, action: 'invitation.created', resource: 'members', resourceId: id, detail: { role: role.key } });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'invitation.created',
+          resource: 'members',
+          resourceId: id,
+          detail: { role: role.key },
+        });
         return { id, email, role: role.key, roleId: role.key, url, expiresAt };
       }),
 
@@ -67,12 +93,14 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
       const invited = await store.invitationOf(sql, sha256(token));
       if (!invited) throw expired();
       const { id, orgId, roleKey } = invited;
-      if ((await store.emailOfUser(sql, by.userId))?.toLowerCase() !== invited.email.toLowerCase()) throw forbidden('This invitation is for another address');
+      if ((await store.emailOfUser(sql, by.userId))?.toLowerCase() !== invited.email.toLowerCase())
+        throw forbidden('This invitation is for another address');
       await sql.begin(async (tx) => {
         await billing.lockOrg(tx, orgId);
         if (!(await lockOrgRow(tx, orgId))) throw expired();
         if (!(await store.deleteInvitation(tx, orgId, id))) throw expired(); // used by another request meanwhile
-        if (await findMemberRights(tx, orgId, by.userId)) throw new AppError('conflict', 'You are a member of this organization already');
+        if (await findMemberRights(tx, orgId, by.userId))
+          throw new AppError('conflict', 'You are a member of this organization already');
         const inviter = await findMemberRights(tx, orgId, invited.invitedBy);
         const role = await roleByKey(tx, orgId, roleKey);
         const held = inviter && !inviter.disabled ? heldBy(inviter) : undefined;
@@ -80,7 +108,13 @@ export function openInvitations({ email: mail, frontendUrl, ...deps }: MembersDe
         await billing.admit(tx, orgId, 'team_members');
         await insertMember(tx, orgId, by.userId, roleKey);
         const detail = { role: roleKey, invitedBy: invited.invitedBy };
-        await writeAudit(tx, by, { orgId, action: 'member.joined', resource: 'members', resourceId: by.userId, detail });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'member.joined',
+          resource: 'members',
+          resourceId: by.userId,
+          detail,
+        });
       });
       return orgId;
     },

@@ -15,8 +15,8 @@ export interface MembersDeps {
 }
 
 /**
- * A transaction in which the rights of an org stand still: one at a time for each org, and what the caller holds is read behind the lock, so
- * that of two who take each other's rights at the same moment exactly one succeeds.
+ * A transaction in which the rights of an org stand still: one at a time for each org, and what the caller holds is
+ * read behind the lock, so that of two who take each other's rights at the same moment exactly one succeeds.
  */
 export async function withLockedMembership<R>(
   { sql, billing }: MembersDeps,

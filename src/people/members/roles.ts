@@ -16,7 +16,12 @@ export interface RoleInput {
 export interface Roles {
   list(orgId: string): Promise<readonly RoleRow[]>;
   create(orgId: string, by: AuditActor, role: RoleInput): Promise<RoleRow>;
-  change(orgId: string, by: AuditActor, id: string, change: { name?: string | undefined; permissions?: readonly Permission[] | undefined }): Promise<RoleRow>;
+  change(
+    orgId: string,
+    by: AuditActor,
+    id: string,
+    change: { name?: string | undefined; permissions?: readonly Permission[] | undefined },
+  ): Promise<RoleRow>;
   /** 409 while somebody has it. */
   remove(orgId: string, by: AuditActor, id: string): Promise<void>;
 }
@@ -25,7 +30,14 @@ const taken = () => new AppError('conflict', 'Another role has this name');
 const distinct = (permissions: readonly Permission[]): Permission[] => [...new Set(permissions)].toSorted();
 
 export function openRoles(deps: MembersDeps): Roles {
-  const note = (tx: Sql, orgId: string, by: AuditActor, action: string, { id, name, permissions }: RoleRow, detail = {}) =>
+  const note = (
+    tx: Sql,
+    orgId: string,
+    by: AuditActor,
+    action: string,
+    { id, name, permissions }: RoleRow,
+    detail = {},
+  ) =>
     writeAudit(tx, by, { orgId, action, resource: 'roles', resourceId: id, detail: { name, permissions, ...detail } });
 
   /** The role, when whoever acts holds as much as it grants. */
@@ -61,9 +73,15 @@ export function openRoles(deps: MembersDeps): Roles {
         const before = await within(tx, orgId, me, id);
         if (permissions) mayGrant(me, permissions);
         if (name !== undefined && isSystemName(name)) throw taken();
-        const role = { id, name: name ?? before.name, permissions: permissions ? distinct(permissions) : before.permissions };
+        const role = {
+          id,
+          name: name ?? before.name,
+          permissions: permissions ? distinct(permissions) : before.permissions,
+        };
         if (!(await store.updateRole(tx, orgId, role))) throw taken();
-        await note(tx, orgId, by, 'role.updated', role, { before: { name: before.name, permissions: before.permissions } });
+        await note(tx, orgId, by, 'role.updated', role, {
+          before: { name: before.name, permissions: before.permissions },
+        });
         return role;
       });
     },
@@ -72,7 +90,8 @@ export function openRoles(deps: MembersDeps): Roles {
       own(id);
       await withLockedMembership(deps, orgId, by, 'roles:delete', async (tx, me) => {
         const role = await within(tx, orgId, me, id);
-        if (await store.isUsed(tx, orgId, id)) throw new AppError('conflict', 'Members or open invitations have this role: give them another one first');
+        if (await store.isUsed(tx, orgId, id))
+          throw new AppError('conflict', 'Members or open invitations have this role: give them another one first');
         await store.deleteRole(tx, orgId, id);
         await note(tx, orgId, by, 'role.deleted', role);
       });

@@ -27,9 +27,11 @@ export const forbidden = (message: string) => new AppError('forbidden', message)
 export const lacks = (permission: Permission) => forbidden(`Your role lacks the permission ${permission}`);
 
 /** The permissions of a member; the super-admin flag passes everything (RB6). */
-export const heldBy = ({ roleKey, granted, isSuperAdmin }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, isSuperAdmin, granted);
+export const heldBy = ({ roleKey, granted, isSuperAdmin }: MemberRights): ReadonlySet<Permission> =>
+  permissionsOf(roleKey, isSuperAdmin, granted);
 /** The permissions of the membership alone: the super-admin flag is no part of the org. */
-const heldByRole = ({ roleKey, granted }: MemberRights): ReadonlySet<Permission> => permissionsOf(roleKey, false, granted);
+const heldByRole = ({ roleKey, granted }: MemberRights): ReadonlySet<Permission> =>
+  permissionsOf(roleKey, false, granted);
 
 /** Nobody acts on a member who may do more than they may (403). */
 export function mayActOn(me: MemberRights, member: MemberRights): void {
@@ -42,13 +44,17 @@ export function mayGrant(me: MemberRights, permissions: Iterable<Permission>): v
 
 /** The role that a body names, and by which field. */
 export function namedRole({ role, roleId }: NamedRole): { key: string; field: 'role' | 'roleId' } | undefined {
-  if (role !== undefined && roleId !== undefined && role !== roleId) throw invalidField('roleId', 'roleId: names another role than role', 'invalid_value');
+  if (role !== undefined && roleId !== undefined && role !== roleId)
+    throw invalidField('roleId', 'roleId: names another role than role', 'invalid_value');
   if (roleId !== undefined) return { key: roleId, field: 'roleId' };
   return role === undefined ? undefined : { key: role, field: 'role' };
 }
 
 const isOwner = ({ roleKey, disabled }: Pick<MemberRights, 'roleKey' | 'disabled'>) => roleKey === 'owner' && !disabled;
 /** Tells whether a change takes an owner away; of the last one that is refused. */
-export const losesOwner = (before: MemberRights, after: Pick<MemberRights, 'roleKey' | 'disabled'> | undefined): boolean =>
-  isOwner(before) && !(after && isOwner(after));
-export const lastOwner = () => new AppError('conflict', 'An organization needs an owner: make somebody else owner first');
+export const losesOwner = (
+  before: MemberRights,
+  after: Pick<MemberRights, 'roleKey' | 'disabled'> | undefined,
+): boolean => isOwner(before) && !(after && isOwner(after));
+export const lastOwner = () =>
+  new AppError('conflict', 'An organization needs an owner: make somebody else owner first');

@@ -8,12 +8,20 @@ import { openRoles, type Roles } from './roles.ts';
 import { forbidden, lastOwner, losesOwner, mayActOn, mayGrant, type NamedRole, type MemberRights } from './rules.ts';
 import * as store from './store.ts';
 
-/** Members of an org, their roles and invitations. The last owner stays (409), nobody grants or acts on more than they hold (403); both are judged behind one lock of the org. */
+/**
+ * Members of an org, their roles and invitations. The last owner stays (409), nobody grants or acts on more than they
+ * hold (403); both are judged behind one lock of the org.
+ */
 export interface Members {
   readonly roles: Roles;
   readonly invitations: Invitations;
   list(orgId: string): Promise<readonly store.MemberRow[]>;
-  change(orgId: string, by: AuditActor, userId: string, change: NamedRole & { disabled?: boolean | undefined }): Promise<store.MemberRow>;
+  change(
+    orgId: string,
+    by: AuditActor,
+    userId: string,
+    change: NamedRole & { disabled?: boolean | undefined },
+  ): Promise<store.MemberRow>;
   /** Keys and tokens of the membership end in the same commit; what the member made stays. */
   remove(orgId: string, by: AuditActor, userId: string): Promise<void>;
   leave(orgId: string, by: AuditActor & { userId: string }): Promise<void>;
@@ -34,7 +42,13 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
     if (!member) throw notFound();
     return member;
   }
-  async function keepOwner(tx: Sql, orgId: string, userId: string, before: MemberRights, after?: Pick<MemberRights, 'roleKey' | 'disabled'>): Promise<void> {
+  async function keepOwner(
+    tx: Sql,
+    orgId: string,
+    userId: string,
+    before: MemberRights,
+    after?: Pick<MemberRights, 'roleKey' | 'disabled'>,
+  ): Promise<void> {
     if (losesOwner(before, after) && !(await store.otherOwner(tx, orgId, userId))) throw lastOwner();
   }
   const note = (tx: Sql, orgId: string, by: AuditActor, action: string, userId: string, detail = {}) =>
@@ -57,7 +71,11 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
         if (after.roleKey !== member.roleKey || after.disabled !== member.disabled) {
           await store.updateMember(tx, orgId, userId, after);
           const before = { role: member.roleKey, disabled: member.disabled };
-          await note(tx, orgId, by, 'member.updated', userId, { role: after.roleKey, disabled: after.disabled, before });
+          await note(tx, orgId, by, 'member.updated', userId, {
+            role: after.roleKey,
+            disabled: after.disabled,
+            before,
+          });
         }
         return (await store.findMember(tx, orgId, userId))!;
       }),
@@ -81,10 +99,13 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
     transfer: (orgId, by, userId) =>
       withLockedMembership(deps, orgId, by, undefined, async (tx, me) => {
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may hand the organization over');
-        const member = isId(userId) && userId !== by.userId ? await store.findMemberRights(tx, orgId, userId) : undefined;
-        if (!member || member.disabled) throw invalidField('userId', 'userId: no other active member of this organization', 'unknown_id');
+        const member =
+          isId(userId) && userId !== by.userId ? await store.findMemberRights(tx, orgId, userId) : undefined;
+        if (!member || member.disabled)
+          throw invalidField('userId', 'userId: no other active member of this organization', 'unknown_id');
         await store.updateMember(tx, orgId, userId, { roleKey: 'owner', disabled: false });
-        if (me.roleKey === 'owner') await store.updateMember(tx, orgId, by.userId, { roleKey: 'admin', disabled: false });
+        if (me.roleKey === 'owner')
+          await store.updateMember(tx, orgId, by.userId, { roleKey: 'admin', disabled: false });
         await note(tx, orgId, by, 'org.transferred', userId, { role: 'owner', before: { role: member.roleKey } });
       }),
   };

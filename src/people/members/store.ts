@@ -19,7 +19,10 @@ export interface MemberRow {
 export const disableMembersForPlan = (sql: Sql, orgId: string, userIds: readonly string[]) =>
   sql`update memberships set disabled = true where org_id = ${orgId} and user_id = any(${[...userIds]}::uuid[])`;
 
-/** Held until the commit: changes of who may do what in an org are made one after the other. False: the org is not there. */
+/**
+ * Held until the commit: changes of who may do what in an org are made one after the other. False: the org is not
+ * there.
+ */
 export async function lockOrgRow(sql: Sql, orgId: string): Promise<boolean> {
   const rows = await sql`select 1 from organizations where id = ${orgId} and deleted_at is null for no key update`;
   return rows.length > 0;
@@ -28,18 +31,22 @@ export async function lockOrgRow(sql: Sql, orgId: string): Promise<boolean> {
 export async function findMemberRights(sql: Sql, orgId: string, userId: string): Promise<MemberRights | undefined> {
   const [row] = await sql<MemberRights[]>`
     select m.role_key as "roleKey", m.disabled, r.permissions as granted, u.is_super_admin as "isSuperAdmin"
-    from memberships m join users u on u.id = m.user_id and u.deleted_at is null left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+    from memberships m
+    join users u on u.id = m.user_id and u.deleted_at is null
+    left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
     where m.org_id = ${orgId} and m.user_id = ${userId}`;
   return row;
 }
 
 const select = (sql: Sql) => sql`
-  select u.id, u.email, p.name, p.avatar_url as "avatarUrl", m.role_key as "roleKey", r.name as "roleName", m.disabled, u.last_online as "lastOnline", m.created_at as "createdAt"
+  select u.id, u.email, p.name, p.avatar_url as "avatarUrl", m.role_key as "roleKey", r.name as "roleName", m.disabled,
+    u.last_online as "lastOnline", m.created_at as "createdAt"
   from memberships m join users u on u.id = m.user_id and u.deleted_at is null join user_profiles p on p.user_id = u.id
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key`;
 
 /** In the order of their coming. */
-export const listMembers = (sql: Sql, orgId: string) => sql<MemberRow[]>`${select(sql)} where m.org_id = ${orgId} order by m.created_at, u.id`;
+export const listMembers = (sql: Sql, orgId: string) =>
+  sql<MemberRow[]>`${select(sql)} where m.org_id = ${orgId} order by m.created_at, u.id`;
 
 export async function findMember(sql: Sql, orgId: string, userId: string): Promise<MemberRow | undefined> {
   const [row] = await sql<MemberRow[]>`${select(sql)} where m.org_id = ${orgId} and m.user_id = ${userId}`;
@@ -57,8 +64,15 @@ export async function otherOwner(sql: Sql, orgId: string, userId: string): Promi
 export const insertMember = (sql: Sql, orgId: string, userId: string, roleKey: string) => sql`
   insert into memberships (org_id, user_id, role_key, last_used_at) values (${orgId}, ${userId}, ${roleKey}, now())`;
 
-export const updateMember = (sql: Sql, orgId: string, userId: string, change: { roleKey: string; disabled: boolean }) => sql`
-  update memberships set role_key = ${change.roleKey}, disabled = ${change.disabled} where org_id = ${orgId} and user_id = ${userId}`;
+export const updateMember = (
+  sql: Sql,
+  orgId: string,
+  userId: string,
+  change: { roleKey: string; disabled: boolean },
+) => sql`
+  update memberships
+  set role_key = ${change.roleKey}, disabled = ${change.disabled}
+  where org_id = ${orgId} and user_id = ${userId}`;
 
 /** The membership with its API keys and tokens. What the member made, posts and files, stays with the org. */
 export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
@@ -72,18 +86,36 @@ export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
   delete from memberships where org_id = ${orgId} and user_id = ${userId}`;
 
 /** Members who would have no org left without this one. */
-export async function membersOfOnly(sql: Sql, orgId: string, userId?: string): Promise<{ id: string; timezone: string }[]> {
+export async function membersOfOnly(
+  sql: Sql,
+  orgId: string,
+  userId?: string,
+): Promise<{ id: string; timezone: string }[]> {
   return sql<{ id: string; timezone: string }[]>`
-    select m.user_id as id, p.timezone from memberships m join users u on u.id = m.user_id and u.deleted_at is null join user_profiles p on p.user_id = m.user_id
+    select m.user_id as id, p.timezone
+    from memberships m
+    join users u on u.id = m.user_id and u.deleted_at is null
+    join user_profiles p on p.user_id = m.user_id
     where m.org_id = ${orgId} ${userId === undefined ? sql`` : sql`and m.user_id = ${userId}`} and not exists (
-      select 1 from memberships other join organizations o on o.id = other.org_id and o.deleted_at is null where other.user_id = m.user_id and other.org_id <> m.org_id)`;
+      select 1
+      from memberships other
+      join organizations o on o.id = other.org_id and o.deleted_at is null
+      where other.user_id = m.user_id and other.org_id <> m.org_id)`;
 }
 
-/** An org of their own for each, as a registration makes one: a user without any could neither log in nor take an invitation. */
+/**
+ * An org of their own for each, as a registration makes one: a user without any could neither log in nor take an
+ * invitation.
+ */
 export const insertOwnOrgs = (sql: Sql, orgs: readonly { orgId: string; userId: string; timezone: string }[]) => sql`
   with given as (
-    select * from unnest(${orgs.map(({ orgId }) => orgId)}::uuid[], ${orgs.map(({ userId }) => userId)}::uuid[], ${orgs.map(({ timezone }) => timezone)}::text[]) as t (org_id, user_id, timezone)
+    select *
+    from unnest(${orgs.map(({ orgId }) => orgId)}::uuid[], ${orgs.map(({ userId }) => userId)}::uuid[],
+      ${orgs.map(({ timezone }) => timezone)}::text[]) as t (org_id, user_id, timezone)
   ), org as (
     insert into organizations (id, name, timezone) select org_id, 'My organization', timezone from given returning id
   )
-  insert into memberships (org_id, user_id, role_key) select g.org_id, g.user_id, 'owner' from given g join org on org.id = g.org_id`;
+  insert into memberships (org_id, user_id, role_key)
+  select g.org_id, g.user_id, 'owner'
+  from given g
+  join org on org.id = g.org_id`;

@@ -12,14 +12,26 @@ export interface Organizations {
   /** 400 for who owns as many as one may. */
   create(by: AuditActor & { userId: string }, name: string): Promise<store.OrganizationRow>;
   get(orgId: string): Promise<store.OrganizationRow>;
-  update(orgId: string, by: AuditActor, change: { name?: string | undefined; timezone?: string | undefined }): Promise<store.OrganizationRow>;
-  /** Takes it out of use: nothing of it is published, no credential opens it. `confirm` must be its name. For owners. */
+  update(
+    orgId: string,
+    by: AuditActor,
+    change: { name?: string | undefined; timezone?: string | undefined },
+  ): Promise<store.OrganizationRow>;
+  /**
+   * Takes it out of use: nothing of it is published, no credential opens it. `confirm` must be its name. For owners.
+   */
   remove(orgId: string, by: AuditActor, confirm: string): Promise<void>;
-  /** Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many. */
+  /**
+   * Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many.
+   */
   dropRemoved(limit: number): Promise<number>;
   settings(orgId: string): Promise<Settings>;
   /** Fields that are absent keep their value. */
-  changeSettings(orgId: string, by: AuditActor, change: SettingsChange & { timezone?: string | undefined }): Promise<store.OrganizationRow>;
+  changeSettings(
+    orgId: string,
+    by: AuditActor,
+    change: SettingsChange & { timezone?: string | undefined },
+  ): Promise<store.OrganizationRow>;
 }
 
 interface Options extends MembersDeps, Endings {
@@ -38,10 +50,22 @@ const given = (change: Record<string, unknown>): Record<string, Json> =>
 /** The service itself. */
 const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
 
-export function openOrganizations({ mostOwned, stopChannels, providers, endSubscription, ...deps }: Options): Organizations {
+export function openOrganizations({
+  mostOwned,
+  stopChannels,
+  providers,
+  endSubscription,
+  ...deps
+}: Options): Organizations {
   const { sql } = deps;
   /** Writes the change and the note of it in one commit. */
-  async function write(orgId: string, by: AuditActor, action: string, change: Parameters<typeof store.updateOrganization>[2], detail: Record<string, unknown>) {
+  async function write(
+    orgId: string,
+    by: AuditActor,
+    action: string,
+    change: Parameters<typeof store.updateOrganization>[2],
+    detail: Record<string, unknown>,
+  ) {
     const rows: store.OrganizationRow[] = [];
     await sql.begin(async (tx) => {
       rows.push(known(await store.updateOrganization(tx, orgId, change)));
@@ -55,7 +79,13 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
     await sql.begin(async (tx) => {
       const orgId = await store.dropRemoved(tx);
       if (orgId === undefined) return;
-      await writeAudit(tx, NOBODY, { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} });
+      await writeAudit(tx, NOBODY, {
+        orgId: null,
+        action: 'org.purged',
+        resource: 'settings',
+        resourceId: orgId,
+        detail: {},
+      });
       dropped.push(orgId);
     });
     return dropped.length > 0;
@@ -66,16 +96,26 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
       const rows: store.OrganizationRow[] = [];
       await sql.begin(async (tx) => {
         if ((await store.countOwned(tx, by.userId)) >= mostOwned)
-          throw new AppError('invalid_request', `You own ${mostOwned} organizations, which is the most: delete one first, or hand one over`);
+          throw new AppError(
+            'invalid_request',
+            `You own ${mostOwned} organizations, which is the most: delete one first, or hand one over`,
+          );
         const org = await store.insertOrganization(tx, newId(), by.userId, name);
-        await writeAudit(tx, by, { orgId: org.id, action: 'org.created', resource: 'settings', resourceId: org.id, detail: { name } });
+        await writeAudit(tx, by, {
+          orgId: org.id,
+          action: 'org.created',
+          resource: 'settings',
+          resourceId: org.id,
+          detail: { name },
+        });
         rows.push(org);
       });
       return rows[0]!;
     },
 
     get: async (orgId) => known(await store.findOrganization(sql, orgId)),
-    update: (orgId, by, { name, timezone }) => write(orgId, by, 'org.updated', { name: name ?? null, timezone: timezone ?? null }, { name, timezone }),
+    update: (orgId, by, { name, timezone }) =>
+      write(orgId, by, 'org.updated', { name: name ?? null, timezone: timezone ?? null }, { name, timezone }),
 
     remove: (orgId, by, confirm) =>
       withLockedMembership(deps, orgId, by, 'settings:manage', async (tx, me) => {
@@ -86,7 +126,13 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
         await ownOrgs(tx, await membersOfOnly(tx, orgId));
         await stopChannels(tx, orgId, 'The organization was deleted');
         await store.deleteOrganization(tx, orgId);
-        await writeAudit(tx, by, { orgId, action: 'org.deleted', resource: 'settings', resourceId: orgId, detail: { name: confirm } });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'org.deleted',
+          resource: 'settings',
+          resourceId: orgId,
+          detail: { name: confirm },
+        });
       }),
 
     async dropRemoved(limit) {
@@ -100,8 +146,18 @@ export function openOrganizations({ mostOwned, stopChannels, providers, endSubsc
     async changeSettings(orgId, by, { timezone, ...settings }) {
       const provider = settings.defaultShortlinkProviderId;
       if (provider && !providers.list('shortlink').some(({ id }) => id === provider))
-        throw invalidField('defaultShortlinkProviderId', 'defaultShortlinkProviderId: no such shortlink provider', 'unknown_id');
-      return write(orgId, by, 'settings.updated', { timezone: timezone ?? null, settings: given(settings) }, { timezone, ...settings });
+        throw invalidField(
+          'defaultShortlinkProviderId',
+          'defaultShortlinkProviderId: no such shortlink provider',
+          'unknown_id',
+        );
+      return write(
+        orgId,
+        by,
+        'settings.updated',
+        { timezone: timezone ?? null, settings: given(settings) },
+        { timezone, ...settings },
+      );
     },
   };
 }

@@ -10,20 +10,35 @@ export interface OrganizationRow {
 
 const columns = (sql: Sql) => sql`id, name, timezone, settings, created_at as "createdAt"`;
 
-/** Living orgs that a user owns; the user is held until the commit, so that two creates at once are counted one after the other. */
+/**
+ * Living orgs that a user owns; the user is held until the commit, so that two creates at once are counted one after
+ * the other.
+ */
 export async function countOwned(sql: Sql, userId: string): Promise<number> {
   await sql`select from users where id = ${userId} for no key update`;
   const [row] = await sql<{ count: number }[]>`
     /* all orgs */
-    select count(*)::int as count from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null where m.user_id = ${userId} and m.role_key = 'owner'`;
+    select count(*)::int as count
+    from memberships m
+    join organizations o on o.id = m.org_id and o.deleted_at is null
+    where m.user_id = ${userId} and m.role_key = 'owner'`;
   return row!.count;
 }
 
 /** A further org of a user; it becomes the one last used only when the user changes to it. */
-export async function insertOrganization(sql: Sql, orgId: string, userId: string, name: string): Promise<OrganizationRow> {
+export async function insertOrganization(
+  sql: Sql,
+  orgId: string,
+  userId: string,
+  name: string,
+): Promise<OrganizationRow> {
   const [row] = await sql<OrganizationRow[]>`
     with org as (
-      insert into organizations (id, name, timezone) select ${orgId}, ${name}, p.timezone from user_profiles p where p.user_id = ${userId} returning *
+      insert into organizations (id, name, timezone)
+      select ${orgId}, ${name}, p.timezone
+      from user_profiles p
+      where p.user_id = ${userId}
+      returning *
     ), owner as (
       insert into memberships (org_id, user_id, role_key, last_used_at) select id, ${userId}, 'owner', null from org
     )
@@ -32,7 +47,9 @@ export async function insertOrganization(sql: Sql, orgId: string, userId: string
 }
 
 export async function findOrganization(sql: Sql, orgId: string): Promise<OrganizationRow | undefined> {
-  const [row] = await sql<OrganizationRow[]>`select ${columns(sql)} from organizations where id = ${orgId} and deleted_at is null`;
+  const [row] = await sql<
+    OrganizationRow[]
+  >`select ${columns(sql)} from organizations where id = ${orgId} and deleted_at is null`;
   return row;
 }
 
@@ -40,10 +57,16 @@ export async function findOrganization(sql: Sql, orgId: string): Promise<Organiz
 export async function updateOrganization(
   sql: Sql,
   orgId: string,
-  { name = null, timezone = null, settings = {} }: { name?: string | null; timezone?: string | null; settings?: Record<string, Json> },
+  {
+    name = null,
+    timezone = null,
+    settings = {},
+  }: { name?: string | null; timezone?: string | null; settings?: Record<string, Json> },
 ): Promise<OrganizationRow | undefined> {
   const [row] = await sql<OrganizationRow[]>`
-    update organizations set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone), settings = settings || ${sql.json(settings)}::jsonb
+    update organizations
+    set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone),
+      settings = settings || ${sql.json(settings)}::jsonb
     where id = ${orgId} and deleted_at is null returning ${columns(sql)}`;
   return row;
 }
@@ -54,8 +77,8 @@ export const deleteOrganization = (sql: Sql, orgId: string) => sql`
   update organizations set deleted_at = now() where id = ${orgId} and deleted_at is null`;
 
 /**
- * Deletes one org that was deleted 30 days ago, with all that was its own; answers its id. Files leave their bytes to the sweep of media.
- * It waits while the payment processor has not been told that nothing is paid any more.
+ * Deletes one org that was deleted 30 days ago, with all that was its own; answers its id. Files leave their bytes to
+ * the sweep of media. It waits while the payment processor has not been told that nothing is paid any more.
  */
 export async function dropRemoved(sql: Sql): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`/* all orgs */

@@ -25,7 +25,8 @@ interface Options extends Pick<HostOptions, 'needs' | 'actors' | 'log'> {
 }
 
 /** An actor without fields in its state has no document: nothing is loaded or written for it. */
-export const hasState = ({ spec }: Implementation): boolean => !(spec.state instanceof z.ZodObject) || Object.keys(spec.state.shape).length > 0;
+export const hasState = ({ spec }: Implementation): boolean =>
+  !(spec.state instanceof z.ZodObject) || Object.keys(spec.state.shape).length > 0;
 
 /** Builds the memory of an actor and loads its document. */
 export async function activate(
@@ -39,7 +40,10 @@ export async function activate(
     const loaded = await ports.loadState(to);
     const read = spec.state.safeParse(loaded ?? {});
     if (!read.success && loaded !== undefined)
-      log.warn({ type: to.type, id: to.id, issues: read.error.issues }, 'A stored state document does not fit its schema: the actor starts anew');
+      log.warn(
+        { type: to.type, id: to.id, issues: read.error.issues },
+        'A stored state document does not fit its schema: the actor starts anew',
+      );
     state = read.success ? read.data : parse(spec.state, {}); // never the only copy of a fact
   }
   let written = stateful ? JSON.stringify(state) : '';
@@ -84,4 +88,5 @@ export async function activate(
 }
 
 /** The contract's methods by name; never one that every object has. */
-export const methodOf = (contract: ActorContract, name: string) => (Object.hasOwn(contract.methods, name) ? contract.methods[name] : undefined);
+export const methodOf = (contract: ActorContract, name: string) =>
+  Object.hasOwn(contract.methods, name) ? contract.methods[name] : undefined;

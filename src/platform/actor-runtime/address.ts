@@ -4,7 +4,10 @@ export interface Address {
   type: string;
   id: string;
 }
-/** `owner` (the org): reminders due at one instant are dealt round robin over owners. `data` is JSON, small, a hint only. */
+/**
+ * `owner` (the org): reminders due at one instant are dealt round robin over owners. `data` is JSON, small, a hint
+ * only.
+ */
 export interface Reminder extends Address {
   name: string;
   due: Date;
@@ -18,7 +21,8 @@ const MAX_BYTES = 800;
 function check(field: string, text: string): void {
   if (text === '') throw invalidField(field, `${field} must not be empty`, 'required');
   if (!text.isWellFormed()) throw invalidField(field, `${field} holds half a character`, 'invalid');
-  if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES) throw invalidField(field, `${field} is longer than ${MAX_BYTES} bytes`, 'too_big');
+  if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES)
+    throw invalidField(field, `${field} is longer than ${MAX_BYTES} bytes`, 'too_big');
 }
 
 /** Refuses what cannot be an address on any engine: empty, not UTF-8, too long. Any other character is allowed. */
@@ -35,4 +39,5 @@ export function checkReminder(to: Address, name: string): void {
 
 /** Unambiguous for any two addresses. */
 export const addressKey = (type: string, id: string): string => `${type.length}:${type}${id}`;
-export const reminderKey = (type: string, id: string, name: string): string => `${type.length}:${id.length}:${type}${id}${name}`;
+export const reminderKey = (type: string, id: string, name: string): string =>
+  `${type.length}:${id.length}:${type}${id}${name}`;

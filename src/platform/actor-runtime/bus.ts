@@ -1,6 +1,6 @@
 /**
- * Wake-ups between processes: "there may be something for you". Nothing depends on one arriving; rows and scans carry every guarantee.
- * Implemented in `src/platform/actor-runtime/{embedded,dapr}/bus.ts`.
+ * Wake-ups between processes: "there may be something for you". Nothing depends on one arriving; rows and scans carry
+ * every guarantee. Implemented in `src/platform/actor-runtime/{embedded,dapr}/bus.ts`.
  */
 export interface Bus {
   publish(topic: string, messages: readonly unknown[]): Promise<void>;

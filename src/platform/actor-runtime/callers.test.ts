@@ -35,7 +35,12 @@ test('a batch holds about `batchBytes` at most; a larger input travels alone, an
 
 test('calls of one tick travel together, those of different actors in separate batches', async () => {
   const { actors, sent } = echo();
-  await Promise.all([1, 2, 3].flatMap((n) => [actors(contract, 'a').many({ text: `${n}` }), actors(contract, 'b').many({ text: `${n}` })]));
+  await Promise.all(
+    [1, 2, 3].flatMap((n) => [
+      actors(contract, 'a').many({ text: `${n}` }),
+      actors(contract, 'b').many({ text: `${n}` }),
+    ]),
+  );
   expect(sent).toEqual([3, 3]);
 });
 

@@ -21,7 +21,10 @@ function read(method: Method, answer: unknown): unknown {
   }
 }
 
-/** The typed way to any actor over an engine. Concurrent calls of a batched method to one actor collect while one is under way, and travel together. */
+/**
+ * The typed way to any actor over an engine. Concurrent calls of a batched method to one actor collect while one is
+ * under way, and travel together.
+ */
 export function actorsOf(engine: Engine): Actors {
   /** One batch under way at a time for each actor and method: what arrives meanwhile is the next one. */
   const lines = new Map<string, (one: Waiting) => void>();
@@ -36,7 +39,8 @@ export function actorsOf(engine: Engine): Actors {
       batch.forEach((caller, n) => {
         const answer = answers[n];
         try {
-          if (!answer) throw asAppError(new Error(`${to.type}.${name} answered ${answers.length} of ${batch.length} inputs`));
+          if (!answer)
+            throw asAppError(new Error(`${to.type}.${name} answered ${answers.length} of ${batch.length} inputs`));
           if (!answer.ok) throw AppError.fromJSON(answer.error as { code: ErrorCode; message: string });
           caller.resolve(read(method, answer.value));
         } catch (error) {
@@ -68,7 +72,9 @@ export function actorsOf(engine: Engine): Actors {
     if (batched)
       return (input: unknown) => {
         const bytes = engine.batchBytes === undefined ? 0 : Buffer.byteLength(JSON.stringify(input) ?? '');
-        return new Promise((resolve, reject) => lineOf(to, name, method, batched.max)({ input, bytes, resolve, reject }));
+        return new Promise((resolve, reject) =>
+          lineOf(to, name, method, batched.max)({ input, bytes, resolve, reject }),
+        );
       };
     return async (input: unknown) => read(method, await engine.invoke(to, name, input));
   };

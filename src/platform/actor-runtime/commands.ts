@@ -8,7 +8,10 @@ interface Known {
   endedAt: number | undefined;
 }
 
-/** Remembers the answers of recent commands, at most `max` of them and `ms` long: a command that the engine repeats runs once. */
+/**
+ * Remembers the answers of recent commands, at most `max` of them and `ms` long: a command that the engine repeats runs
+ * once.
+ */
 export function rememberCommands({ max, ms, clock }: { max: number; ms: number; clock: Clock }) {
   const known = new Map<string, Known>();
 

@@ -9,7 +9,10 @@ const silent = actorContract('Silent', { methods });
 const due = new Date(0);
 
 /** Types only: nothing of this is run. */
-export async function doesNotCompile(turn: Turn<typeof contract, unknown, undefined, unknown>, quiet: Turn<typeof silent, unknown, undefined, unknown>) {
+export async function doesNotCompile(
+  turn: Turn<typeof contract, unknown, undefined, unknown>,
+  quiet: Turn<typeof silent, unknown, undefined, unknown>,
+) {
   await turn.remind('ring', due);
   await turn.forget('poke');
   await quiet.remindOther(contract, 'id', 'poke', due);
@@ -36,4 +39,10 @@ export async function doesNotCompile(turn: Turn<typeof contract, unknown, undefi
 }
 
 test('a reminder carries the type of its contract', () =>
-  expect(reminderOf(contract, 'id', 'ring', due, { owner: 'org' })).toEqual({ type: 'Thing', id: 'id', name: 'ring', due, owner: 'org' }));
+  expect(reminderOf(contract, 'id', 'ring', due, { owner: 'org' })).toEqual({
+    type: 'Thing',
+    id: 'id',
+    name: 'ring',
+    due,
+    owner: 'org',
+  }));

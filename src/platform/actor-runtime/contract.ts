@@ -14,7 +14,11 @@ export type Output<M extends Method> = z.output<M['output']>;
 /** The output of a method that answers nothing. */
 export const nothing = z.undefined();
 /** Declares a method. Input and output cross processes as JSON: dates are `z.coerce.date()`. */
-export const method = <I extends z.ZodType, O extends z.ZodType = typeof nothing, B extends { batched?: { max: number } } = {}>(
+export const method = <
+  I extends z.ZodType,
+  O extends z.ZodType = typeof nothing,
+  B extends { batched?: { max: number } } = {},
+>(
   spec: { input: I; output?: O } & B,
 ) => ({ output: nothing as z.ZodType as O, ...spec }) as { input: I; output: O } & B;
 
@@ -23,11 +27,17 @@ export interface ReminderKind {
 }
 /** A reminder that is gone when its turn has ended, and comes again until one ended well. */
 export const reminder: ReminderKind = { isNudge: false };
-/** A reminder that is answered at once and worked off from a bounded queue; beyond the bound the policy brings it back. Only where a row and a scan of the reconciler carry the guarantee. */
+/**
+ * A reminder that is answered at once and worked off from a bounded queue; beyond the bound the policy brings it back.
+ * Only where a row and a scan of the reconciler carry the guarantee.
+ */
 export const nudge: ReminderKind = { isNudge: true };
 export type Reminders<Name extends string = string> = Readonly<Record<Name, ReminderKind>>;
 
-/** All that others may know: the type's name (a string that outlives any renaming), its methods, and the reminders that can be set. */
+/**
+ * All that others may know: the type's name (a string that outlives any renaming), its methods, and the reminders that
+ * can be set.
+ */
 export interface ActorContract<M extends Methods = Methods, Name extends string = string> {
   readonly type: string;
   readonly methods: M;
@@ -49,6 +59,8 @@ export const reminderOf = <Name extends string>(
   hint: Pick<Reminder, 'owner' | 'data'> = {},
 ): Reminder => ({ type, id, name, due, ...hint });
 
-export type Caller<M extends Methods> = { readonly [K in keyof M]: (input: z.input<M[K]['input']>) => Promise<Output<M[K]>> };
+export type Caller<M extends Methods> = {
+  readonly [K in keyof M]: (input: z.input<M[K]['input']>) => Promise<Output<M[K]>>;
+};
 /** The only way to an actor. Nobody imports an implementation, nobody names an engine. */
 export type Actors = <M extends Methods>(contract: ActorContract<M>, id: string) => Caller<M>;

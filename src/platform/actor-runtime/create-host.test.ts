@@ -28,7 +28,8 @@ const thing = implementFor<Needs, { built: number }>()(contract, {
   memory: async () => ({ built: ++built }),
   methods: {
     run: async ({ step }, turn) => turn.ctx.steps[step]?.(turn),
-    many: async (inputs, turn) => ((await turn.ctx.steps['many']?.(turn, inputs)) as never) ?? inputs.map(({ n }) => n * 2),
+    many: async (inputs, turn) =>
+      ((await turn.ctx.steps['many']?.(turn, inputs)) as never) ?? inputs.map(({ n }) => n * 2),
   },
   reminders: {
     ring: async (turn, data) => void (await turn.ctx.steps['ring']?.(turn, data)),
@@ -40,7 +41,12 @@ const thing = implementFor<Needs, { built: number }>()(contract, {
 const atOnce: typeof systemClock = { ...systemClock, sleep: async () => {} };
 
 /** A host whose engine is a Map. */
-function hosting(steps: Needs['steps'], limits: Partial<HostLimits> = {}, more: Partial<HostPorts> = {}, clock = systemClock) {
+function hosting(
+  steps: Needs['steps'],
+  limits: Partial<HostLimits> = {},
+  more: Partial<HostPorts> = {},
+  clock = systemClock,
+) {
   const docs = new Map<string, unknown>();
   const logged: string[] = [];
   const note = (_detail: object, message: string) => void logged.push(message);
@@ -85,7 +91,10 @@ describe('createHost', () => {
     await expect(call('away')).rejects.toMatchObject({ code: 'unavailable', extra: { retryAfterMs: 2_000 } });
     await expect(call('broken')).rejects.toMatchObject({ code: 'internal' });
     await expect(host.call(at('a'), 'many', [{ n: 1 }, { n: 2 }])).resolves.toEqual(
-      Array.from({ length: 2 }, () => ({ ok: false, error: expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('secret') }) })),
+      Array.from({ length: 2 }, () => ({
+        ok: false,
+        error: expect.objectContaining({ code: 'unavailable', message: expect.not.stringContaining('secret') }),
+      })),
     );
   });
 
@@ -192,7 +201,12 @@ describe('createHost', () => {
       turns.push(turn.id);
       throw Object.assign(new Error('failed'), { code });
     };
-    const { host } = hosting({ poke: (turn) => fail(turn, turn.id === 'lost' ? 'CONNECTION_CLOSED' : '22P02') }, { nudgesAtWork: 1 }, {}, atOnce);
+    const { host } = hosting(
+      { poke: (turn) => fail(turn, turn.id === 'lost' ? 'CONNECTION_CLOSED' : '22P02') },
+      { nudgesAtWork: 1 },
+      {},
+      atOnce,
+    );
     for (const id of ['lost', 'wrong', 'lost']) await host.fire(at(id), 'poke', undefined);
     await settles(() => expect(turns).toHaveLength(5));
     expect(turns).toEqual(['lost', 'lost', 'wrong', 'lost', 'lost']);
@@ -268,7 +282,9 @@ describe('createHost', () => {
 
   test('work that a handler starts after the end of its turn runs all the same', async () => {
     let late = false;
-    const { call } = hosting({ loose: (turn) => void setTimeout(() => turn.beside(async () => void (late = true)), 10) });
+    const { call } = hosting({
+      loose: (turn) => void setTimeout(() => turn.beside(async () => void (late = true)), 10),
+    });
     await call('loose');
     await settles(() => expect(late).toBe(true));
   });

@@ -5,7 +5,15 @@ import { type Address, addressKey } from './address.ts';
 import { rememberCommands } from './commands.ts';
 import type { Caller, Method, Methods, ReminderKind } from './contract.ts';
 import type { Settled } from './engine.ts';
-import { Fenced, type Fired, type Host, type HostCounters, type HostLimits, type HostOptions, type HostPorts } from './host.ts';
+import {
+  Fenced,
+  type Fired,
+  type Host,
+  type HostCounters,
+  type HostLimits,
+  type HostOptions,
+  type HostPorts,
+} from './host.ts';
 import type { Implementation } from './implement.ts';
 import { noteNudges } from './nudges.ts';
 import { atMost, Fifo } from '../flow/index.ts';
@@ -48,7 +56,10 @@ interface Mailbox {
   activation: Activation | undefined;
 }
 
-/** What a caller sees of a thrown value: business errors as they are, a database that is away as `unavailable`, anything else as `internal` without its cause. */
+/**
+ * What a caller sees of a thrown value: business errors as they are, a database that is away as `unavailable`, anything
+ * else as `internal` without its cause.
+ */
 function travelling(thrown: unknown): AppError {
   if (thrown instanceof Fenced) return draining();
   if (!(thrown instanceof AppError)) return AppError.fromJSON(asCallerError(thrown).toJSON());
@@ -61,7 +72,10 @@ const failed = (error: AppError): Settled => ({ ok: false, error: error.toJSON()
 export function createHost({ implementations, needs, actors, clock, log, limits: given = {} }: HostOptions): Host {
   const limits: HostLimits = { ...LIMITS, ...given };
   const types = new Map<string, Hosted>(
-    implementations.map((implementation) => [implementation.contract.type, { implementation, stateful: hasState(implementation), active: 0 }]),
+    implementations.map((implementation) => [
+      implementation.contract.type,
+      { implementation, stateful: hasState(implementation), active: 0 },
+    ]),
   );
   const mailboxes = new Map<string, Mailbox>();
   const atWork = new Set<Mailbox>();
@@ -96,7 +110,16 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     if (!box)
       mailboxes.set(
         key,
-        (box = { to: { type: to.type, id: to.id }, key, hosted, queue: new Fifo(), job: undefined, since: 0, slow: false, activation: undefined }),
+        (box = {
+          to: { type: to.type, id: to.id },
+          key,
+          hosted,
+          queue: new Fifo(),
+          job: undefined,
+          since: 0,
+          slow: false,
+          activation: undefined,
+        }),
       );
     return box;
   }
@@ -153,13 +176,19 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
       counters.turns += 1;
       counters.failedTurns += 1;
       if (!(thrown instanceof AppError) || thrown.code === 'internal')
-        log[isUnavailable(thrown) ? 'warn' : 'error']({ err: thrown, type: to.type, id: to.id, turn: job.what }, 'A turn failed');
+        log[isUnavailable(thrown) ? 'warn' : 'error'](
+          { err: thrown, type: to.type, id: to.id, turn: job.what },
+          'A turn failed',
+        );
       job.reject(travelling(thrown));
     }
     box.job = undefined;
     if (box.slow) {
       box.slow = false;
-      log.warn({ type: to.type, id: to.id, turn: job.what, ms: Math.round(clock.monotonic() - start) }, 'A slow turn ended');
+      log.warn(
+        { type: to.type, id: to.id, turn: job.what, ms: Math.round(clock.monotonic() - start) },
+        'A slow turn ended',
+      );
     }
   }
 
@@ -201,9 +230,18 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
   }
 
   /** Each input is judged alone; what is left runs as one turn. */
-  async function callMany(to: Address, hosted: Hosted, name: string, method: Method, max: number, raw: unknown): Promise<Settled[]> {
+  async function callMany(
+    to: Address,
+    hosted: Hosted,
+    name: string,
+    method: Method,
+    max: number,
+    raw: unknown,
+  ): Promise<Settled[]> {
     if (!Array.isArray(raw) || raw.length === 0 || raw.length > max)
-      throw validationFailed([{ field: 'inputs', message: `${name} takes a list of 1 to ${max} inputs`, rule: 'too_big' }]);
+      throw validationFailed([
+        { field: 'inputs', message: `${name} takes a list of 1 to ${max} inputs`, rule: 'too_big' },
+      ]);
     const settled: Settled[] = [];
     const inputs: unknown[] = [];
     const places: number[] = [];
@@ -231,17 +269,22 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     }
     const list: unknown[] = Array.isArray(answers) ? answers : [];
     if (list.length !== inputs.length)
-      log.error({ type: to.type, id: to.id, turn: name, inputs: inputs.length, answers: list.length }, 'A batched method did not answer every input');
+      log.error(
+        { type: to.type, id: to.id, turn: name, inputs: inputs.length, answers: list.length },
+        'A batched method did not answer every input',
+      );
     places.forEach((place, n) => {
       const answer = list[n];
       if (n >= list.length) settled[place] = failed(new AppError('internal', INTERNAL));
-      else settled[place] = answer instanceof Error ? failed(asTravelling(to, name, answer)) : { ok: true, value: answer };
+      else
+        settled[place] = answer instanceof Error ? failed(asTravelling(to, name, answer)) : { ok: true, value: answer };
     });
     return settled;
   }
 
   function asTravelling(to: Address, name: string, error: Error): AppError {
-    if (!(error instanceof AppError)) log.error({ err: error, type: to.type, id: to.id, turn: name }, 'An input of a batch failed');
+    if (!(error instanceof AppError))
+      log.error({ err: error, type: to.type, id: to.id, turn: name }, 'An input of a batch failed');
     return travelling(error);
   }
 
@@ -250,7 +293,9 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     const hosted = hostedOf(to);
     const method = methodOf(hosted.implementation.contract, name);
     if (!method) throw notFound(`${to.type} has no method ${name}`);
-    return method.batched ? callMany(to, hosted, name, method, method.batched.max, input) : callOne(to, hosted, name, method, input);
+    return method.batched
+      ? callMany(to, hosted, name, method, method.batched.max, input)
+      : callOne(to, hosted, name, method, input);
   }
 
   const kindOf = (type: string, name: string): ReminderKind | undefined => {
@@ -272,8 +317,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
     atWork: limits.nudgesAtWork,
     waiting: limits.nudgesWaiting,
     async work(nudge, begun) {
-      // What fails is logged by its turn; its row and the scan of the reconciler bring it back, some ten seconds later. A connection to
-      // the database that was lost is there again sooner.
+      // What fails is logged by its turn; its row and the scan of the reconciler bring it back, some ten seconds later.
+      // A connection to the database that was lost is there again sooner.
       const run = async () => void (await runReminder(nudge, begun));
       const refused = await run().catch(asAppError);
       if (refused?.code === 'unavailable')
@@ -281,7 +326,8 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
           .sleep(NUDGE_AGAIN_MS)
           .then(run)
           .catch(() => {});
-      if (refused?.code === 'busy') log.warn({ type: nudge.to.type, id: nudge.to.id, reminder: nudge.name }, 'A nudge found the mailbox full');
+      if (refused?.code === 'busy')
+        log.warn({ type: nudge.to.type, id: nudge.to.id, reminder: nudge.name }, 'A nudge found the mailbox full');
     },
   });
 
@@ -343,7 +389,12 @@ export function createHost({ implementations, needs, actors, clock, log, limits:
         return drop(box);
       }
       return new Promise((resolve) => {
-        box.queue.push({ what: 'deactivate', run: undefined, resolve: (active) => resolve(active === true), reject: () => resolve(false) });
+        box.queue.push({
+          what: 'deactivate',
+          run: undefined,
+          resolve: (active) => resolve(active === true),
+          reject: () => resolve(false),
+        });
       });
     },
     activations: () => Object.fromEntries([...types].map(([type, { active }]) => [type, active])),

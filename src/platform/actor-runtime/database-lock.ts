@@ -10,7 +10,10 @@ const SOON_MS = 100;
 const AGAIN_MS = 1_000;
 const HELD_MS = 3_600_000;
 
-/** `held`; `lost` while the database is away and nobody else is known to work on it; `taken` when another process got in meanwhile. */
+/**
+ * `held`; `lost` while the database is away and nobody else is known to work on it; `taken` when another process got in
+ * meanwhile.
+ */
 export type HoldState = 'held' | 'lost' | 'taken';
 
 export interface Hold extends AsyncDisposable {
@@ -76,9 +79,9 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   }
 
   async function whoElse(): Promise<string> {
-    const [other] = await session<{ engine: string; address: string }[]>`select engine, address from actor_hosts order by last_heartbeat desc limit 1`.catch(
-      () => [],
-    );
+    const [other] = await session<
+      { engine: string; address: string }[]
+    >`select engine, address from actor_hosts order by last_heartbeat desc limit 1`.catch(() => []);
     return other ? ` (last seen: ${other.engine} at ${other.address})` : '';
   }
 

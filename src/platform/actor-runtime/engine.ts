@@ -24,26 +24,39 @@ export interface ReminderCounts {
 }
 
 /**
- * What `embedded/` and `dapr/` implement; both pass one conformance suite (`test/integration/platform/actor-runtime.conformance.test.ts`).
- * Errors: a business error of the actor arrives as the same `AppError`; `busy` when a mailbox is full or the actor could
- * not be reached in time; `not_found` for an unknown type or method; anything else is `internal` with its cause logged.
+ * What `embedded/` and `dapr/` implement; both pass one conformance suite
+ * (`test/integration/platform/actor-runtime.conformance.test.ts`). Errors: a business error of the actor arrives as the
+ * same `AppError`; `busy` when a mailbox is full or the actor could not be reached in time; `not_found` for an unknown
+ * type or method; anything else is `internal` with its cause logged.
  */
 export interface Engine {
   readonly name: 'embedded' | 'dapr';
   /** Size as JSON, in bytes, that the inputs of one batch should not exceed; undefined where nothing is copied. */
   readonly batchBytes?: number | undefined;
-  /** Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `Settled`. A call is never aborted; one that the engine repeats carries the same `commandId`, and the host runs it once. */
+  /**
+   * Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `Settled`. A
+   * call is never aborted; one that the engine repeats carries the same `commandId`, and the host runs it once.
+   */
   invoke(to: Address, method: string, input: unknown): Promise<unknown>;
   /** Registers durable one-shot reminders, overwriting those of the same address and name. */
   remind(reminders: readonly Reminder[]): Promise<void>;
-  /** The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called after the commit, and never rejects. Once in a transaction: rows are locked in the order of their addresses. */
+  /**
+   * The same inside the caller's transaction where the engine keeps reminders in this database; the answer is called
+   * after the commit, and never rejects. Once in a transaction: rows are locked in the order of their addresses.
+   */
   remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
   forget(to: Address, name: string): Promise<void>;
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */
   host(host: Host): Promise<AsyncDisposable>;
-  /** Milliseconds since the last heartbeat of this host was sent that reached the database, by the monotonic clock; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s. */
+  /**
+   * Milliseconds since the last heartbeat of this host was sent that reached the database, by the monotonic clock;
+   * Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s.
+   */
   heartbeatAgeMs(): number;
-  /** Since when, by the monotonic clock, the heartbeats of this host have had no gap in which others may have taken over what it holds; Infinity where nothing is hosted. */
+  /**
+   * Since when, by the monotonic clock, the heartbeats of this host have had no gap in which others may have taken over
+   * what it holds; Infinity where nothing is hosted.
+   */
   steadySince(): number;
   /** What the engine knows of waiting reminders; undefined where it cannot say. */
   reminderCounts(): Promise<ReminderCounts | undefined>;

@@ -12,7 +12,10 @@ export interface HostPorts {
   /** Refused with `Fenced` when this host does not hold the actor any more. */
   saveState(of: Address, doc: unknown): Promise<void>;
 }
-/** This host was replaced: the actor's memory is dropped and the turn fails with `draining`, so that the engine repeats the call elsewhere. */
+/**
+ * This host was replaced: the actor's memory is dropped and the turn fails with `draining`, so that the engine repeats
+ * the call elsewhere.
+ */
 export class Fenced extends Error {}
 
 /** The part of a pino logger that the runtime uses. */
@@ -85,7 +88,10 @@ export interface Host {
   activations(): Readonly<Record<string, number>>;
   mailboxes(): Readonly<Record<string, { queued: number; longest: number }>>;
   readonly counters: Readonly<HostCounters>;
-  /** From now on every new turn is `draining`, also for calls that wait. Answers the nudges that were taken and had no turn yet, for the engine to remind again. */
+  /**
+   * From now on every new turn is `draining`, also for calls that wait. Answers the nudges that were taken and had no
+   * turn yet, for the engine to remind again.
+   */
   refuse(): readonly Fired[];
   /** Ends when running turns and background work have ended, or their time is over. Answers what is left. */
   settle(): Promise<{ turns: number; background: number }>;

@@ -5,19 +5,31 @@ import type { Placement } from './engine.ts';
 import type { Host, RuntimeLog } from './host.ts';
 
 const EVERY_MS = 1_000;
-/** After the first heartbeat that did not arrive: its connection was lost, and a new one may be had at once. Without a heartbeat nothing is published. */
+/**
+ * After the first heartbeat that did not arrive: its connection was lost, and a new one may be had at once. Without a
+ * heartbeat nothing is published.
+ */
 const AGAIN_MS = 100;
 const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
-/** Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the other. */
+/**
+ * Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the
+ * other.
+ */
 const DIFFERENCE_MS = 2_000;
 
 export interface HeartbeatLoop extends AsyncDisposable {
-  /** Milliseconds since the last heartbeat was sent that reached the database, by the monotonic clock; Infinity before the first. */
+  /**
+   * Milliseconds since the last heartbeat was sent that reached the database, by the monotonic clock; Infinity before
+   * the first.
+   */
   heartbeatAgeMs(): number;
-  /** Since when, by the monotonic clock, heartbeats have followed each other without a gap in which others may have taken over. */
+  /**
+   * Since when, by the monotonic clock, heartbeats have followed each other without a gap in which others may have
+   * taken over.
+   */
   steadySince(): number;
 }
 
@@ -32,8 +44,19 @@ interface Options {
   host: Pick<Host, 'types' | 'activations' | 'mailboxes'>;
 }
 
-/** Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first heartbeat arrived; disposing it deletes the row. */
-export async function startHeartbeat({ sql, clock, log, incarnation, engine, address, host }: Options): Promise<HeartbeatLoop> {
+/**
+ * Says every second in `actor_hosts` that this host lives, and what it holds. Ends after the first heartbeat arrived;
+ * disposing it deletes the row.
+ */
+export async function startHeartbeat({
+  sql,
+  clock,
+  log,
+  incarnation,
+  engine,
+  address,
+  host,
+}: Options): Promise<HeartbeatLoop> {
   let sentAt = -Infinity;
   let steadySince = Infinity;
   let silent = false;
@@ -45,8 +68,10 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     const earliest = clock.now().getTime();
     const [row] = await sql<{ at: Date }[]>`
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
-      values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())}, ${sql.json(host.mailboxes())})
-      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
+      values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())},
+        ${sql.json(host.mailboxes())})
+      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes,
+        last_heartbeat = clock_timestamp()
       returning clock_timestamp() as at`;
     compare(row!.at.getTime(), earliest, clock.now().getTime());
     const arrived = clock.monotonic();
@@ -58,7 +83,10 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
   function compare(theirs: number, earliest: number, latest: number): void {
     const aheadMs = theirs > latest ? latest - theirs : Math.max(0, earliest - theirs);
     if (Math.abs(aheadMs) > DIFFERENCE_MS && !differs)
-      log.warn({ aheadMs }, 'The clock of this process differs from that of the database: synchronize both, sessions and due times depend on them');
+      log.warn(
+        { aheadMs },
+        'The clock of this process differs from that of the database: synchronize both, sessions and due times depend on them',
+      );
     differs = Math.abs(aheadMs) > DIFFERENCE_MS;
   }
 
@@ -77,7 +105,8 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++heartbeats % FORGET_EVERY === 0) await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
+      if (++heartbeats % FORGET_EVERY === 0)
+        await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
       silent = false;
     },
     onError(error) {
@@ -99,5 +128,6 @@ export async function startHeartbeat({ sql, clock, log, incarnation, engine, add
 /** Every host as it last said of itself; one that is silent is listed for ten minutes more. */
 export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
-    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt", last_heartbeat as "lastHeartbeat", last_heartbeat < now() - interval '5 s' as silent
+    select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt",
+      last_heartbeat as "lastHeartbeat", last_heartbeat < now() - interval '5 s' as silent
     from actor_hosts where last_heartbeat > now() - interval '10 minutes' order by started_at, incarnation`;

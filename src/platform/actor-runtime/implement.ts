@@ -15,7 +15,13 @@ export interface Turn<C extends ActorContract, S, Memory, Needs> {
   readonly remind: (name: ReminderName<C>, due: Date, hint?: Hint) => Promise<void>;
   readonly forget: (name: ReminderName<C>) => Promise<void>;
   /** Another actor's reminder; for work beside the turn, too. A lost one is a delay: the reconciler finds the row. */
-  readonly remindOther: <Name extends string>(contract: ActorContract<Methods, Name>, id: string, name: NoInfer<Name>, due: Date, hint?: Hint) => Promise<void>;
+  readonly remindOther: <Name extends string>(
+    contract: ActorContract<Methods, Name>,
+    id: string,
+    name: NoInfer<Name>,
+    due: Date,
+    hint?: Hint,
+  ) => Promise<void>;
   /** Starts when the turn has ended well; has no state and reports through `self`, in a new turn. */
   readonly beside: (work: (self: Caller<C['methods']>) => Promise<void>) => void;
 }
@@ -37,13 +43,18 @@ export interface ActorSpec<M extends Methods, Name extends string, S extends z.Z
   state: S;
   memory?: (start: { id: string; ctx: Needs }) => Promise<Memory>;
   methods: { [K in keyof M]: Handler<M[K], Turn<ActorContract<M, Name>, z.output<S>, Memory, Needs>> };
-  reminders: { [K in Name]: (turn: Turn<ActorContract<M, Name>, z.output<S>, Memory, Needs>, data: unknown) => Promise<void> };
+  reminders: {
+    [K in Name]: (turn: Turn<ActorContract<M, Name>, z.output<S>, Memory, Needs>, data: unknown) => Promise<void>;
+  };
 }
 
 /** `Needs` names the few parts of the context that this actor uses, so that a test can hand them in. */
 export const implementFor =
   <Needs, Memory = undefined>() =>
-  <M extends Methods, Name extends string, S extends z.ZodType>(contract: ActorContract<M, Name>, spec: ActorSpec<M, Name, S, Memory, Needs>) => ({
+  <M extends Methods, Name extends string, S extends z.ZodType>(
+    contract: ActorContract<M, Name>,
+    spec: ActorSpec<M, Name, S, Memory, Needs>,
+  ) => ({
     contract,
     spec,
   });

@@ -15,7 +15,10 @@ interface Options {
   work(nudge: Fired, begun: () => void): Promise<void>;
 }
 
-/** The nudges that were answered and wait for their turn: bounded, once for each actor and name, dealt fairly, a few at a time. */
+/**
+ * The nudges that were answered and wait for their turn: bounded, once for each actor and name, dealt fairly, a few at
+ * a time.
+ */
 export function noteNudges({ atWork, waiting, work }: Options) {
   const queue = new FairQueue<Noted>();
   const noted = new Map<string, Noted>();

@@ -29,7 +29,8 @@ export async function listAudit(
   if (actor !== undefined && !isId(actor)) return []; // nobody has it
   return sql<AuditRow[]>`
     /* all orgs */
-    select id::text, at, org_id as "orgId", user_id as "userId", impersonator_id as "impersonatorId", ip, action, resource, resource_id as "resourceId", detail
+    select id::text, at, org_id as "orgId", user_id as "userId", impersonator_id as "impersonatorId", ip, action,
+      resource, resource_id as "resourceId", detail
     from audit_log
     where true ${orgId === null ? sql`` : sql`and org_id = ${orgId}`}
       ${actor === undefined ? sql`` : sql`and (user_id = ${actor} or impersonator_id = ${actor})`}
@@ -52,7 +53,11 @@ export async function dropOldAudit(sql: Database, days: number, limit: number): 
     (tx) => tx`
       /* all orgs */
       delete from audit_log
-      where id = any(array(select id from audit_log where at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`,
+      where id = any(array(select id
+      from audit_log
+      where at < now() - ${days}::int * interval '1 day'
+      order by at
+      limit ${limit}))`,
   );
   return count;
 }
@@ -65,12 +70,19 @@ export async function forgetOldCallers(sql: Database, days: number, limit: numbe
       /* all orgs */
       update audit_log set ip = null
       where id = any(array(
-        select id from audit_log where ip is not null and at < now() - ${days}::int * interval '1 day' order by at limit ${limit}))`,
+        select id
+        from audit_log
+        where ip is not null and at < now() - ${days}::int * interval '1 day'
+        order by at
+        limit ${limit}))`,
   );
   return count;
 }
 
-/** Forgets from where people came, in a transaction of `changeAuditLog`: in notes of what they did, and of what was done about them without a login. */
+/**
+ * Forgets from where people came, in a transaction of `changeAuditLog`: in notes of what they did, and of what was done
+ * about them without a login.
+ */
 export const forgetCallers = (tx: Sql, userIds: readonly string[]) => tx`
   /* all orgs */
   update audit_log set ip = null

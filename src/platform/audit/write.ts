@@ -19,11 +19,22 @@ export interface AuditNote {
   /** One of the 18 resources, or `user`, `session`, `instance`. */
   resource: string;
   resourceId?: string | null | undefined;
-  /** A description of the change, for people. Never a secret, never the text of a post, never the name or address of a person: ids name people. */
+  /**
+   * A description of the change, for people. Never a secret, never the text of a post, never the name or address of a
+   * person: ids name people.
+   */
   detail?: Readonly<Record<string, Json>>;
 }
 
-/** Writes into the caller's transaction: the note stands exactly when the act does. An org that is not there is not named: somebody may ask for its log. */
-export const writeAudit = (sql: Sql, by: AuditActor, { orgId, action, resource, resourceId = null, detail = {} }: AuditNote) => sql`
+/**
+ * Writes into the caller's transaction: the note stands exactly when the act does. An org that is not there is not
+ * named: somebody may ask for its log.
+ */
+export const writeAudit = (
+  sql: Sql,
+  by: AuditActor,
+  { orgId, action, resource, resourceId = null, detail = {} }: AuditNote,
+) => sql`
   insert into audit_log (org_id, user_id, impersonator_id, ip, action, resource, resource_id, detail)
-  values ((select id from organizations where id = ${orgId}::uuid), ${by.userId}, ${by.impersonatorId}, ${by.ip}, ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;
+  values ((select id from organizations where id = ${orgId}::uuid), ${by.userId}, ${by.impersonatorId}, ${by.ip},
+    ${action}, ${resource}, ${resourceId}, ${sql.json(detail)})`;

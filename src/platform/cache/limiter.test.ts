@@ -7,7 +7,12 @@ import { windowLimiter } from './limiter.ts';
 function twoClocks() {
   let steady = 0;
   let wall = Date.UTC(2030, 0, 1);
-  const clock: Clock = { now: () => new Date(wall), in: (ms) => new Date(wall + ms), monotonic: () => steady, sleep: () => Promise.resolve() };
+  const clock: Clock = {
+    now: () => new Date(wall),
+    in: (ms) => new Date(wall + ms),
+    monotonic: () => steady,
+    sleep: () => Promise.resolve(),
+  };
   return {
     clock,
     pass(ms: number) {
@@ -22,9 +27,22 @@ function twoClocks() {
 
 const WINDOW = 1_000;
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('hit' as const), bucket: fc.constantFrom('a', 'b', 'c'), limit: fc.constantFrom(1, 3, 5) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 2 * WINDOW }) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('set' as const), ms: fc.integer({ min: -86_400_000, max: 86_400_000 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('hit' as const),
+      bucket: fc.constantFrom('a', 'b', 'c'),
+      limit: fc.constantFrom(1, 3, 5),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 2 * WINDOW }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('set' as const), ms: fc.integer({ min: -86_400_000, max: 86_400_000 }) }),
+  },
 );
 
 test('a window admits exactly its limit in any order of calls, and a changed clock has no effect [RL2]', () => {

@@ -27,6 +27,10 @@ export function windowLimiter(clock: Clock): (bucket: string, limit: number, win
       windows.set(bucket, (window = { count: 0, endsAt: now + windowMs }));
     }
     window.count++;
-    return { allowed: window.count <= limit, remaining: Math.max(limit - window.count, 0), resetAt: clock.in(window.endsAt - now) };
+    return {
+      allowed: window.count <= limit,
+      remaining: Math.max(limit - window.count, 0),
+      resetAt: clock.in(window.endsAt - now),
+    };
   };
 }

@@ -3,7 +3,10 @@ import { fc } from '../../../test/support/properties.ts';
 import type { Clock } from '../kernel/index.ts';
 import { briefLookups } from './lookups.ts';
 
-/** A clock that is moved by hand, and a table that is asked: each question is answered when the test says so, with what was true when it was asked. */
+/**
+ * A clock that is moved by hand, and a table that is asked: each question is answered when the test says so, with what
+ * was true when it was asked.
+ */
 function world() {
   let now = 0;
   const sleepers: { at: number; wake: () => void }[] = [];
@@ -19,7 +22,9 @@ function world() {
     clock,
     look: (key) => {
       const seen = truth.get(key);
-      return new Promise((resolve, reject) => asked.push({ key, answer: (fault) => (fault ? reject(fault) : resolve(seen)) }));
+      return new Promise((resolve, reject) =>
+        asked.push({ key, answer: (fault) => (fault ? reject(fault) : resolve(seen)) }),
+      );
     },
   });
   const settle = () => new Promise((done) => setImmediate(done));
@@ -157,16 +162,24 @@ test('a failing store is reported to the request that needs it, and asked again 
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('get' as const), key: fc.constantFrom('a', 'b') }) },
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1, 100, 450, 600) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom('a', 'b'), gone: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('change' as const), key: fc.constantFrom('a', 'b'), gone: fc.boolean() }),
+  },
   { weight: 3, arbitrary: fc.constant({ kind: 'answer' as const }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const), key: fc.constantFrom('a', 'b', undefined) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('forget' as const), key: fc.constantFrom('a', 'b', undefined) }),
+  },
 );
 
 test('no answer is older than 900 ms or older than its invalidation, in any order of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), async (steps) => {
       const { lookups, truth, now, pass, answerAll, settle } = world();
-      const history = new Map(['a', 'b'].map((key) => [key, [{ value: undefined as string | undefined, from: -Infinity }]]));
+      const history = new Map(
+        ['a', 'b'].map((key) => [key, [{ value: undefined as string | undefined, from: -Infinity }]]),
+      );
       const forgotten = new Map<string, number>(); // the place in its history that a key had then
       let version = 0;
       for (const one of steps) {
@@ -174,7 +187,8 @@ test('no answer is older than 900 ms or older than its invalidation, in any orde
         else if (one.kind === 'answer') await answerAll();
         else if (one.kind === 'forget') {
           lookups.forget(one.key);
-          for (const key of one.key === undefined ? ['a', 'b'] : [one.key]) forgotten.set(key, history.get(key)!.length - 1);
+          for (const key of one.key === undefined ? ['a', 'b'] : [one.key])
+            forgotten.set(key, history.get(key)!.length - 1);
         } else if (one.kind === 'change') {
           const value = one.gone ? undefined : `v${(version += 1)}`;
           if (value === undefined) truth.delete(one.key);
@@ -182,7 +196,9 @@ test('no answer is older than 900 ms or older than its invalidation, in any orde
           history.get(one.key)!.push({ value, from: now() });
         } else {
           const own = history.get(one.key)!;
-          const allowed = own.filter((_, n) => n >= (forgotten.get(one.key) ?? 0) && (own[n + 1]?.from ?? Infinity) >= now() - 900).map(({ value }) => value);
+          const allowed = own
+            .filter((_, n) => n >= (forgotten.get(one.key) ?? 0) && (own[n + 1]?.from ?? Infinity) >= now() - 900)
+            .map(({ value }) => value);
           let answered = false;
           const got = lookups.get(one.key).then((value) => {
             answered = true;

@@ -1,10 +1,16 @@
 import type { Clock } from '../kernel/index.ts';
 
-/** Look-ups whose answers are good for less than a second, in this process: for what every request asks, and what may be a moment old. */
+/**
+ * Look-ups whose answers are good for less than a second, in this process: for what every request asks, and what may be
+ * a moment old.
+ */
 export interface Lookups<Value> {
   /** Rejects as the look-up does. */
   get(key: string): Promise<Value | undefined>;
-  /** Forgets a value that changed here, so that it is seen here at once; without a key all of them, and nothing is asked for again by itself. */
+  /**
+   * Forgets a value that changed here, so that it is seen here at once; without a key all of them, and nothing is asked
+   * for again by itself.
+   */
   forget(key?: string): void;
 }
 
@@ -18,7 +24,10 @@ interface Known<Value> {
 }
 
 const FRESH_MS = 900;
-/** A value that was answered from here within the last seconds is refreshed when it is this old, behind the requests and together with all the rest. */
+/**
+ * A value that was answered from here within the last seconds is refreshed when it is this old, behind the requests and
+ * together with all the rest.
+ */
 const IN_USE_MS = 2_000;
 const RENEW_AFTER_MS = 500;
 const LOOK_EVERY_MS = 50;
@@ -27,7 +36,13 @@ const RENEWED_AT_ONCE = 200;
 const REMEMBERED = 20_000;
 
 /** Keys without a value have a memory of their own, so that guessing does not push out the keys in use. */
-export function briefLookups<Value>({ clock, look }: { clock: Clock; look: (key: string) => Promise<Value | undefined> }): Lookups<Value> {
+export function briefLookups<Value>({
+  clock,
+  look,
+}: {
+  clock: Clock;
+  look: (key: string) => Promise<Value | undefined>;
+}): Lookups<Value> {
   const known = new Map<string, Known<Value>>(); // the oldest answers first
   const unknown = new Map<string, Known<Value>>();
   let watching = false;
@@ -42,7 +57,13 @@ export function briefLookups<Value>({ clock, look }: { clock: Clock; look: (key:
     }
   };
   /** Into the memory that is right for the value, if nothing has happened to the key meanwhile. */
-  function remember(memory: Map<string, Known<Value>>, key: string, old: Known<Value>, entry: Known<Value>, value: Value | undefined): void {
+  function remember(
+    memory: Map<string, Known<Value>>,
+    key: string,
+    old: Known<Value>,
+    entry: Known<Value>,
+    value: Value | undefined,
+  ): void {
     const right = value === undefined ? unknown : known;
     if (memory.get(key) !== old || (right === memory && entry === old)) return;
     memory.delete(key);

@@ -7,11 +7,15 @@ export interface Hit {
 
 /**
  * What several processes share for a while: short-lived values, live messages, and the counters of the rate limits.
- * Anything in it may be lost at any moment; facts are in Postgres. Implemented by `memory.ts` (one process) and `redis.ts` (many).
+ * Anything in it may be lost at any moment; facts are in Postgres. Implemented by `memory.ts` (one process) and
+ * `redis.ts` (many).
  */
 export interface Cache extends AsyncDisposable {
   readonly kind: 'memory' | 'redis';
-  /** The value, or undefined when there is none. Rejects with `unavailable` while the store cannot be reached, as `set` and `delete` do. */
+  /**
+   * The value, or undefined when there is none. Rejects with `unavailable` while the store cannot be reached, as `set`
+   * and `delete` do.
+   */
   get(key: string): Promise<string | undefined>;
   /** Keeps a value for `ttlMs` milliseconds. */
   set(key: string, value: string, ttlMs: number): Promise<void>;

@@ -4,7 +4,10 @@ import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
 
-/** Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the window. */
+/**
+ * Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the
+ * window.
+ */
 const HITS = `
 local answer = {}
 for n, key in ipairs(KEYS) do
@@ -28,7 +31,8 @@ const CLIENT_MS = 10_000;
 const REST_MS = 1_000;
 const CONNECT_MS = 2_000;
 
-const unavailable = (cause: unknown) => new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
+const unavailable = (cause: unknown) =>
+  new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
 
 type WithHits = Redis & { hitWindows(count: number, keys: string[], windowsMs: number[]): Promise<number[]> };
 interface Waiting {
@@ -38,7 +42,10 @@ interface Waiting {
   resolve: (hit: Hit) => void;
 }
 
-/** Rejects what is not answered in time. A process that stood still for so long looks once more: the answer may have been there all the while. */
+/**
+ * Rejects what is not answered in time. A process that stood still for so long looks once more: the answer may have
+ * been there all the while.
+ */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(late.reject, new Error('Command timed out')), ANSWER_MS);
@@ -117,7 +124,8 @@ export async function openRedisCache(
       back();
       return answer;
     } catch (cause) {
-      if (cause instanceof Error && cause.name === 'ReplyError') throw cause; // Redis did answer: the question was wrong
+      // Redis did answer: the question was wrong
+      if (cause instanceof Error && cause.name === 'ReplyError') throw cause;
       lastError = cause instanceof Error ? cause.message : String(cause);
       away(lastError);
       throw unavailable(cause);
@@ -142,7 +150,10 @@ export async function openRedisCache(
     }
   }
 
-  /** Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of its own costs more than the rest of a small request. */
+  /**
+   * Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of
+   * its own costs more than the rest of a small request.
+   */
   const gather = openBatcher<Waiting>({
     max: HITS_AT_ONCE,
     atOnce: EXCHANGES_AT_ONCE,
@@ -152,7 +163,11 @@ export async function openRedisCache(
         const counted = await count(hits);
         for (const [n, { limit, resolve }] of hits.entries()) {
           const done = counted[2 * n]!;
-          resolve({ allowed: done <= limit, remaining: Math.max(limit - done, 0), resetAt: clock.in(counted[2 * n + 1]!) });
+          resolve({
+            allowed: done <= limit,
+            remaining: Math.max(limit - done, 0),
+            resetAt: clock.in(counted[2 * n + 1]!),
+          });
         }
       } catch {
         for (const { bucket, limit, windowMs, resolve } of hits) resolve(local(bucket, limit, windowMs));
@@ -166,9 +181,11 @@ export async function openRedisCache(
   return {
     kind: 'redis',
     get: (key) => ask(async () => (await redis.get(prefix + key)) ?? undefined),
-    set: (key, value, ttlMs) => ask(async () => void (await redis.set(prefix + key, value, 'PX', Math.max(1, Math.ceil(ttlMs))))),
+    set: (key, value, ttlMs) =>
+      ask(async () => void (await redis.set(prefix + key, value, 'PX', Math.max(1, Math.ceil(ttlMs))))),
     delete: (key) => ask(async () => void (await redis.del(prefix + key))),
-    publish: (channel, message) => ask(async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
+    publish: (channel, message) =>
+      ask(async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
 
     async subscribe(channel, handler) {
       const name = prefix + channel;
@@ -192,7 +209,8 @@ export async function openRedisCache(
         gather({ bucket, limit, windowMs, resolve });
       }),
 
-    // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps no limits.
+    // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps
+    // no limits.
     async ping() {
       restUntil = 0;
       await count([{ bucket: 'ping', windowMs: 1_000 }]);

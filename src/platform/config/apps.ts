@@ -43,7 +43,10 @@ const PAIRS: readonly Pair[] = [
   { provider: ['telegram'], id: 'TELEGRAM_BOT_NAME', secret: 'TELEGRAM_TOKEN' },
 ];
 
-/** The apps that are whole, by provider id. Half a pair is an issue. No other provider's credentials come from the environment. */
+/**
+ * The apps that are whole, by provider id. Half a pair is an issue. No other provider's credentials come from the
+ * environment.
+ */
 export function readApps(env: Env): { apps: Record<string, AppCredentials>; issues: ConfigIssue[] } {
   const issues: ConfigIssue[] = [];
   const valueOf = (name: SettingName) => env[name] as string | undefined;
@@ -54,7 +57,11 @@ export function readApps(env: Env): { apps: Record<string, AppCredentials>; issu
       message: `is missing although ${set} is set: that network has no one-click connect`,
       remedy: 'Set both, or none.',
     });
-  const pair = (id: SettingName, secret: SettingName, publicApp?: true): { clientId: string; clientSecret: string } | undefined => {
+  const pair = (
+    id: SettingName,
+    secret: SettingName,
+    publicApp?: true,
+  ): { clientId: string; clientSecret: string } | undefined => {
     const [clientId, clientSecret] = [valueOf(id), valueOf(secret)];
     if (clientId && (clientSecret || publicApp)) return { clientId, clientSecret: clientSecret ?? '' };
     if (clientId) half(id, secret);
@@ -68,9 +75,15 @@ export function readApps(env: Env): { apps: Record<string, AppCredentials>; issu
     if (app) for (const name of provider) apps[name] = app;
   }
   const consumer = pair('X_API_KEY', 'X_API_SECRET');
-  if (consumer) apps['x'] = { ...(apps['x'] ?? { clientId: '', clientSecret: '' }), consumer: { key: consumer.clientId, secret: consumer.clientSecret } };
-  if (apps['mastodon']) apps['mastodon'] = { ...apps['mastodon'], server: env.MASTODON_URL ?? 'https://mastodon.social' };
+  if (consumer)
+    apps['x'] = {
+      ...(apps['x'] ?? { clientId: '', clientSecret: '' }),
+      consumer: { key: consumer.clientId, secret: consumer.clientSecret },
+    };
+  if (apps['mastodon'])
+    apps['mastodon'] = { ...apps['mastodon'], server: env.MASTODON_URL ?? 'https://mastodon.social' };
   if (apps['mewe'] && env.MEWE_HOST) apps['mewe'] = { ...apps['mewe'], server: env.MEWE_HOST };
-  if (apps['discord'] && env.DISCORD_BOT_TOKEN_ID) apps['discord'] = { ...apps['discord'], botToken: env.DISCORD_BOT_TOKEN_ID };
+  if (apps['discord'] && env.DISCORD_BOT_TOKEN_ID)
+    apps['discord'] = { ...apps['discord'], botToken: env.DISCORD_BOT_TOKEN_ID };
   return { apps, issues };
 }

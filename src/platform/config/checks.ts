@@ -6,8 +6,10 @@ import type { SettingName } from './settings.ts';
 const JWT_SECRET_MIN = 32;
 const GUESSABLE = 'can be guessed: it repeats characters, or is a placeholder';
 /** This machine alone. */
-export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-const isLocal = (address: string): boolean => isLoopback((URL.parse(address)?.hostname ?? '').replace(/^\[(.*)\]$/, '$1'));
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+const isLocal = (address: string): boolean =>
+  isLoopback((URL.parse(address)?.hostname ?? '').replace(/^\[(.*)\]$/, '$1'));
 
 /** Checks of several settings together: what a deployment must have, and what contradicts itself. */
 export function checkTogether(
@@ -18,7 +20,8 @@ export function checkTogether(
   const issues: ConfigIssue[] = [];
   const fatal = (setting: string, message: string, remedy: string, always?: true) =>
     issues.push({ setting, level: 'fatal', message, remedy, ...(always && { always }) });
-  const warn = (setting: string, message: string, remedy: string) => issues.push({ setting, level: 'warning', message, remedy });
+  const warn = (setting: string, message: string, remedy: string) =>
+    issues.push({ setting, level: 'warning', message, remedy });
   const isSet = (name: SettingName) => given(source, name) !== undefined;
 
   if (production || strict) {
@@ -26,14 +29,29 @@ export function checkTogether(
       if (!isSet(name)) fatal(name, 'is missing', remedy, always);
     };
     const cannot = production || undefined; // elsewhere the embedded ones stand in
-    must('DATABASE_URL', 'Set it to the address of your Postgres: postgres://user:password@host:5432/database.', cannot);
+    must(
+      'DATABASE_URL',
+      'Set it to the address of your Postgres: postgres://user:password@host:5432/database.',
+      cannot,
+    );
     must('REDIS_URL', 'Set it to the address of your Redis: redis://host:6379.', cannot);
     must('JWT_SECRET', `Set it to at least ${JWT_SECRET_MIN} random characters, for example by: openssl rand -hex 32`);
-    must('NEXT_PUBLIC_BACKEND_URL', 'Set it to the public address of this service, for example https://app.example.com/api.');
-    must('BACKEND_INTERNAL_URL', 'Set it to the address of this service inside the deployment, for example http://127.0.0.1:3000.');
+    must(
+      'NEXT_PUBLIC_BACKEND_URL',
+      'Set it to the public address of this service, for example https://app.example.com/api.',
+    );
+    must(
+      'BACKEND_INTERNAL_URL',
+      'Set it to the address of this service inside the deployment, for example http://127.0.0.1:3000.',
+    );
     if (!isSet('FRONTEND_URL') && !isSet('MAIN_URL'))
-      fatal('FRONTEND_URL', 'is missing, and so is MAIN_URL', 'Set one of them to the public address of the application, for example https://app.example.com.');
-    if (env.IS_GENERAL !== true) warn('IS_GENERAL', 'is not true', 'Set it to true: that is the standard for self-hosting.');
+      fatal(
+        'FRONTEND_URL',
+        'is missing, and so is MAIN_URL',
+        'Set one of them to the public address of the application, for example https://app.example.com.',
+      );
+    if (env.IS_GENERAL !== true)
+      warn('IS_GENERAL', 'is not true', 'Set it to true: that is the standard for self-hosting.');
     if (env.USE_INNGEST && !env.INNGEST_DEV)
       for (const name of ['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY'] as const)
         must(name, 'Set it, or set INNGEST_DEV=true for the local dev mode, or remove USE_INNGEST.');
@@ -77,9 +95,19 @@ export function checkTogether(
     // Whoever can be reached from elsewhere never runs without these checks.
     for (const name of ['FRONTEND_URL', 'MAIN_URL', 'ADMIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const)
       if (env[name] !== undefined && !isLocal(env[name]))
-        fatal('NOT_SECURED', `is set in production, and ${name} is not an address of this machine`, 'Remove it, and put https in front of the service.', true);
+        fatal(
+          'NOT_SECURED',
+          `is set in production, and ${name} is not an address of this machine`,
+          'Remove it, and put https in front of the service.',
+          true,
+        );
     if (env.BACKEND_LISTEN_HOST !== undefined && !isLoopback(env.BACKEND_LISTEN_HOST))
-      fatal('NOT_SECURED', 'is set in production, and BACKEND_LISTEN_HOST is not this machine alone', 'Remove one of them.', true);
+      fatal(
+        'NOT_SECURED',
+        'is set in production, and BACKEND_LISTEN_HOST is not this machine alone',
+        'Remove one of them.',
+        true,
+      );
     warn(
       'NOT_SECURED',
       'is set in production: cookies travel over plain http, and requests are not checked against forgery',
@@ -89,7 +117,11 @@ export function checkTogether(
   if (production && !env.NOT_SECURED)
     for (const name of ['FRONTEND_URL', 'MAIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const)
       if (env[name]?.startsWith('http:') && !isLocal(env[name]))
-        warn(name, 'is an address without https: browsers keep no session cookie there', 'Put https in front of the service and set the https address.');
+        warn(
+          name,
+          'is an address without https: browsers keep no session cookie there',
+          'Put https in front of the service and set the https address.',
+        );
 
   const sidecar = [env.DAPR_HTTP_PORT, env.DAPR_GRPC_PORT].filter((port) => port !== undefined).length;
   if (engine === 'dapr' && sidecar < 2)
@@ -100,7 +132,11 @@ export function checkTogether(
       true,
     );
   if (engine === 'embedded' && sidecar === 1)
-    warn('DAPR_HTTP_PORT', 'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs', 'Set both, or none.');
+    warn(
+      'DAPR_HTTP_PORT',
+      'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs',
+      'Set both, or none.',
+    );
   if (engine === 'dapr' && production && !isSet('APP_API_TOKEN'))
     fatal(
       'APP_API_TOKEN',
@@ -114,7 +150,12 @@ export function checkTogether(
       'Set it to a random value, here and for the sidecar, for example by: openssl rand -hex 32',
     );
   if (engine === 'dapr' && !isSet('DATABASE_URL'))
-    fatal('DATABASE_URL', 'is missing, and Dapr runs several processes on one database', 'Set it to the address of a Postgres that all of them reach.', true);
+    fatal(
+      'DATABASE_URL',
+      'is missing, and Dapr runs several processes on one database',
+      'Set it to the address of a Postgres that all of them reach.',
+      true,
+    );
   if (engine === 'dapr' && !isSet('REDIS_URL') && !production)
     warn(
       'REDIS_URL',
@@ -138,7 +179,11 @@ export function checkTogether(
         );
   for (const name of ['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)
     if (isSet(name) && !isSet('PAYMENTS_PUBLISHABLE_KEY'))
-      warn(name, 'is set without PAYMENTS_PUBLISHABLE_KEY: billing is off', 'Remove it, or see the reference of settings about billing.');
+      warn(
+        name,
+        'is set without PAYMENTS_PUBLISHABLE_KEY: billing is off',
+        'Remove it, or see the reference of settings about billing.',
+      );
   issues.push(...checkEmail(env));
   if (!env.COLLAB_SINGLE_INSTANCE && !isSet('COLLAB_REDIS_ADAPTER'))
     warn(
@@ -154,7 +199,11 @@ export function checkTogether(
       true,
     );
   if (isSet('OTEL_EXPORTER_OTLP_ENDPOINT'))
-    warn('OTEL_EXPORTER_OTLP_ENDPOINT', 'is set, and this version sends no traces yet', 'Leave it if you like; metrics are at /metrics.');
+    warn(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'is set, and this version sends no traces yet',
+      'Leave it if you like; metrics are at /metrics.',
+    );
   if (env.WEBHOOK_TIMEOUT_MS > env.OUTBOUND_HTTP_TIMEOUT_MS)
     warn(
       'WEBHOOK_TIMEOUT_MS',
@@ -169,13 +218,22 @@ export function checkTogether(
       'SERVICE_OAUTH_CLIENT_ID',
       'SERVICE_OAUTH_CLIENT_SECRET',
     ] as const)
-      if (!isSet(name)) warn(name, 'is missing although SERVICE_GENERIC_OAUTH is on: that login is not offered', 'Set it, or turn SERVICE_GENERIC_OAUTH off.');
+      if (!isSet(name))
+        warn(
+          name,
+          'is missing although SERVICE_GENERIC_OAUTH is on: that login is not offered',
+          'Set it, or turn SERVICE_GENERIC_OAUTH off.',
+        );
   for (const [name, id] of [
     ['FACEBOOK_SSO_ENABLED', 'FACEBOOK_APP_ID'],
     ['X_SSO_ENABLED', 'X_CLIENT_ID'],
     ['LINKEDIN_SSO_ENABLED', 'LINKEDIN_CLIENT_ID'],
   ] as const)
     if (env[name] && !isSet(id))
-      warn(name, `is on although ${id} is not set: that login is not offered`, `Set the app credentials of the network, or turn ${name} off.`);
+      warn(
+        name,
+        `is on although ${id} is not set: that login is not offered`,
+        `Set the app credentials of the network, or turn ${name} off.`,
+      );
   return issues;
 }

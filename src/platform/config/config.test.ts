@@ -28,7 +28,12 @@ const production = {
   IS_GENERAL: 'true',
 };
 /** Production on this machine alone. */
-const tryOut = { ...production, NOT_SECURED: 'true', FRONTEND_URL: 'http://localhost:4200', NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' };
+const tryOut = {
+  ...production,
+  NOT_SECURED: 'true',
+  FRONTEND_URL: 'http://localhost:4200',
+  NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000',
+};
 const without = (environment: Record<string, string>, ...names: string[]): Environment =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 const read = (more: Environment = {}) => readConfig({ ...development, ...more });
@@ -76,23 +81,31 @@ describe('a start without any setting', () => {
     rmSync(made, { recursive: true });
   });
 
-  test.each(['a file', 'below a file'])('a data folder that is %s is reported in one sentence that names the setting', (where) => {
-    const file = join(folder, 'no-folder');
-    writeFileSync(file, '');
-    const named = where === 'a file' ? file : join(file, 'data');
-    let refused: unknown;
-    try {
-      readConfig({ DATA_FOLDER: named });
-    } catch (error) {
-      refused = error;
-    }
-    rmSync(file);
-    expect(refused).toBeInstanceOf(StartError);
-    expect((refused as StartError).message).toBe(`No secret can be kept in ${named}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`);
-  });
+  test.each(['a file', 'below a file'])(
+    'a data folder that is %s is reported in one sentence that names the setting',
+    (where) => {
+      const file = join(folder, 'no-folder');
+      writeFileSync(file, '');
+      const named = where === 'a file' ? file : join(file, 'data');
+      let refused: unknown;
+      try {
+        readConfig({ DATA_FOLDER: named });
+      } catch (error) {
+        refused = error;
+      }
+      rmSync(file);
+      expect(refused).toBeInstanceOf(StartError);
+      expect((refused as StartError).message).toBe(
+        `No secret can be kept in ${named}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`,
+      );
+    },
+  );
 
   test('an empty variable counts as unset', () => {
-    expect(read({ PORT: '', DATABASE_URL: '  ', API_LIMIT: '' }).config).toMatchObject({ http: { port: 3000, apiLimit: 600 }, database: { url: undefined } });
+    expect(read({ PORT: '', DATABASE_URL: '  ', API_LIMIT: '' }).config).toMatchObject({
+      http: { port: 3000, apiLimit: 600 },
+      database: { url: undefined },
+    });
   });
 });
 
@@ -101,19 +114,28 @@ describe('configuration in production', () => {
     expect(readConfig(production)).toMatchObject({
       issues: [],
       exits: false,
-      config: { production: true, http: { host: undefined }, outbound: { allowedPrivateCidrs: [] }, social: { sandboxEnabled: false } },
+      config: {
+        production: true,
+        http: { host: undefined },
+        outbound: { allowedPrivateCidrs: [] },
+        social: { sandboxEnabled: false },
+      },
     });
   });
 
-  test.each(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'FRONTEND_URL'])(
-    'the start is refused without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]',
-    (name) => {
-      const { issues, exits } = readConfig(without(production, name));
-      expect(exits).toBe(true);
-      expect(issues.filter(({ level }) => level === 'fatal').map(({ setting }) => setting)).toEqual([name]);
-      for (const { remedy } of issues) expect(remedy.length).toBeGreaterThan(20);
-    },
-  );
+  test.each([
+    'DATABASE_URL',
+    'REDIS_URL',
+    'JWT_SECRET',
+    'NEXT_PUBLIC_BACKEND_URL',
+    'BACKEND_INTERNAL_URL',
+    'FRONTEND_URL',
+  ])('the start is refused without %s [BO7, BO9, BO10, DE1, DE2, DE3, DE4]', (name) => {
+    const { issues, exits } = readConfig(without(production, name));
+    expect(exits).toBe(true);
+    expect(issues.filter(({ level }) => level === 'fatal').map(({ setting }) => setting)).toEqual([name]);
+    for (const { remedy } of issues) expect(remedy.length).toBeGreaterThan(20);
+  });
 
   test('docs/operations.md lists exactly the settings that production requires', () => {
     const missing = (more: Environment) =>
@@ -123,14 +145,22 @@ describe('configuration in production', () => {
     const always = missing({});
     const dapr = missing({ DAPR_HTTP_PORT: '1', DAPR_GRPC_PORT: '2' }).filter((name) => !always.includes(name));
     const [, list = ''] = /Required in production:\n\n((?:- .*\n)+)/.exec(readFileSync('docs/operations.md', 'utf8'))!;
-    const names = (line: string) => [...line.replace(' or `MAIN_URL`', '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!);
+    const names = (line: string) =>
+      [...line.replace(' or `MAIN_URL`', '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!);
     const [first = '', withDapr = ''] = list.split('\n');
     expect(names(first).toSorted()).toEqual(always.toSorted());
     expect(names(withDapr)).toEqual(dapr);
   });
   test('MAIN_URL stands in for a missing FRONTEND_URL', () => {
-    const { config, exits } = readConfig({ ...without(production, 'FRONTEND_URL'), MAIN_URL: 'https://main.example.com/' });
-    expect([exits, config.http.frontendUrl, config.http.mainUrl]).toEqual([false, 'https://main.example.com', 'https://main.example.com']);
+    const { config, exits } = readConfig({
+      ...without(production, 'FRONTEND_URL'),
+      MAIN_URL: 'https://main.example.com/',
+    });
+    expect([exits, config.http.frontendUrl, config.http.mainUrl]).toEqual([
+      false,
+      'https://main.example.com',
+      'https://main.example.com',
+    ]);
   });
 
   test('a JWT_SECRET of 31 characters is refused and one of 32 accepted [BO8]', () => {
@@ -140,18 +170,33 @@ describe('configuration in production', () => {
 
   test('secrets that can be guessed are refused, however long they are', () => {
     for (const name of ['JWT_SECRET', 'ENCRYPTION_KEY', 'WEBHOOK_SIGNING_SECRET'])
-      for (const guessable of ['x'.repeat(32), '1234567'.repeat(8), 'change-me-to-a-long-random-string!', '0123456789abcdefghijklmnopqrstuvwxyz'])
-        expect(readConfig({ ...production, [name]: guessable })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+      for (const guessable of [
+        'x'.repeat(32),
+        '1234567'.repeat(8),
+        'change-me-to-a-long-random-string!',
+        '0123456789abcdefghijklmnopqrstuvwxyz',
+      ])
+        expect(readConfig({ ...production, [name]: guessable })).toMatchObject({
+          exits: true,
+          issues: [{ setting: name, level: 'fatal' }],
+        });
     expect(found({ ...production, ENCRYPTION_KEY: 'short' }, 'fatal')).toEqual(['ENCRYPTION_KEY']);
     expect(found(without(production, 'ENCRYPTION_KEY'))).toEqual(['ENCRYPTION_KEY']);
     expect(readConfig(without(production, 'ENCRYPTION_KEY')).exits).toBe(false);
     expect(found({ ...production, ENCRYPTION_KEY: createHash('sha256').update('x').digest('base64') })).toEqual([]);
-    expect(found({ ...production, ENCRYPTION_KEY: JWT, ENCRYPTION_KEY_PREVIOUS: JWT })).toEqual(['ENCRYPTION_KEY_PREVIOUS']);
+    expect(found({ ...production, ENCRYPTION_KEY: JWT, ENCRYPTION_KEY_PREVIOUS: JWT })).toEqual([
+      'ENCRYPTION_KEY_PREVIOUS',
+    ]);
   });
 
   test('the keys of the job runner are required, unless its dev mode is set [BO11]', () => {
-    expect(found({ ...production, USE_INNGEST: 'true' }, 'fatal')).toEqual(['INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY']);
-    expect(found({ ...production, USE_INNGEST: 'true', INNGEST_EVENT_KEY: 'e' }, 'fatal')).toEqual(['INNGEST_SIGNING_KEY']);
+    expect(found({ ...production, USE_INNGEST: 'true' }, 'fatal')).toEqual([
+      'INNGEST_EVENT_KEY',
+      'INNGEST_SIGNING_KEY',
+    ]);
+    expect(found({ ...production, USE_INNGEST: 'true', INNGEST_EVENT_KEY: 'e' }, 'fatal')).toEqual([
+      'INNGEST_SIGNING_KEY',
+    ]);
     expect(found({ ...production, USE_INNGEST: 'true', INNGEST_DEV: '1' })).toEqual([]);
     expect(found({ ...production, USE_INNGEST: 'true', INNGEST_EVENT_KEY: 'e', INNGEST_SIGNING_KEY: 's' })).toEqual([]);
     expect(found({ ...production })).toEqual([]);
@@ -175,19 +220,28 @@ describe('configuration in production', () => {
     ['NEXT_PUBLIC_BACKEND_URL', 'http://localhost.example.com/api'],
     ['BACKEND_LISTEN_HOST', '0.0.0.0'],
   ])('NOT_SECURED with %s=%s is refused: only this machine may reach the service', (name, value) => {
-    expect(readConfig({ ...tryOut, [name]: value })).toMatchObject({ exits: true, issues: [{ setting: 'NOT_SECURED', level: 'fatal' }, { level: 'warning' }] });
+    expect(readConfig({ ...tryOut, [name]: value })).toMatchObject({
+      exits: true,
+      issues: [{ setting: 'NOT_SECURED', level: 'fatal' }, { level: 'warning' }],
+    });
   });
 
   test('WEBHOOK_SIGNING_SECRET signs webhooks, else a key of its own, and never the session key', () => {
     const { jwt, webhookSigning, encryptionKey } = readConfig(production).config.secrets;
     expect(webhookSigning).toMatch(/^[0-9a-f]{64}$/);
-    expect([jwt, encryptionKey.toString('hex'), createHash('sha256').update(jwt).digest('hex')]).not.toContain(webhookSigning);
+    expect([jwt, encryptionKey.toString('hex'), createHash('sha256').update(jwt).digest('hex')]).not.toContain(
+      webhookSigning,
+    );
     expect(readConfig(production).config.secrets.webhookSigning).toBe(webhookSigning);
     expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: KEY }).config.secrets.webhookSigning).toBe(KEY);
-    expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: JWT })).toMatchObject({ exits: true, issues: [{ setting: 'WEBHOOK_SIGNING_SECRET' }] });
+    expect(readConfig({ ...production, WEBHOOK_SIGNING_SECRET: JWT })).toMatchObject({
+      exits: true,
+      issues: [{ setting: 'WEBHOOK_SIGNING_SECRET' }],
+    });
   });
 
-  test('JWT_SECRET signs webhooks outside production where no other key is set [WH28]', () => expect(read().config.secrets.webhookSigning).toBe(JWT));
+  test('JWT_SECRET signs webhooks outside production where no other key is set [WH28]', () =>
+    expect(read().config.secrets.webhookSigning).toBe(JWT));
 
   test('all issues are named at once, the fatal ones first, each with its remedy and without secrets', () => {
     const { issues, exits } = readConfig({
@@ -198,7 +252,16 @@ describe('configuration in production', () => {
       DATABASE_URL: 'mysql://root:hunter3@db/x',
     });
     const text = describeIssues(issues, exits);
-    for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL', 'BACKEND_INTERNAL_URL', 'PORT', 'IS_GENERAL'])
+    for (const name of [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'JWT_SECRET',
+      'FRONTEND_URL',
+      'NEXT_PUBLIC_BACKEND_URL',
+      'BACKEND_INTERNAL_URL',
+      'PORT',
+      'IS_GENERAL',
+    ])
       expect(text).toContain(name);
     expect(text).not.toMatch(/hunter/);
     expect(text.indexOf('warning')).toBeGreaterThan(text.lastIndexOf('ERROR'));
@@ -214,16 +277,21 @@ describe('configuration in production', () => {
       APP_API_TOKEN: KEY,
       DAPR_API_TOKEN: KEY,
     };
-    const said = (env: Record<string, string>) => readConfig(env).issues.filter(({ setting }) => setting === 'UPLOAD_FOLDER_SHARED');
+    const said = (env: Record<string, string>) =>
+      readConfig(env).issues.filter(({ setting }) => setting === 'UPLOAD_FOLDER_SHARED');
     expect(said(dapr)).toMatchObject([
-      { level: 'fatal', message: expect.stringContaining('is missing'), remedy: expect.stringContaining('/admin/providers/settings') },
+      {
+        level: 'fatal',
+        message: expect.stringContaining('is missing'),
+        remedy: expect.stringContaining('/admin/providers/settings'),
+      },
     ]);
     expect(readConfig(dapr).exits).toBe(true);
     for (const value of ['true', 'false'])
-      expect([said({ ...dapr, UPLOAD_FOLDER_SHARED: value }), readConfig({ ...dapr, UPLOAD_FOLDER_SHARED: value }).config.uploads.isShared]).toEqual([
-        [],
-        value === 'true',
-      ]);
+      expect([
+        said({ ...dapr, UPLOAD_FOLDER_SHARED: value }),
+        readConfig({ ...dapr, UPLOAD_FOLDER_SHARED: value }).config.uploads.isShared,
+      ]).toEqual([[], value === 'true']);
     expect([said(production), said({ ...dapr, NODE_ENV: 'development' })]).toEqual([[], []]);
   });
 
@@ -244,19 +312,38 @@ describe('misspelled setting names', () => {
   ])('%s is a warning that names %s', (given, meant) => {
     const { issues, exits } = readConfig({ ...without(development, meant), [given]: 'hunter2hunter2' });
     expect(exits).toBe(false);
-    expect(issues).toEqual([{ setting: given, level: 'warning', message: `is not a setting, ${meant} is`, remedy: `Rename it to ${meant}, or remove it.` }]);
+    expect(issues).toEqual([
+      {
+        setting: given,
+        level: 'warning',
+        message: `is not a setting, ${meant} is`,
+        remedy: `Rename it to ${meant}, or remove it.`,
+      },
+    ]);
     expect(describeIssues(issues, exits)).not.toContain('hunter2');
   });
 
   test('known, distant, short and empty names are no misspellings', () => {
-    const others = { POST: '1', SORT: '1', PATH: '/bin', JWT_SECRETS: 'x', DATABSE_URL: '', npm_config_cache: 'x', PGDATABASE: 'x' };
+    const others = {
+      POST: '1',
+      SORT: '1',
+      PATH: '/bin',
+      JWT_SECRETS: 'x',
+      DATABSE_URL: '',
+      npm_config_cache: 'x',
+      PGDATABASE: 'x',
+    };
     expect(found({ ...development, ...others })).toEqual([]);
   });
 });
 
 describe('CONFIG_CHECK_STRICT', () => {
   test('a fatal issue outside production is reported and the start goes on [DE28]', () => {
-    expect(read({ PORT: 'abc' })).toMatchObject({ exits: false, issues: [{ setting: 'PORT', level: 'fatal' }], config: { http: { port: 3000 } } });
+    expect(read({ PORT: 'abc' })).toMatchObject({
+      exits: false,
+      issues: [{ setting: 'PORT', level: 'fatal' }],
+      config: { http: { port: 3000 } },
+    });
   });
 
   test('CONFIG_CHECK_STRICT ends the process in every environment, and requires the settings of production [DE27]', () => {
@@ -269,12 +356,20 @@ describe('CONFIG_CHECK_STRICT', () => {
       'BACKEND_INTERNAL_URL',
       'FRONTEND_URL',
     ]);
-    expect(readConfig({ ...without(production, 'NODE_ENV'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' }).exits).toBe(false);
-    expect(readConfig({ ...without(production, 'NODE_ENV', 'JWT_SECRET'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' }).exits).toBe(true);
+    expect(
+      readConfig({ ...without(production, 'NODE_ENV'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' }).exits,
+    ).toBe(false);
+    expect(
+      readConfig({ ...without(production, 'NODE_ENV', 'JWT_SECRET'), CONFIG_CHECK_STRICT: 'true', NOT_SECURED: 'true' })
+        .exits,
+    ).toBe(true);
   });
 
   test('IS_GENERAL that is not true is a warning [DE5, S227]', () => {
-    expect(readConfig({ ...production, IS_GENERAL: 'false' })).toMatchObject({ exits: false, issues: [{ setting: 'IS_GENERAL', level: 'warning' }] });
+    expect(readConfig({ ...production, IS_GENERAL: 'false' })).toMatchObject({
+      exits: false,
+      issues: [{ setting: 'IS_GENERAL', level: 'warning' }],
+    });
     expect(found(without(production, 'IS_GENERAL'), 'warning')).toEqual(['IS_GENERAL']);
     expect(found({ ...development, IS_GENERAL: 'false' })).toEqual(['IS_GENERAL']);
   });
@@ -290,13 +385,23 @@ describe('CONFIG_CHECK_STRICT', () => {
 });
 
 describe('SMTP settings', () => {
-  const smtp = { ...production, EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: 'mail.example.com', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
+  const smtp = {
+    ...production,
+    EMAIL_PROVIDER: 'smtp',
+    EMAIL_SMTP_HOST: 'mail.example.com',
+    EMAIL_FROM_ADDRESS: 'no-reply@example.com',
+  };
 
   test('a complete configuration selects SMTP; the port defaults to 587, and encryption follows the port [DE8, EM10]', () => {
     const { issues, config } = readConfig(smtp);
     expect(issues).toEqual([]);
-    expect(config.email.provider).toMatchObject({ id: 'smtp', values: { host: 'mail.example.com', port: '587', secure: 'starttls', fromName: 'Rookery' } });
-    expect(readConfig({ ...smtp, EMAIL_PROVIDER: 'SMTP', EMAIL_SMTP_PORT: '465' }).config.email.provider?.values).toMatchObject({ port: '465', secure: 'tls' });
+    expect(config.email.provider).toMatchObject({
+      id: 'smtp',
+      values: { host: 'mail.example.com', port: '587', secure: 'starttls', fromName: 'Rookery' },
+    });
+    expect(
+      readConfig({ ...smtp, EMAIL_PROVIDER: 'SMTP', EMAIL_SMTP_PORT: '465' }).config.email.provider?.values,
+    ).toMatchObject({ port: '465', secure: 'tls' });
   });
 
   test('mail is off without settings [DE9]', () => expect(read().config.email.provider).toBeUndefined());
@@ -321,7 +426,12 @@ describe('settings of mail providers', () => {
   const WHOLE: Record<string, Record<string, string>> = {
     resend: { EMAIL_API_KEY: 're_1', EMAIL_WEBHOOK_SECRET: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz' },
     sendgrid: { EMAIL_API_KEY: 'SG.1', EMAIL_REGION: 'eu', EMAIL_WEBHOOK_SECRET: `MFkw${'A'.repeat(119)}=` },
-    mailgun: { EMAIL_API_KEY: 'key-1', EMAIL_DOMAIN: 'mg.example.com', EMAIL_REGION: 'eu', EMAIL_WEBHOOK_SECRET: 'signing-0123456789' },
+    mailgun: {
+      EMAIL_API_KEY: 'key-1',
+      EMAIL_DOMAIN: 'mg.example.com',
+      EMAIL_REGION: 'eu',
+      EMAIL_WEBHOOK_SECRET: 'signing-0123456789',
+    },
     postmark: { EMAIL_API_KEY: 'token-1', EMAIL_STREAM: 'outbound', EMAIL_WEBHOOK_SECRET: 'a-long-random-password' },
     ses: {
       EMAIL_ACCESS_KEY_ID: 'AKIA1234',
@@ -346,19 +456,28 @@ describe('settings of mail providers', () => {
     ...more,
   });
 
-  test.each(Object.keys(WHOLE))('%s is selected by its settings, and each of them reaches the adapter [DE8]', (name) => {
-    const { issues, config } = readConfig(by(name));
-    expect(issues).toEqual([]);
-    const { id, values } = config.email.provider!;
-    expect([id, Object.values(values).toSorted()]).toEqual([name, [...Object.values(WHOLE[name]!), 'no-reply@example.com', 'Rookery'].toSorted()]);
-  });
+  test.each(Object.keys(WHOLE))(
+    '%s is selected by its settings, and each of them reaches the adapter [DE8]',
+    (name) => {
+      const { issues, config } = readConfig(by(name));
+      expect(issues).toEqual([]);
+      const { id, values } = config.email.provider!;
+      expect([id, Object.values(values).toSorted()]).toEqual([
+        name,
+        [...Object.values(WHOLE[name]!), 'no-reply@example.com', 'Rookery'].toSorted(),
+      ]);
+    },
+  );
 
-  test.each(Object.entries(NEEDED))('%s without its required settings does not start and sends nothing', (name, needed) => {
-    for (const setting of needed) expect(found(by(name, { [setting]: '' }), 'fatal')).toEqual([setting]);
-    expect(found({ ...by(name), EMAIL_FROM_ADDRESS: '' }, 'fatal')).toEqual(['EMAIL_FROM_ADDRESS']);
-    expect(read(by(name, { [needed[0]!]: '' })).config.email.provider).toBeUndefined();
-    expect(found(by(name, { EMAIL_WEBHOOK_SECRET: '' }))).toEqual([]);
-  });
+  test.each(Object.entries(NEEDED))(
+    '%s without its required settings does not start and sends nothing',
+    (name, needed) => {
+      for (const setting of needed) expect(found(by(name, { [setting]: '' }), 'fatal')).toEqual([setting]);
+      expect(found({ ...by(name), EMAIL_FROM_ADDRESS: '' }, 'fatal')).toEqual(['EMAIL_FROM_ADDRESS']);
+      expect(read(by(name, { [needed[0]!]: '' })).config.email.provider).toBeUndefined();
+      expect(found(by(name, { EMAIL_WEBHOOK_SECRET: '' }))).toEqual([]);
+    },
+  );
 
   test.each([
     ['sendgrid', 'EMAIL_REGION', 'us'],
@@ -384,7 +503,8 @@ describe('settings of mail providers', () => {
   });
 
   test('property names of every object are no provider', () => {
-    for (const name of ['constructor', '__proto__', 'toString']) expect(found({ ...production, EMAIL_PROVIDER: name })).toEqual(['EMAIL_PROVIDER']);
+    for (const name of ['constructor', '__proto__', 'toString'])
+      expect(found({ ...production, EMAIL_PROVIDER: name })).toEqual(['EMAIL_PROVIDER']);
   });
 });
 
@@ -394,21 +514,36 @@ describe('payment processor settings', () => {
   test('the three keys together turn billing on; the discount is unset by default [DE6]', () => {
     const { issues, config } = readConfig({ ...production, ...keys });
     expect(issues).toEqual([]);
-    expect(config.payments).toMatchObject({ publishableKey: 'pk_1', secretKey: 'sk_1', signingKey: 'whsec_1', discountId: undefined, serviceName: 'service' });
-  });
-
-  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)('a missing %s beside the publishable key ends the start', (name) => {
-    expect(readConfig({ ...production, ...keys, [name]: '' })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
-  });
-
-  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)('%s alone is a warning, and billing is off', (name) => {
-    const { issues, exits, config } = readConfig({ ...production, [name]: 'x' });
-    expect({ issues, exits, key: config.payments.publishableKey }).toMatchObject({
-      issues: [{ setting: name, level: 'warning' }],
-      exits: false,
-      key: undefined,
+    expect(config.payments).toMatchObject({
+      publishableKey: 'pk_1',
+      secretKey: 'sk_1',
+      signingKey: 'whsec_1',
+      discountId: undefined,
+      serviceName: 'service',
     });
   });
+
+  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'] as const)(
+    'a missing %s beside the publishable key ends the start',
+    (name) => {
+      expect(readConfig({ ...production, ...keys, [name]: '' })).toMatchObject({
+        exits: true,
+        issues: [{ setting: name, level: 'fatal' }],
+      });
+    },
+  );
+
+  test.each(['PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY', 'PAYMENTS_DISCOUNT_ID'] as const)(
+    '%s alone is a warning, and billing is off',
+    (name) => {
+      const { issues, exits, config } = readConfig({ ...production, [name]: 'x' });
+      expect({ issues, exits, key: config.payments.publishableKey }).toMatchObject({
+        issues: [{ setting: name, level: 'warning' }],
+        exits: false,
+        key: undefined,
+      });
+    },
+  );
 });
 
 describe('settings of features that are not built', () => {
@@ -421,7 +556,9 @@ describe('settings of features that are not built', () => {
   });
 
   test('an address for traces is a warning', () => {
-    expect(found({ ...production, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' })).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    expect(found({ ...production, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' })).toEqual([
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+    ]);
   });
 });
 
@@ -450,17 +587,27 @@ describe('single settings', () => {
   });
 
   test('booleans are read in the usual words', () => {
-    for (const word of ['true', 'TRUE', '1', 'yes', 'on']) expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(true);
-    for (const word of ['false', '0', 'no', 'off']) expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(false);
+    for (const word of ['true', 'TRUE', '1', 'yes', 'on'])
+      expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(true);
+    for (const word of ['false', '0', 'no', 'off'])
+      expect(read({ DISABLE_REGISTRATION: word }).config.registration.disabled).toBe(false);
   });
 
   test('registration settings are read [DE11, DE14]', () => {
     expect(read().config.registration).toMatchObject({ disabled: false, disallowPlus: false });
-    expect(read({ DISABLE_REGISTRATION: 'true', DISALLOW_PLUS: 'true' }).config.registration).toMatchObject({ disabled: true, disallowPlus: true });
+    expect(read({ DISABLE_REGISTRATION: 'true', DISALLOW_PLUS: 'true' }).config.registration).toMatchObject({
+      disabled: true,
+      disallowPlus: true,
+    });
   });
 
   test('settings of OIDC login and login buttons are read [DE15, DE16, DE17, DE18, DE19, DE20, DE21, DE22, DE23, DE24]', () => {
-    expect(read().config.login).toMatchObject({ generic: { enabled: false, scope: 'openid profile email' }, facebook: false, x: false, linkedin: false });
+    expect(read().config.login).toMatchObject({
+      generic: { enabled: false, scope: 'openid profile email' },
+      facebook: false,
+      x: false,
+      linkedin: false,
+    });
     const login = {
       SERVICE_GENERIC_OAUTH: 'true',
       SERVICE_OAUTH_AUTH_URL: 'https://id.example/auth',
@@ -474,7 +621,10 @@ describe('single settings', () => {
       LINKEDIN_SSO_ENABLED: 'true',
     };
     expect(read(login)).toMatchObject({
-      issues: ['FACEBOOK_SSO_ENABLED', 'X_SSO_ENABLED', 'LINKEDIN_SSO_ENABLED'].map((setting) => ({ setting, level: 'warning' })), // without the apps of the networks
+      issues: ['FACEBOOK_SSO_ENABLED', 'X_SSO_ENABLED', 'LINKEDIN_SSO_ENABLED'].map((setting) => ({
+        setting,
+        level: 'warning',
+      })), // without the apps of the networks
       config: {
         login: {
           generic: {
@@ -531,26 +681,36 @@ describe('single settings', () => {
       http: { host: '::1', backendUrl: 'http://[::1]:81' },
       outbound: { allowedPrivateCidrs: ['127.0.0.1/32'] },
     });
-    expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8, fd00::/8' }).config.outbound.allowedPrivateCidrs).toEqual(['10.0.0.0/8', 'fd00::/8']);
+    expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: '10.0.0.0/8, fd00::/8' }).config.outbound.allowedPrivateCidrs).toEqual([
+      '10.0.0.0/8',
+      'fd00::/8',
+    ]);
     expect(read({ SSRF_ALLOWED_PRIVATE_CIDRS: 'all' }).config.outbound.allowedPrivateCidrs).toEqual([]);
   });
 
   test('METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN', () => {
     expect(read({}).config.telemetry.metricsHost).toBe('127.0.0.1');
-    expect(read({ METRICS_LISTEN_HOST: '::1' })).toMatchObject({ exits: false, config: { telemetry: { metricsHost: '::1' } } });
+    expect(read({ METRICS_LISTEN_HOST: '::1' })).toMatchObject({
+      exits: false,
+      config: { telemetry: { metricsHost: '::1' } },
+    });
     expect(read({ METRICS_LISTEN_HOST: '0.0.0.0' }).exits).toBe(true);
     expect(found({ METRICS_LISTEN_HOST: '0.0.0.0' }, 'fatal')).toEqual(['METRICS_LISTEN_HOST']);
-    expect(read({ METRICS_LISTEN_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-that-is-long-enough-to-be-one' }).exits).toBe(false);
+    expect(read({ METRICS_LISTEN_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-that-is-long-enough-to-be-one' }).exits).toBe(
+      false,
+    );
   });
   test('SHUTDOWN_DELAY_SECONDS defaults to 3 in production and 0 elsewhere', () => {
     const delay = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more }).config.http.shutdownDelayMs;
-    expect([delay({}), delay({ NODE_ENV: 'production' }), delay({ SHUTDOWN_DELAY_SECONDS: '7' })]).toEqual([0, 3_000, 7_000]);
+    expect([delay({}), delay({ NODE_ENV: 'production' }), delay({ SHUTDOWN_DELAY_SECONDS: '7' })]).toEqual([
+      0, 3_000, 7_000,
+    ]);
   });
   test('return origins of partners are read [DE25]', () => {
-    expect(read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social.returnUrlAllowlist).toEqual([
-      'https://a.example',
-      'https://b.example:8443',
-    ]);
+    expect(
+      read({ INTEGRATION_RETURN_URL_ALLOWLIST: 'https://a.example, https://b.example:8443/' }).config.social
+        .returnUrlAllowlist,
+    ).toEqual(['https://a.example', 'https://b.example:8443']);
     expect(read().config.social.returnUrlAllowlist).toEqual([]);
   });
 
@@ -586,7 +746,14 @@ describe('single settings', () => {
       webhooks: { perPack: 10, priceCents: 900 },
       competitors: { perPack: 10, priceCents: 900 },
     });
-    expect(analytics).toEqual({ anomalyZ: 3, anomalyCooldownDays: 3, commentsSweepMinutes: 30, postDaysBack: 30, xMaxPageDepth: 10, xDisabled: false });
+    expect(analytics).toEqual({
+      anomalyZ: 3,
+      anomalyCooldownDays: 3,
+      commentsSweepMinutes: 30,
+      postDaysBack: 30,
+      xMaxPageDepth: 10,
+      xDisabled: false,
+    });
   });
 });
 
@@ -600,18 +767,31 @@ describe('ACTOR_ENGINE', () => {
       config: { actors: { engine: 'dapr', dapr: { httpPort: 3500, grpcPort: 50_001 } } },
     });
     expect(read({ ...sidecar, ACTOR_ENGINE: 'embedded' }).config.actors.engine).toBe('embedded');
-    expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({ exits: false, issues: [{ level: 'warning' }], config: { actors: { engine: 'embedded' } } });
+    expect(read({ DAPR_HTTP_PORT: '3500' })).toMatchObject({
+      exits: false,
+      issues: [{ level: 'warning' }],
+      config: { actors: { engine: 'embedded' } },
+    });
   });
 
   test.each(['APP_API_TOKEN', 'DAPR_API_TOKEN', 'UPLOAD_FOLDER_SHARED'])('%s is required in production', (name) => {
     const all = { APP_API_TOKEN: KEY, DAPR_API_TOKEN: KEY, UPLOAD_FOLDER_SHARED: 'true' };
-    expect(readConfig({ ...production, ...sidecar, ...without(all, name) })).toMatchObject({ exits: true, issues: [{ setting: name, level: 'fatal' }] });
+    expect(readConfig({ ...production, ...sidecar, ...without(all, name) })).toMatchObject({
+      exits: true,
+      issues: [{ setting: name, level: 'fatal' }],
+    });
     expect(readConfig({ ...production, ...sidecar, ...all }).exits).toBe(false);
   });
 
   test('Dapr is refused without a sidecar or without a database that all processes reach', () => {
-    expect(read({ ACTOR_ENGINE: 'dapr', ...shared })).toMatchObject({ exits: true, issues: [{ setting: 'ACTOR_ENGINE' }] });
-    expect(read({ ...sidecar, REDIS_URL: 'redis://cache' })).toMatchObject({ exits: true, issues: [{ setting: 'DATABASE_URL' }] });
+    expect(read({ ACTOR_ENGINE: 'dapr', ...shared })).toMatchObject({
+      exits: true,
+      issues: [{ setting: 'ACTOR_ENGINE' }],
+    });
+    expect(read({ ...sidecar, REDIS_URL: 'redis://cache' })).toMatchObject({
+      exits: true,
+      issues: [{ setting: 'DATABASE_URL' }],
+    });
   });
 });
 
@@ -627,12 +807,17 @@ describe('secret settings', () => {
 
   test('without ENCRYPTION_KEY the key is SHA-256 of JWT_SECRET, also where that looks like a key [SC7]', () => {
     expect(key({})).toEqual(createHash('sha256').update(JWT).digest());
-    expect(key({ JWT_SECRET: bytes.toString('hex') })).toEqual(createHash('sha256').update(bytes.toString('hex')).digest());
+    expect(key({ JWT_SECRET: bytes.toString('hex') })).toEqual(
+      createHash('sha256').update(bytes.toString('hex')).digest(),
+    );
   });
 
   test('ENCRYPTION_KEY_PREVIOUS is the former key in each of its forms, including a JWT_SECRET used as key', () => {
     const hex = bytes.toString('hex');
-    expect(read({ ENCRYPTION_KEY_PREVIOUS: hex }).config.secrets.formerKeys).toEqual([bytes, createHash('sha256').update(hex).digest()]);
+    expect(read({ ENCRYPTION_KEY_PREVIOUS: hex }).config.secrets.formerKeys).toEqual([
+      bytes,
+      createHash('sha256').update(hex).digest(),
+    ]);
     expect(read().config.secrets.formerKeys).toEqual([]);
   });
 
@@ -668,15 +853,26 @@ describe('app credentials of networks', () => {
   };
 
   test.each(Object.entries(pairs))('credentials of %s are read from %p', (provider, [id, secret]) => {
-    expect(read({ [id]: 'the id', [secret]: 'the secret' }).config.social.apps[provider]).toMatchObject({ clientId: 'the id', clientSecret: 'the secret' });
+    expect(read({ [id]: 'the id', [secret]: 'the secret' }).config.social.apps[provider]).toMatchObject({
+      clientId: 'the id',
+      clientSecret: 'the secret',
+    });
   });
 
   test('no other provider has credentials from the environment [DE40]', () => {
     const all = Object.fromEntries(
-      Object.entries(CHAPTERS['App credentials of networks']).map(([name]) => [name, name === 'MASTODON_URL' ? 'https://social.example' : 'value']),
+      Object.entries(CHAPTERS['App credentials of networks']).map(([name]) => [
+        name,
+        name === 'MASTODON_URL' ? 'https://social.example' : 'value',
+      ]),
     );
-    expect(Object.keys(read(all).config.social.apps).toSorted()).toEqual([...Object.keys(pairs), 'instagram-standalone', 'linkedin-page'].toSorted());
-    expect(read({ BLUESKY_CLIENT_ID: 'a', BLUESKY_CLIENT_SECRET: 'b', TUMBLR_CLIENT_ID: 'a', TUMBLR_CLIENT_SECRET: 'b' }).config.social.apps).toEqual({});
+    expect(Object.keys(read(all).config.social.apps).toSorted()).toEqual(
+      [...Object.keys(pairs), 'instagram-standalone', 'linkedin-page'].toSorted(),
+    );
+    expect(
+      read({ BLUESKY_CLIENT_ID: 'a', BLUESKY_CLIENT_SECRET: 'b', TUMBLR_CLIENT_ID: 'a', TUMBLR_CLIENT_SECRET: 'b' })
+        .config.social.apps,
+    ).toEqual({});
   });
 
   test('mastodon has its server, discord its bot, x both kinds', () => {
@@ -696,15 +892,30 @@ describe('app credentials of networks', () => {
   });
 
   test('an incomplete pair is a warning and gives no credentials', () => {
-    expect(read({ SLACK_ID: 'x' })).toMatchObject({ issues: [{ setting: 'SLACK_SECRET', level: 'warning' }], config: { social: { apps: {} } } });
+    expect(read({ SLACK_ID: 'x' })).toMatchObject({
+      issues: [{ setting: 'SLACK_SECRET', level: 'warning' }],
+      config: { social: { apps: {} } },
+    });
     expect(read({ VK_ID: 'public' }).config.social.apps['vk']).toEqual({ clientId: 'public', clientSecret: '' });
   });
 
   test('stock-media keys are read from variables named after the source [DE43]', () => {
     expect(
-      read({ UNSPLASH_ACCESS_KEY: 'u', PEXELS_API_KEY: 'p', PIXABAY_API_KEY: 'x', GIPHY_API_KEY: 'g', OPENVERSE_CLIENT_ID: 'o', OPENVERSE_CLIENT_SECRET: 's' })
-        .config.stockMedia,
-    ).toEqual({ unsplash: 'u', pexels: 'p', pixabay: 'x', giphy: 'g', openverse: { clientId: 'o', clientSecret: 's' } });
+      read({
+        UNSPLASH_ACCESS_KEY: 'u',
+        PEXELS_API_KEY: 'p',
+        PIXABAY_API_KEY: 'x',
+        GIPHY_API_KEY: 'g',
+        OPENVERSE_CLIENT_ID: 'o',
+        OPENVERSE_CLIENT_SECRET: 's',
+      }).config.stockMedia,
+    ).toEqual({
+      unsplash: 'u',
+      pexels: 'p',
+      pixabay: 'x',
+      giphy: 'g',
+      openverse: { clientId: 'o', clientSecret: 's' },
+    });
   });
 });
 

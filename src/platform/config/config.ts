@@ -35,7 +35,13 @@ export interface Config {
     appsChallenge: string | undefined;
     mobileAppScheme: string;
   };
-  database: { url: string | undefined; connections: number; poolTimeoutSeconds: number | undefined; allowDestructive: boolean; dataFolder: string };
+  database: {
+    url: string | undefined;
+    connections: number;
+    poolTimeoutSeconds: number | undefined;
+    allowDestructive: boolean;
+    dataFolder: string;
+  };
   redis: { url: string | undefined };
   secrets: Secrets;
   registration: { disabled: boolean; disallowPlus: boolean; organizationsPerOwner: number };
@@ -76,7 +82,13 @@ export interface Config {
     sidecars: readonly string[];
     echoUrl: string;
   };
-  uploads: { folder: string; isShared: boolean; maxBytes: number; restrictDomains: readonly string[]; localQuotaBytes: number };
+  uploads: {
+    folder: string;
+    isShared: boolean;
+    maxBytes: number;
+    restrictDomains: readonly string[];
+    localQuotaBytes: number;
+  };
   posts: { lateSeconds: number; stripLinksFromX: boolean };
   social: {
     sandboxEnabled: boolean;
@@ -104,7 +116,10 @@ export interface Config {
     >
   >;
   email: {
-    /** By which provider mail leaves, with the fields of its adapter. Undefined: none leaves, and users are activated at once. */
+    /**
+     * By which provider mail leaves, with the fields of its adapter. Undefined: none leaves, and users are activated at
+     * once.
+     */
     provider: { id: string; values: Readonly<Record<string, string>> } | undefined;
     webhookSecret: string | undefined;
   };
@@ -116,7 +131,14 @@ export interface Config {
     pipeline: { totalTimeoutMs: number; agentTimeoutMs: number };
   };
   collaboration: { singleInstance: boolean; redisAdapter: string | undefined };
-  analytics: { anomalyZ: number; anomalyCooldownDays: number; commentsSweepMinutes: number; postDaysBack: number; xMaxPageDepth: number; xDisabled: boolean };
+  analytics: {
+    anomalyZ: number;
+    anomalyCooldownDays: number;
+    commentsSweepMinutes: number;
+    postDaysBack: number;
+    xMaxPageDepth: number;
+    xDisabled: boolean;
+  };
   /** Days. */
   retention: Readonly<
     Record<
@@ -163,7 +185,10 @@ export interface Reading {
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Turns the environment into meaning, and finds everything that is wrong with it. Writes at most the kept secret of a development start. */
+/**
+ * Turns the environment into meaning, and finds everything that is wrong with it. Writes at most the kept secret of a
+ * development start.
+ */
 export function readConfig(source: Environment): Reading {
   const { env, issues: odd } = readEnv(source);
   const production = env.NODE_ENV === 'production';
@@ -172,7 +197,9 @@ export function readConfig(source: Environment): Reading {
   const engine = env.ACTOR_ENGINE ?? (sidecar ? 'dapr' : 'embedded');
   const { apps, issues: halves } = readApps(env);
   const issues = [...odd, ...checkTogether(env, source, { production, strict, engine }), ...halves];
-  const exits = issues.some(({ level, always }) => always || (level === 'fatal' && (strict || (production && !env.NOT_SECURED))));
+  const exits = issues.some(
+    ({ level, always }) => always || (level === 'fatal' && (strict || (production && !env.NOT_SECURED))),
+  );
 
   const dataFolder = resolve(ROOT, env.DATA_FOLDER);
   const host = env.BACKEND_LISTEN_HOST ?? (production && !env.NOT_SECURED ? undefined : '127.0.0.1');
@@ -215,7 +242,11 @@ export function readConfig(source: Environment): Reading {
       webhookSigning: env.WEBHOOK_SIGNING_SECRET,
       production,
     }),
-    registration: { disabled: env.DISABLE_REGISTRATION, disallowPlus: env.DISALLOW_PLUS, organizationsPerOwner: env.ORGANIZATIONS_PER_OWNER },
+    registration: {
+      disabled: env.DISABLE_REGISTRATION,
+      disallowPlus: env.DISALLOW_PLUS,
+      organizationsPerOwner: env.ORGANIZATIONS_PER_OWNER,
+    },
     login: {
       generic: {
         enabled: env.SERVICE_GENERIC_OAUTH,
@@ -226,7 +257,10 @@ export function readConfig(source: Environment): Reading {
         clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET,
         scope: env.SERVICE_OAUTH_SCOPE,
       },
-      github: env.GITHUB_CLIENT_ID && env.GITHUB_CLIENT_SECRET ? { clientId: env.GITHUB_CLIENT_ID, clientSecret: env.GITHUB_CLIENT_SECRET } : undefined,
+      github:
+        env.GITHUB_CLIENT_ID && env.GITHUB_CLIENT_SECRET
+          ? { clientId: env.GITHUB_CLIENT_ID, clientSecret: env.GITHUB_CLIENT_SECRET }
+          : undefined,
       facebook: env.FACEBOOK_SSO_ENABLED,
       x: env.X_SSO_ENABLED,
       linkedin: env.LINKEDIN_SSO_ENABLED,
@@ -249,7 +283,12 @@ export function readConfig(source: Environment): Reading {
       webhookTimeoutMs: env.WEBHOOK_TIMEOUT_MS,
       allowedPrivateCidrs:
         env.SSRF_ALLOWED_PRIVATE_CIDRS ??
-        (!production && host !== undefined && isLoopback(host) && given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined ? ['127.0.0.1/32'] : []),
+        (!production &&
+        host !== undefined &&
+        isLoopback(host) &&
+        given(source, 'SSRF_ALLOWED_PRIVATE_CIDRS') === undefined
+          ? ['127.0.0.1/32']
+          : []),
       operatorPrivateCidrs: env.OPERATOR_ALLOWED_PRIVATE_CIDRS ?? [],
       sidecars: env.EGRESS_SIDECARS ?? [],
       echoUrl: env.EGRESS_ECHO_URL ?? 'https://api.ipify.org?format=json',
@@ -300,7 +339,10 @@ export function readConfig(source: Environment): Reading {
         assetTimeoutMs: env.AI_DESIGNER_ASSET_TIMEOUT_MS,
         stuckSessionMinutes: env.AI_DESIGNER_STUCK_SESSION_MINUTES,
       },
-      pipeline: { totalTimeoutMs: env.CONTENT_PIPELINE_TOTAL_TIMEOUT_MS, agentTimeoutMs: env.CONTENT_PIPELINE_AGENT_TIMEOUT_MS },
+      pipeline: {
+        totalTimeoutMs: env.CONTENT_PIPELINE_TOTAL_TIMEOUT_MS,
+        agentTimeoutMs: env.CONTENT_PIPELINE_AGENT_TIMEOUT_MS,
+      },
     },
     collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
     analytics: {
@@ -332,7 +374,9 @@ export function readConfig(source: Environment): Reading {
       pixabay: env.PIXABAY_API_KEY,
       giphy: env.GIPHY_API_KEY,
       openverse:
-        env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET } : undefined,
+        env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET
+          ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET }
+          : undefined,
     },
     telemetry: {
       logLevel: env.LOG_LEVEL,

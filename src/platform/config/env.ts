@@ -4,7 +4,9 @@ import { SETTINGS, type SettingName } from './settings.ts';
 /** The variables of a process as they are; an empty one counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Value<Name extends SettingName> = ReturnType<(typeof SETTINGS)[Name]['parse']> | (typeof SETTINGS)[Name]['fallback'];
+type Value<Name extends SettingName> =
+  | ReturnType<(typeof SETTINGS)[Name]['parse']>
+  | (typeof SETTINGS)[Name]['fallback'];
 /** Every setting with its type: what was given, else its fallback. */
 export type Env = { readonly [Name in SettingName]: Value<Name> };
 
@@ -17,7 +19,10 @@ export interface ConfigIssue {
   always?: true;
 }
 
-/** The environment of this process, with what a file `.env` in the working folder adds to it. The only place that reads it. */
+/**
+ * The environment of this process, with what a file `.env` in the working folder adds to it. The only place that reads
+ * it.
+ */
 export function environment(): Environment {
   if (existsSync('.env')) process.loadEnvFile('.env');
   return process.env;
@@ -41,12 +46,21 @@ function isOneEditAway(a: string, b: string): boolean {
 
 /** Variables whose names are nearly those of settings that are not set. Their values are not read. */
 function misspelt(source: Environment): ConfigIssue[] {
-  const unset = (Object.keys(SETTINGS) as SettingName[]).filter((name) => name.length >= SHORTEST && given(source, name) === undefined);
+  const unset = (Object.keys(SETTINGS) as SettingName[]).filter(
+    (name) => name.length >= SHORTEST && given(source, name) === undefined,
+  );
   return Object.keys(source).flatMap((name): ConfigIssue[] => {
     if (name in SETTINGS || !source[name]?.trim()) return [];
     const meant = unset.find((setting) => isOneEditAway(name, setting));
     if (meant === undefined) return [];
-    return [{ setting: name, level: 'warning', message: `is not a setting, ${meant} is`, remedy: `Rename it to ${meant}, or remove it.` }];
+    return [
+      {
+        setting: name,
+        level: 'warning',
+        message: `is not a setting, ${meant} is`,
+        remedy: `Rename it to ${meant}, or remove it.`,
+      },
+    ];
   });
 }
 

@@ -15,7 +15,8 @@ const LONGEST_UNIT = 16;
 
 /** Tells whether a text is one unit of at most 16 characters, again and again. */
 const repeats = (text: string): boolean => {
-  for (let unit = 1; unit <= LONGEST_UNIT && unit * 2 <= text.length; unit += 1) if (text.slice(unit) === text.slice(0, -unit)) return true;
+  for (let unit = 1; unit <= LONGEST_UNIT && unit * 2 <= text.length; unit += 1)
+    if (text.slice(unit) === text.slice(0, -unit)) return true;
   return false;
 };
 
@@ -37,6 +38,12 @@ function withoutWords(text: string): string {
   return left.replaceAll(/[^a-z0-9+/]/g, '');
 }
 
-/** Tells whether a secret can be guessed: few or repeated characters, a sequence, or the words of a placeholder with little beside them. */
+/**
+ * Tells whether a secret can be guessed: few or repeated characters, a sequence, or the words of a placeholder with
+ * little beside them.
+ */
 export const isGuessable = (secret: string): boolean =>
-  new Set(secret).size < LEAST_DIFFERENT || repeats(secret) || counts(secret) || withoutWords(secret).length < LEAST_LEFT;
+  new Set(secret).size < LEAST_DIFFERENT ||
+  repeats(secret) ||
+  counts(secret) ||
+  withoutWords(secret).length < LEAST_LEFT;

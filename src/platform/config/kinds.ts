@@ -25,7 +25,10 @@ const should = (what: string): never => {
   throw new Error(what);
 };
 
-export const text = <const D extends string | undefined = undefined>(meaning: string, more: More & { fallback?: D } = {}): Setting<Optional<string, D>> => ({
+export const text = <const D extends string | undefined = undefined>(
+  meaning: string,
+  more: More & { fallback?: D } = {},
+): Setting<Optional<string, D>> => ({
   type: 'text',
   ...more,
   fallback: more.fallback as Optional<string, D>,
@@ -54,7 +57,9 @@ export function whole<D extends number | undefined>(
     meaning,
     parse(value): Optional<number, D> {
       const number = Number(value);
-      return /^\d+$/.test(value) && number >= min && number <= max ? (number as Optional<number, D>) : should(`a whole number from ${min} to ${max}`);
+      return /^\d+$/.test(value) && number >= min && number <= max
+        ? (number as Optional<number, D>)
+        : should(`a whole number from ${min} to ${max}`);
     },
   };
 }
@@ -64,16 +69,28 @@ export const decimal = (fallback: number, meaning: string, more: More = {}): Set
   fallback,
   ...more,
   meaning,
-  parse: (value) => (/^\d+(\.\d+)?$/.test(value) && Number(value) > 0 ? Number(value) : should('a number greater than 0, with a point for decimals')),
+  parse: (value) =>
+    /^\d+(\.\d+)?$/.test(value) && Number(value) > 0
+      ? Number(value)
+      : should('a number greater than 0, with a point for decimals'),
 });
 
 /** True for true, 1, yes and on; false for false, 0, no and off. */
-export const flag = <D extends boolean | undefined>(fallback: D, meaning: string, more: More = {}): Setting<Optional<boolean, D>> => ({
+export const flag = <D extends boolean | undefined>(
+  fallback: D,
+  meaning: string,
+  more: More = {},
+): Setting<Optional<boolean, D>> => ({
   type: 'true or false',
   fallback: fallback as Optional<boolean, D>,
   ...more,
   meaning,
-  parse: (value) => (/^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : should('true or false')) as Optional<boolean, D>,
+  parse: (value) =>
+    (/^(true|1|yes|on)$/i.test(value)
+      ? true
+      : /^(false|0|no|off)$/i.test(value)
+        ? false
+        : should('true or false')) as Optional<boolean, D>,
 });
 
 export const oneOf = <const V extends string, D extends V | undefined>(
@@ -90,7 +107,11 @@ export const oneOf = <const V extends string, D extends V | undefined>(
 });
 
 /** An address with one of these schemes, kept without trailing slashes. */
-export const address = (schemes: readonly string[], meaning: string, more: More & { secret?: true } = {}): Setting<string | undefined> => ({
+export const address = (
+  schemes: readonly string[],
+  meaning: string,
+  more: More & { secret?: true } = {},
+): Setting<string | undefined> => ({
   type: 'URL',
   fallback: undefined,
   ...more,
@@ -102,7 +123,12 @@ export const address = (schemes: readonly string[], meaning: string, more: More 
 });
 
 /** Entries between commas; each must fit. */
-export const list = (meaning: string, fits: (entry: string) => boolean, what: string, more: More = {}): Setting<readonly string[] | undefined> => ({
+export const list = (
+  meaning: string,
+  fits: (entry: string) => boolean,
+  what: string,
+  more: More = {},
+): Setting<readonly string[] | undefined> => ({
   type: 'list with commas',
   fallback: undefined,
   ...more,
@@ -132,5 +158,8 @@ export const isCidr = (entry: string): boolean => {
   return version > 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 };
 export const isOrigin = (entry: string): boolean =>
-  URL.canParse(entry) && /^https?:$/.test(new URL(entry).protocol) && new URL(entry).origin === entry.replace(/\/$/, '');
-export const isDomain = (entry: string): boolean => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(entry);
+  URL.canParse(entry) &&
+  /^https?:$/.test(new URL(entry).protocol) &&
+  new URL(entry).origin === entry.replace(/\/$/, '');
+export const isDomain = (entry: string): boolean =>
+  /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(entry);

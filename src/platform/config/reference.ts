@@ -14,7 +14,11 @@ export function describeIssues(issues: readonly ConfigIssue[], exits: boolean): 
     : issues.some(({ level }) => level === 'fatal')
       ? 'Outside production the service starts all the same, without what the errors name.'
       : '';
-  return [`Configuration: ${issues.length} ${issues.length === 1 ? 'issue' : 'issues'}`, ...lines, ...(end ? [end] : [])].join('\n');
+  return [
+    `Configuration: ${issues.length} ${issues.length === 1 ? 'issue' : 'issues'}`,
+    ...lines,
+    ...(end ? [end] : []),
+  ].join('\n');
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -13,7 +13,10 @@ export interface Secrets {
 
 const FILE = 'jwt-secret';
 
-/** The mode of a data folder that is made: its owner's. Root lets others through, not list: its Postgres runs as another user. */
+/**
+ * The mode of a data folder that is made: its owner's. Root lets others through, not list: its Postgres runs as another
+ * user.
+ */
 export const DATA_FOLDER_MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
 
 /** The secret that an earlier start made in this folder, if it can be read. */
@@ -25,7 +28,10 @@ export function keptSecret(folder: string): string | undefined {
   }
 }
 
-/** Outside production: one random secret per data folder, so that sessions and sealed values outlive a restart. Several processes may ask at once. */
+/**
+ * Outside production: one random secret per data folder, so that sessions and sealed values outlive a restart. Several
+ * processes may ask at once.
+ */
 export function keepSecret(folder: string): string {
   const known = keptSecret(folder);
   if (known) return known;
@@ -37,7 +43,10 @@ export function keepSecret(folder: string): string {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST' || syscall !== 'link')
-      throw new StartError(`No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`, { cause: error });
+      throw new StartError(
+        `No secret can be kept in ${folder}. Set JWT_SECRET, or let DATA_FOLDER name a folder that can be written.`,
+        { cause: error },
+      );
   } finally {
     try {
       rmSync(draft, { force: true });
@@ -46,7 +55,10 @@ export function keepSecret(folder: string): string {
     }
   }
   const kept = keptSecret(folder);
-  if (!kept) throw new StartError(`The secret in ${join(folder, FILE)} cannot be read. Start as the user who owns it, or set JWT_SECRET.`);
+  if (!kept)
+    throw new StartError(
+      `The secret in ${join(folder, FILE)} cannot be read. Start as the user who owns it, or set JWT_SECRET.`,
+    );
   return kept;
 }
 
@@ -59,7 +71,8 @@ interface Given {
 }
 
 /** A key for one use, from which nobody finds the secret again. */
-const ownKey = (secret: string, use: string): string => Buffer.from(hkdfSync('sha256', secret, '', use, 32)).toString('hex');
+const ownKey = (secret: string, use: string): string =>
+  Buffer.from(hkdfSync('sha256', secret, '', use, 32)).toString('hex');
 
 /** The secrets of the service from what was given; the rules of the interface say what stands in for a missing one. */
 export function deriveSecrets({ jwt, key, previous, webhookSigning, production }: Given): Secrets {

@@ -1,6 +1,20 @@
-import { address, decimal, flag, isCidr, isDomain, isOrigin, isSidecar, list, oneOf, secret, text, whole } from './kinds.ts';
+import {
+  address,
+  decimal,
+  flag,
+  isCidr,
+  isDomain,
+  isOrigin,
+  isSidecar,
+  list,
+  oneOf,
+  secret,
+  text,
+  whole,
+} from './kinds.ts';
 
-// Every variable that the service reads, in the order of the reference. What values mean together is in `config.ts` and `checks.ts`.
+// Every variable that the service reads, in the order of the reference. What values mean together is in `config.ts` and
+// `checks.ts`.
 
 const service = {
   NODE_ENV: text('`production` turns on every check of a real deployment; nothing embedded starts then.'),
@@ -8,30 +22,52 @@ const service = {
     false,
     'Plain http without cookies marked `Secure`, without CSRF check and security headers. In production all public addresses must be of this machine, and it listens there alone.',
   ),
-  CONFIG_CHECK_STRICT: flag(false, 'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.'),
+  CONFIG_CHECK_STRICT: flag(
+    false,
+    'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.',
+  ),
   IS_GENERAL: flag(undefined, 'Must be true for standard self-hosting.'),
-  FRONTEND_URL: address(['http', 'https'], 'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.', {
-    otherwise: '`MAIN_URL`, else the own address',
-  }),
+  FRONTEND_URL: address(
+    ['http', 'https'],
+    'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.',
+    {
+      otherwise: '`MAIN_URL`, else the own address',
+    },
+  ),
   MAIN_URL: address(['http', 'https'], 'Public address of the application, used when `FRONTEND_URL` is not set.'),
-  ADMIN_URL: address(['http', 'https'], 'Public address of the separate administration application: browsers may use the console routes from there.', {
-    otherwise: 'none',
+  ADMIN_URL: address(
+    ['http', 'https'],
+    'Public address of the separate administration application: browsers may use the console routes from there.',
+    {
+      otherwise: 'none',
+    },
+  ),
+  NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', {
+    otherwise: 'the own address',
   }),
-  NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', { otherwise: 'the own address' }),
   NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(
     ['http', 'https'],
     'Public address of this service for the token endpoint alone, in the discovery document of the OAuth server.',
     { otherwise: '`NEXT_PUBLIC_BACKEND_URL`' },
   ),
-  BACKEND_INTERNAL_URL: address(['http', 'https'], 'Address of this service inside the deployment. Required in production.', { otherwise: 'the own address' }),
-  BACKEND_LISTEN_HOST: text('Address to listen on.', { otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`' }),
+  BACKEND_INTERNAL_URL: address(
+    ['http', 'https'],
+    'Address of this service inside the deployment. Required in production.',
+    { otherwise: 'the own address' },
+  ),
+  BACKEND_LISTEN_HOST: text('Address to listen on.', {
+    otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`',
+  }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
   SHUTDOWN_DELAY_SECONDS: whole(
     undefined,
     'After SIGTERM: serves on for so long while `/health/ready` answers 503 and connections are told to close, so that a load balancer stops sending. Ending takes up to 10 s more; the grace period of the deployment must be above both.',
     { max: 300, otherwise: '3 in production, 0 elsewhere' },
   ),
-  DATA_FOLDER: text('Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.', { fallback: '.data' }),
+  DATA_FOLDER: text(
+    'Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.',
+    { fallback: '.data' },
+  ),
   TRUST_PROXY_HOPS: whole(
     0,
     'Number of appending reverse proxies in front; the Nth entry from the right of `x-forwarded-for` is the caller. Unset or invalid: the address of the connection.',
@@ -40,18 +76,34 @@ const service = {
   API_LIMIT: whole(600, 'Requests per hour of one caller on one route that has no limit of its own.', { min: 1 }),
   RATE_LIMIT_SCALE: decimal(1, 'Multiplies every rate limit, those of single routes included.'),
   APPS_CHALLENGE: text('What `/.well-known/apps-challenge` answers; without it 404.'),
-  MOBILE_APP_SCHEME: text('Deep link of the mobile application for its login.', { fallback: 'service://auth/callback' }),
+  MOBILE_APP_SCHEME: text('Deep link of the mobile application for its login.', {
+    fallback: 'service://auth/callback',
+  }),
 };
 
 const storage = {
-  DATABASE_URL: address(['postgres', 'postgresql'], 'Connection to Postgres. Required in production and with several processes.', {
-    secret: true,
-    otherwise: 'a Postgres of npm in `DATA_FOLDER`',
+  DATABASE_URL: address(
+    ['postgres', 'postgresql'],
+    'Connection to Postgres. Required in production and with several processes.',
+    {
+      secret: true,
+      otherwise: 'a Postgres of npm in `DATA_FOLDER`',
+    },
+  ),
+  DATABASE_CONNECTION_LIMIT: whole(undefined, 'Connections of one process to the database.', {
+    min: 1,
+    max: 1_000,
+    otherwise: '8',
   }),
-  DATABASE_CONNECTION_LIMIT: whole(undefined, 'Connections of one process to the database.', { min: 1, max: 1_000, otherwise: '8' }),
-  DATABASE_POOL_TIMEOUT: whole(undefined, 'Seconds until the pool gives up on a new connection.', { min: 1, otherwise: '10' }),
+  DATABASE_POOL_TIMEOUT: whole(undefined, 'Seconds until the pool gives up on a new connection.', {
+    min: 1,
+    otherwise: '10',
+  }),
   ALLOW_DESTRUCTIVE_SCHEMA: flag(false, 'Lets migrations run that drop data.'),
-  REDIS_URL: address(['redis', 'rediss'], 'Connection to Redis. Required in production.', { secret: true, otherwise: 'a cache inside the process' }),
+  REDIS_URL: address(['redis', 'rediss'], 'Connection to Redis. Required in production.', {
+    secret: true,
+    otherwise: 'a cache inside the process',
+  }),
 };
 
 const secrets = {
@@ -76,7 +128,9 @@ const login = {
     false,
     'Nobody registers by themselves any more, but for the first super-admin, by the setup token that an empty instance prints, and sign-ins by generic OIDC.',
   ),
-  ORGANIZATIONS_PER_OWNER: whole(10, 'Organizations that one person may own. Each has limits and shares of its own.', { min: 1 }),
+  ORGANIZATIONS_PER_OWNER: whole(10, 'Organizations that one person may own. Each has limits and shares of its own.', {
+    min: 1,
+  }),
   DISALLOW_PLUS: flag(false, 'Refuses local registrations whose address contains a plus sign.'),
   SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.'),
   SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),
@@ -85,7 +139,9 @@ const login = {
   SERVICE_OAUTH_CLIENT_ID: text('Client id at generic OIDC.'),
   SERVICE_OAUTH_CLIENT_SECRET: secret('Client secret at generic OIDC.'),
   SERVICE_OAUTH_SCOPE: text('Scope asked of generic OIDC.', { fallback: 'openid profile email' }),
-  GITHUB_CLIENT_ID: text('Client id of the OAuth app at GitHub, for login by GitHub; settings made by a super-admin take precedence, as for every login.'),
+  GITHUB_CLIENT_ID: text(
+    'Client id of the OAuth app at GitHub, for login by GitHub; settings made by a super-admin take precedence, as for every login.',
+  ),
   GITHUB_CLIENT_SECRET: secret('Client secret of that app.'),
   FACEBOOK_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of Facebook are set.'),
   X_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of X are set.'),
@@ -99,12 +155,21 @@ const actors = {
   DAPR_HTTP_PORT: whole(undefined, 'HTTP port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_GRPC_PORT: whole(undefined, 'gRPC port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers. Required when Dapr runs in production.'),
-  APP_API_TOKEN: secret('Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.'),
+  APP_API_TOKEN: secret(
+    'Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.',
+  ),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
-  DAPR_PLACEMENT_HEALTH_URL: address(['http', 'https'], 'Health address of the placement service, for the table of who hosts what.', {
-    otherwise: 'what the sidecar tells',
+  DAPR_PLACEMENT_HEALTH_URL: address(
+    ['http', 'https'],
+    'Health address of the placement service, for the table of who hosts what.',
+    {
+      otherwise: 'what the sidecar tells',
+    },
+  ),
+  REMINDER_HORIZON_HOURS: whole(48, 'How far ahead reminders are registered; later ones wait in the database.', {
+    min: 1,
+    max: 8_760,
   }),
-  REMINDER_HORIZON_HOURS: whole(48, 'How far ahead reminders are registered; later ones wait in the database.', { min: 1, max: 8_760 }),
   PROVIDER_CALLS_IN_FLIGHT: whole(
     256,
     'Provider calls under way at a time in one process. One organization alone uses half of them, and leaves the rest to whoever comes.',
@@ -115,9 +180,14 @@ const actors = {
 const outbound = {
   OUTBOUND_HTTP_TIMEOUT_MS: whole(30_000, 'Milliseconds for a whole outbound request.', { min: 1 }),
   WEBHOOK_TIMEOUT_MS: whole(10_000, 'Milliseconds for one attempt of a webhook delivery.', { min: 1 }),
-  SSRF_ALLOWED_PRIVATE_CIDRS: list('Private ranges that outbound requests may reach, with plain http too.', isCidr, 'ranges such as 10.0.0.0/8', {
-    otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none',
-  }),
+  SSRF_ALLOWED_PRIVATE_CIDRS: list(
+    'Private ranges that outbound requests may reach, with plain http too.',
+    isCidr,
+    'ranges such as 10.0.0.0/8',
+    {
+      otherwise: '`127.0.0.1/32` outside production when listening on loopback, else none',
+    },
+  ),
   OPERATOR_ALLOWED_PRIVATE_CIDRS: list(
     'Private ranges that providers set for the whole instance (storage, login, mail, …) may reach besides, and no organization.',
     isCidr,
@@ -140,36 +210,61 @@ const outbound = {
 };
 
 const media = {
-  UPLOAD_FOLDER: text('Folder of local uploads. Several machines need one folder that all of them see: see `UPLOAD_FOLDER_SHARED`.', {
-    otherwise: '`uploads` in `DATA_FOLDER`',
-  }),
+  UPLOAD_FOLDER: text(
+    'Folder of local uploads. Several machines need one folder that all of them see: see `UPLOAD_FOLDER_SHARED`.',
+    {
+      otherwise: '`uploads` in `DATA_FOLDER`',
+    },
+  ),
   UPLOAD_FOLDER_SHARED: flag(
     undefined,
     'With Dapr, in production: true when `UPLOAD_FOLDER` is one folder on all machines; false when it is not, and files are kept only in storages of ' +
       '`/admin/providers/settings` and `/providers/settings`.',
     { otherwise: 'true in one process; with Dapr in production it must be said' },
   ),
-  MEDIA_UPLOAD_MAX_BYTES: whole(1_073_741_824, 'Greatest size of one upload in bytes.', { min: 1, max: Number.MAX_SAFE_INTEGER }),
+  MEDIA_UPLOAD_MAX_BYTES: whole(1_073_741_824, 'Greatest size of one upload in bytes.', {
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
   LOCAL_STORAGE_QUOTA_GB: decimal(5, 'Soft quota of local storage per organization in GB.'),
-  RESTRICT_UPLOAD_DOMAINS: list('Media addresses must be on one of these domains or below.', isDomain, 'domain names', { otherwise: 'any' }),
+  RESTRICT_UPLOAD_DOMAINS: list('Media addresses must be on one of these domains or below.', isDomain, 'domain names', {
+    otherwise: 'any',
+  }),
 };
 
 const posts = {
-  MISSED_AFTER_MINUTES: whole(60, "A post that is first seen so late, because the service was down, follows the organization's rule for missed posts.", {
-    min: 1,
-    later: 'missed posts',
-  }),
+  MISSED_AFTER_MINUTES: whole(
+    60,
+    "A post that is first seen so late, because the service was down, follows the organization's rule for missed posts.",
+    {
+      min: 1,
+      later: 'missed posts',
+    },
+  ),
   POST_LATE_SECONDS: whole(60, 'A post published later than this is announced as `post.late`.', { min: 1 }),
-  INTEGRATION_RETURN_URL_ALLOWLIST: list('Origins of partners to which a connect flow may return.', isOrigin, 'origins such as https://partner.example', {
-    otherwise: 'none',
-  }),
+  INTEGRATION_RETURN_URL_ALLOWLIST: list(
+    'Origins of partners to which a connect flow may return.',
+    isOrigin,
+    'origins such as https://partner.example',
+    {
+      otherwise: 'none',
+    },
+  ),
   STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X.', { later: 'the provider x' }),
   DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X.', { later: 'analytics' }),
-  BLUESKY_PLC_URL: address(['http', 'https'], 'Directory of the accounts of Bluesky: says which server holds the account that is to be connected.', {
-    otherwise: '`https://plc.directory`',
+  BLUESKY_PLC_URL: address(
+    ['http', 'https'],
+    'Directory of the accounts of Bluesky: says which server holds the account that is to be connected.',
+    {
+      otherwise: '`https://plc.directory`',
+    },
+  ),
+  SANDBOX_ENABLED: flag(undefined, 'Offers the network `sandbox`, which publishes nowhere.', {
+    otherwise: 'true outside production',
   }),
-  SANDBOX_ENABLED: flag(undefined, 'Offers the network `sandbox`, which publishes nowhere.', { otherwise: 'true outside production' }),
-  SANDBOX_PORT: whole(0, 'Port of the sandbox network when it runs in this process; 0 takes a free one.', { max: 65_535 }),
+  SANDBOX_PORT: whole(0, 'Port of the sandbox network when it runs in this process; 0 takes a free one.', {
+    max: 65_535,
+  }),
   SANDBOX_URL: address(['http', 'https'], 'Address of a sandbox network in a process of its own.'),
 };
 
@@ -178,11 +273,14 @@ const payments = {
   PAYMENTS_SECRET_KEY: secret('Secret key of the payment processor.'),
   PAYMENTS_SIGNING_KEY: secret('Verifies the events of the payment processor.'),
   PAYMENTS_DISCOUNT_ID: text('Coupon for existing monthly customers without a discount.'),
-  PAYMENTS_SERVICE_NAME: text('Own name in the metadata of payment events; events of others are ignored.', { fallback: 'service' }),
+  PAYMENTS_SERVICE_NAME: text('Own name in the metadata of payment events; events of others are ignored.', {
+    fallback: 'service',
+  }),
   BILLING_FEEDBACK_EMAIL: text('Where answers about billing go.', { otherwise: 'the first super-admin' }),
 };
 
-const pack = (what: string, fallback: number, more: { later?: string } = {}) => whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1, ...more });
+const pack = (what: string, fallback: number, more: { later?: string } = {}) =>
+  whole(fallback, `Size of one add-on pack of ${what}.`, { min: 1, ...more });
 const price = (what: string, fallback: number, more: { later?: string } = {}) =>
   whole(fallback, `Price of one add-on pack of ${what} in cents a month, for new purchases.`, more);
 const addons = {
@@ -215,10 +313,16 @@ const notifications = {
   ),
   EMAIL_ACCESS_KEY_ID: text('Id of that secret access key. Required with `EMAIL_PROVIDER=ses`.'),
   EMAIL_DOMAIN: text('Domain that mailgun sends from. Required with it.'),
-  EMAIL_REGION: text('Region of the account: eu (sendgrid, mailgun), or one of AWS. Required with `EMAIL_PROVIDER=ses`.', {
-    otherwise: 'that of accounts outside the European Union',
-  }),
-  EMAIL_STREAM: text('Message stream of postmark, or configuration set of ses, without which it tells of no deliveries.', { otherwise: 'postmark: outbound' }),
+  EMAIL_REGION: text(
+    'Region of the account: eu (sendgrid, mailgun), or one of AWS. Required with `EMAIL_PROVIDER=ses`.',
+    {
+      otherwise: 'that of accounts outside the European Union',
+    },
+  ),
+  EMAIL_STREAM: text(
+    'Message stream of postmark, or configuration set of ses, without which it tells of no deliveries.',
+    { otherwise: 'postmark: outbound' },
+  ),
   EMAIL_SMTP_HOST: text('Name or address of the SMTP server. Required with `EMAIL_PROVIDER=smtp`.'),
   EMAIL_SMTP_PORT: whole(587, 'Port of the SMTP server.', { min: 1, max: 65_535 }),
   EMAIL_SMTP_SECURE: oneOf(
@@ -232,45 +336,84 @@ const notifications = {
   EMAIL_WEBHOOK_SECRET: secret(
     'Proves delivery events at `POST /webhooks/email`: signing secret `whsec_…` (resend), verification key `MFkw…` (sendgrid), HTTP webhook signing key (mailgun), password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: they are refused. smtp tells of none.',
   ),
-  FCM_PROJECT_ID: text('Project of Firebase for push; nothing is pushed while one of the three is missing.', { later: 'notifications' }),
+  FCM_PROJECT_ID: text('Project of Firebase for push; nothing is pushed while one of the three is missing.', {
+    later: 'notifications',
+  }),
   FCM_CLIENT_EMAIL: text('Service account of Firebase.', { later: 'notifications' }),
   FCM_PRIVATE_KEY: secret('Private key of that service account.', { later: 'notifications' }),
 };
 
 const jobs = {
   USE_INNGEST: flag(false, "Declares the job runner's keys. Jobs run on the actors; no outside runner is called."),
-  INNGEST_EVENT_KEY: secret('Event key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.'),
-  INNGEST_SIGNING_KEY: secret('Signing key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.'),
+  INNGEST_EVENT_KEY: secret(
+    'Event key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.',
+  ),
+  INNGEST_SIGNING_KEY: secret(
+    'Signing key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.',
+  ),
   INNGEST_DEV: flag(false, 'Local dev mode of the job runner: its keys may be missing.'),
 };
 
 const ai = {
-  AI_PROVIDER_BUDGET_ENFORCE: flag(true, 'Enforces the monthly and daily AI caps per provider; false lets calls through while alerts go on.', { later: 'AI' }),
-  AI_DESIGNER_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent step of the designer.', { min: 1, later: 'AI' }),
-  AI_DESIGNER_ASSET_TIMEOUT_MS: whole(90_000, 'Milliseconds for one asset step of the designer.', { min: 1, later: 'AI' }),
-  AI_DESIGNER_STUCK_SESSION_MINUTES: whole(15, 'A designer session untouched for so long is rolled back.', { min: 1, later: 'AI' }),
-  CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: whole(300_000, 'Milliseconds for a whole content pipeline.', { min: 1, later: 'AI' }),
-  CONTENT_PIPELINE_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent of a content pipeline.', { min: 1, later: 'AI' }),
+  AI_PROVIDER_BUDGET_ENFORCE: flag(
+    true,
+    'Enforces the monthly and daily AI caps per provider; false lets calls through while alerts go on.',
+    { later: 'AI' },
+  ),
+  AI_DESIGNER_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent step of the designer.', {
+    min: 1,
+    later: 'AI',
+  }),
+  AI_DESIGNER_ASSET_TIMEOUT_MS: whole(90_000, 'Milliseconds for one asset step of the designer.', {
+    min: 1,
+    later: 'AI',
+  }),
+  AI_DESIGNER_STUCK_SESSION_MINUTES: whole(15, 'A designer session untouched for so long is rolled back.', {
+    min: 1,
+    later: 'AI',
+  }),
+  CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: whole(300_000, 'Milliseconds for a whole content pipeline.', {
+    min: 1,
+    later: 'AI',
+  }),
+  CONTENT_PIPELINE_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent of a content pipeline.', {
+    min: 1,
+    later: 'AI',
+  }),
 };
 
 const collaboration = {
-  COLLAB_SINGLE_INSTANCE: flag(true, 'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.', {
-    later: 'collaboration',
-  }),
+  COLLAB_SINGLE_INSTANCE: flag(
+    true,
+    'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.',
+    {
+      later: 'collaboration',
+    },
+  ),
   COLLAB_REDIS_ADAPTER: text('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
 };
 
 const analytics = {
   ANALYTICS_ANOMALY_Z: decimal(3, 'Deviation in z-scores from which a value is an anomaly.', { later: 'analytics' }),
-  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same metric.', { later: 'analytics' }),
-  COMMENTS_SWEEP_INTERVAL_MINUTES: whole(30, 'Minutes between two looks for new comments.', { min: 1, later: 'comments' }),
+  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same metric.', {
+    later: 'analytics',
+  }),
+  COMMENTS_SWEEP_INTERVAL_MINUTES: whole(30, 'Minutes between two looks for new comments.', {
+    min: 1,
+    later: 'comments',
+  }),
   POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, later: 'analytics' }),
   X_ANALYTICS_MAX_PAGE_DEPTH: whole(10, 'Pages read at most for analytics of X.', { min: 1, later: 'analytics' }),
 };
 
-const days = (fallback: number, what: string, later?: string) => whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
+const days = (fallback: number, what: string, later?: string) =>
+  whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
 const retention = {
-  ANALYTICS_DAILY_RETENTION_DAYS: days(548, 'daily channel snapshots are kept before they are rolled up to weeks', 'analytics'),
+  ANALYTICS_DAILY_RETENTION_DAYS: days(
+    548,
+    'daily channel snapshots are kept before they are rolled up to weeks',
+    'analytics',
+  ),
   ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept', 'analytics'),
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
@@ -286,20 +429,35 @@ const retention = {
 };
 
 const telemetry = {
-  LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'info', 'The least important lines that are logged.'),
+  LOG_LEVEL: oneOf(
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    'info',
+    'The least important lines that are logged.',
+  ),
   LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', {
     otherwise: '`plain` on a terminal and under `npm start`, else `json`',
   }),
-  METRICS_TOKEN: secret('Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.'),
-  METRICS_PORT: whole(undefined, 'Port that answers `/metrics` alone, for a process without the API.', { min: 1, max: 65_535, otherwise: 'none' }),
-  METRICS_LISTEN_HOST: text('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', { fallback: '127.0.0.1' }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', { later: 'tracing' }),
+  METRICS_TOKEN: secret(
+    'Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.',
+  ),
+  METRICS_PORT: whole(undefined, 'Port that answers `/metrics` alone, for a process without the API.', {
+    min: 1,
+    max: 65_535,
+    otherwise: 'none',
+  }),
+  METRICS_LISTEN_HOST: text('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', {
+    fallback: '127.0.0.1',
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', {
+    later: 'tracing',
+  }),
   OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
 };
 
 const ofApp = (network: string, word: string) => `${word} of the app at ${network}`;
 const app = (network: string, word: string) => text(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
-const appSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
+const appSecret = (network: string, word = 'Client secret') =>
+  secret(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
 /** A credential of an app that people log in by already; its channels are later work. */
 const loginApp = (network: string, word: string) => text(`${ofApp(network, word)}, for login by it.`);
 const loginSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`);
@@ -333,7 +491,9 @@ const apps = {
   THREADS_APP_SECRET: appSecret('Threads', 'App secret'),
   DRIBBBLE_CLIENT_ID: app('Dribbble', 'Client id'),
   DRIBBBLE_CLIENT_SECRET: appSecret('Dribbble'),
-  MASTODON_URL: address(['http', 'https'], 'Server on which the Mastodon app below is registered.', { otherwise: 'https://mastodon.social' }),
+  MASTODON_URL: address(['http', 'https'], 'Server on which the Mastodon app below is registered.', {
+    otherwise: 'https://mastodon.social',
+  }),
   MASTODON_CLIENT_ID: text('Client key of the app at that Mastodon server.'),
   MASTODON_CLIENT_SECRET: secret('Client secret of the app at that Mastodon server.'),
   MEWE_APP_ID: app('MeWe', 'App id'),

@@ -34,8 +34,14 @@ describe('cleanContent', () => {
     ['<a href="https://a.example/" target="_blank" rel="noopener">x</a>', '<a href="https://a.example/">x</a>'],
     [`<a href='https://a.example/?q="<b>'>x</a>`, '<a href="https://a.example/?q=&quot;&lt;b>">x</a>'],
     ['<a href=" HTTPS://a.example/ ">x</a>', '<a href="HTTPS://a.example/">x</a>'],
-    ['<a href="https://a.example/"><a href="https://b.example/">x</a>y</a>', '<a href="https://a.example/"></a><a href="https://b.example/">x</a>y'],
-    ['<span style="x">a</span><span class="mention" onclick="x">@b<span>c</span>d</span>', 'a<span class="mention">@bcd</span>'],
+    [
+      '<a href="https://a.example/"><a href="https://b.example/">x</a>y</a>',
+      '<a href="https://a.example/"></a><a href="https://b.example/">x</a>y',
+    ],
+    [
+      '<span style="x">a</span><span class="mention" onclick="x">@b<span>c</span>d</span>',
+      'a<span class="mention">@bcd</span>',
+    ],
     ['<svg><a href="https://a.example/"><script>x</script></svg>', '<a href="https://a.example/"></a>'],
     ['5 <b href="', '5 &lt;b href="'],
   ])('everything else is dropped and its text kept: %s [T15, X5]', (content, clean) => {
@@ -58,15 +64,65 @@ describe('cleanContent', () => {
     'https:/\\a b',
     'https://',
     `https://a.example/${'x'.repeat(4_000)}`,
-  ])('a link has a web address or is removed: %j [X5]', (href) => expect(cleanContent(`<a href="${href}">x</a>`)).toBe('x'));
+  ])('a link has a web address or is removed: %j [X5]', (href) =>
+    expect(cleanContent(`<a href="${href}">x</a>`)).toBe('x'),
+  );
 
   // The proof needs no parser: every `<` of the result begins a tag of the list, written by us.
-  const TAG = /<(?:\/?(?:p|strong|em|u|a|ul|ol|li|h[123]|span)|br|a href="https?:\/\/[^"<]*"|span(?: (?:class|data-[a-z-]+)="[^"<]*")+)>/gi;
+  const TAG =
+    /<(?:\/?(?:p|strong|em|u|a|ul|ol|li|h[123]|span)|br|a href="https?:\/\/[^"<]*"|span(?: (?:class|data-[a-z-]+)="[^"<]*")+)>/gi;
   test('any input leaves only allowed tags, and cleaning it again changes nothing [X5]', () => {
     const piece = fc.oneof(
-      ...['<', '>', '"', "'", '=', '/', ' ', '&', '&lt;', '&lt', '!--', '-->', '<![CDATA[', ']]>', '\n', 'x', 'lt;', '#60;', '\u2028'].map(fc.constant),
-      fc.constantFrom('p', 'script', 'style', 'a href=', 'https://a.b', 'span class=mention', 'li', 'ul', 'svg', 'math', 'title', 'plaintext', 'xmp', 'div'),
-      fc.constantFrom('<p>', '</p>', '<script>', '</script>', '<a href="https://a.b">', '</a>', '<li>', '<ul>', '</ul>', '<span data-id=1>', '<textarea>'),
+      ...[
+        '<',
+        '>',
+        '"',
+        "'",
+        '=',
+        '/',
+        ' ',
+        '&',
+        '&lt;',
+        '&lt',
+        '!--',
+        '-->',
+        '<![CDATA[',
+        ']]>',
+        '\n',
+        'x',
+        'lt;',
+        '#60;',
+        '\u2028',
+      ].map(fc.constant),
+      fc.constantFrom(
+        'p',
+        'script',
+        'style',
+        'a href=',
+        'https://a.b',
+        'span class=mention',
+        'li',
+        'ul',
+        'svg',
+        'math',
+        'title',
+        'plaintext',
+        'xmp',
+        'div',
+      ),
+      fc.constantFrom(
+        '<p>',
+        '</p>',
+        '<script>',
+        '</script>',
+        '<a href="https://a.b">',
+        '</a>',
+        '<li>',
+        '<ul>',
+        '</ul>',
+        '<span data-id=1>',
+        '<textarea>',
+      ),
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
@@ -84,11 +140,17 @@ describe('cleanContent', () => {
 test('the total input of one request is bounded, however it is divided', () => {
   const contents = (piece: string, count: number, times = 1) =>
     Array.from({ length: times }, (_, n) => ({ field: `posts.${n}.value.0.content`, content: piece.repeat(count) }));
-  expect(cleanContents(contents('<p>a</p>', 100, 100))).toEqual(Array.from({ length: 100 }, () => '<p>a</p>'.repeat(100)));
-  expect(() => cleanContents(contents('<p>a</p>', 100, 101))).toThrow('posts.100.value.0.content: more than 20000 tags and entities');
+  expect(cleanContents(contents('<p>a</p>', 100, 100))).toEqual(
+    Array.from({ length: 100 }, () => '<p>a</p>'.repeat(100)),
+  );
+  expect(() => cleanContents(contents('<p>a</p>', 100, 101))).toThrow(
+    'posts.100.value.0.content: more than 20000 tags and entities',
+  );
   expect(() => cleanContents(contents('&', 20_001))).toThrow('more than 20000 tags and entities');
   const long = 'x'.repeat(90_000);
-  expect(() => cleanContents([{ field: 'content', content: `${long}${'<'.repeat(3_000)}` }])).toThrow('content: longer than 100000 characters');
+  expect(() => cleanContents([{ field: 'content', content: `${long}${'<'.repeat(3_000)}` }])).toThrow(
+    'content: longer than 100000 characters',
+  );
   expect(cleanContents([{ field: 'content', content: long }])).toEqual([long]);
 });
 
@@ -103,9 +165,15 @@ describe('contentToText', () => {
     ['<p>One</p><p></p><p></p><p></p><p>Two</p>', 'One\n\nTwo'],
     ['<ul><li><p>a</p></li><li>b</li></ul>', '- a\n- b'],
     ['<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul><p>d</p>', '- a\n- b\n\n- c\n\nd'],
-    ['<p>See <a href="https://a.example/?x=1&amp;y=2">https://a.example/?x=1&amp;y=2</a></p>', 'See https://a.example/?x=1&y=2'],
+    [
+      '<p>See <a href="https://a.example/?x=1&amp;y=2">https://a.example/?x=1&amp;y=2</a></p>',
+      'See https://a.example/?x=1&y=2',
+    ],
     ['<p>See <a href="https://a.example/">our page</a></p>', 'See our page (https://a.example/)'],
-    ['<p>See <a href="https://a.example/"><strong>our</strong> <em>page</em></a></p>', 'See our page (https://a.example/)'],
+    [
+      '<p>See <a href="https://a.example/"><strong>our</strong> <em>page</em></a></p>',
+      'See our page (https://a.example/)',
+    ],
     ['<p>Hi <span data-mention-id="1">@bob</span></p>', 'Hi @bob'],
     ['<p>&lt;b&gt; &#128075; &#x1F44B; &hellip; &mdash;</p>', '<b> 👋 👋 … —'],
     ['<script>alert(1)</script>', ''],
@@ -147,7 +215,8 @@ describe('contentToText', () => {
   });
 });
 
-// Contents come from anybody with an account: a cost that grows with the square of the length would stop the service for all.
+// Contents come from anybody with an account: a cost that grows with the square of the length would stop the service
+// for all.
 describe('cost of content parsing', () => {
   const pieces = [
     '<',
@@ -191,7 +260,9 @@ describe('cost of content parsing', () => {
       }),
     );
   test.each([...pieces, ...links])('%j repeated takes linear time', (piece) => {
-    const [small, large] = [20_000, 80_000].map((length) => costOf(`<u><em>${piece.repeat(length / piece.length)}x`)) as [number, number];
+    const [small, large] = [20_000, 80_000].map((length) =>
+      costOf(`<u><em>${piece.repeat(length / piece.length)}x`),
+    ) as [number, number];
     expect(large < 150 || large < 9 * small).toBe(true); // below that it is noise
   });
 });

@@ -13,9 +13,9 @@ const BEGUN = /&#?[a-z0-9]*$/i;
 const escaped = (value: string) => value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
 /**
- * A content as it is stored and shown: the elements of the editor with their few attributes, everything else dropped and
- * its text kept (T15). Text stays as it was sent, but for `<`, so every `<` of the result begins a tag that was written
- * here. A plain text stays a plain text.
+ * A content as it is stored and shown: the elements of the editor with their few attributes, everything else dropped
+ * and its text kept (T15). Text stays as it was sent, but for `<`, so every `<` of the result begins a tag that was
+ * written here. A plain text stays a plain text.
  */
 export function cleanContent(content: string): string {
   if (!content.includes('<')) return content;
@@ -31,7 +31,8 @@ export function cleanContent(content: string): string {
       const last = parts.at(-1);
       if (last === undefined || !BEGUN.test(last.slice(-LONGEST))) return;
       const begun = last.lastIndexOf('&');
-      parts[parts.length - 1] = `${last.slice(0, begun)}&amp;${last.slice(begun + 1)}`; // with what follows it would be an entity
+      // with what follows it would be an entity
+      parts[parts.length - 1] = `${last.slice(0, begun)}&amp;${last.slice(begun + 1)}`;
     },
   });
   return parts.join('');
@@ -39,7 +40,8 @@ export function cleanContent(content: string): string {
 
 function markupIn(content: string): number {
   let count = 0;
-  for (const sign of ['<', '&']) for (let at = content.indexOf(sign); at >= 0; at = content.indexOf(sign, at + 1)) count += 1;
+  for (const sign of ['<', '&'])
+    for (let at = content.indexOf(sign); at >= 0; at = content.indexOf(sign, at + 1)) count += 1;
   return count;
 }
 
@@ -48,10 +50,15 @@ export function cleanContents(contents: readonly { field: string; content: strin
   let markup = 0;
   return contents.map(({ field, content }) => {
     markup += markupIn(content);
-    if (markup > MOST_MARKUP) throw invalidField(field, `${field}: more than ${MOST_MARKUP} tags and entities in one request`, 'too_big');
+    if (markup > MOST_MARKUP)
+      throw invalidField(field, `${field}: more than ${MOST_MARKUP} tags and entities in one request`, 'too_big');
     const clean = cleanContent(content);
     if (clean.length > MOST_CHARACTERS)
-      throw invalidField(field, `${field}: longer than ${MOST_CHARACTERS} characters when its signs \`<\` are written as entities`, 'too_big');
+      throw invalidField(
+        field,
+        `${field}: longer than ${MOST_CHARACTERS} characters when its signs \`<\` are written as entities`,
+        'too_big',
+      );
     return clean;
   });
 }
@@ -59,8 +66,8 @@ export function cleanContents(contents: readonly { field: string; content: strin
 const IN_LINE = new Set(['strong', 'em', 'u', 'span']);
 
 /**
- * The plain text of a content: paragraphs as lines, items as `- `, a link whose text hides it in brackets. A content without
- * tags stays as it is.
+ * The plain text of a content: paragraphs as lines, items as `- `, a link whose text hides it in brackets. A content
+ * without tags stays as it is.
  */
 export function contentToText(content: string): string {
   if (markupIn(content) === 0) return content.trim();
@@ -111,6 +118,12 @@ export function contentToText(content: string): string {
 export function taglessText(html: string): string {
   const parts: string[] = [];
   const space = () => parts.push(' ');
-  readContent(html, { text: (_, plain) => parts.push(plain), open: space, close: space, endLine: space, dropped: space });
+  readContent(html, {
+    text: (_, plain) => parts.push(plain),
+    open: space,
+    close: space,
+    endLine: space,
+    dropped: space,
+  });
   return parts.join('');
 }

@@ -42,8 +42,8 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, (value: string
 
 /**
  * Reads a content, HTML or plain text, once from its beginning to its end. Kept are the elements of the editor
- * (`p strong em u a ul ol li h1 h2 h3 br`, `span` of a mention), a link only with an address of the web (T15). An entity
- * counts with its semicolon only, so that the addresses of a plain text stay whole.
+ * (`p strong em u a ul ol li h1 h2 h3 br`, `span` of a mention), a link only with an address of the web (T15). An
+ * entity counts with its semicolon only, so that the addresses of a plain text stay whole.
  */
 export function readContent(html: string, hearer: Hearer): void {
   /** The elements that are open; `kept`: the handler knows of it. */
@@ -123,7 +123,8 @@ export function readContent(html: string, hearer: Hearer): void {
       onattribentity: (codePoint) => (value += String.fromCodePoint(codePoint)),
       onattribend() {
         const known = ATTRIBUTES[tag];
-        if (known && Object.hasOwn(known, attribute) && !attributes.has(attribute)) attributes.set(attribute, value.trim());
+        if (known && Object.hasOwn(known, attribute) && !attributes.has(attribute))
+          attributes.set(attribute, value.trim());
       },
       onopentagend: endTag,
       onselfclosingtag: endTag,

@@ -9,12 +9,19 @@ interface Element {
 
 const asText = { write: String, read: (text: string): unknown => text };
 const asNumber = { write: String, read: Number };
-const asDate = { write: (value: unknown) => (value instanceof Date ? value.toISOString() : String(value)), read: (text: string): unknown => new Date(text) };
+const asDate = {
+  write: (value: unknown) => (value instanceof Date ? value.toISOString() : String(value)),
+  read: (text: string): unknown => new Date(text),
+};
 const asJson = { write: (value: unknown) => JSON.stringify(value), read: (text: string): unknown => JSON.parse(text) };
 
 const ELEMENTS: Readonly<Record<string, Element>> = {
   bools: { oid: 1000, write: (value) => (value ? 't' : 'f'), read: (text) => text === 't' },
-  byteas: { oid: 1001, write: (value) => `\\x${Buffer.from(value as Uint8Array).toString('hex')}`, read: (text) => Buffer.from(text.slice(2), 'hex') },
+  byteas: {
+    oid: 1001,
+    write: (value) => `\\x${Buffer.from(value as Uint8Array).toString('hex')}`,
+    read: (text) => Buffer.from(text.slice(2), 'hex'),
+  },
   int2s: { oid: 1005, ...asNumber },
   int4s: { oid: 1007, ...asNumber },
   int8s: { oid: 1016, ...asText }, // as the driver reads a single one
@@ -35,7 +42,9 @@ const write = (values: readonly unknown[], { write: one }: Element): string =>
 /** An item in quotes, with its escapes, or a bare one up to the next comma. */
 const ITEM = /"((?:[^"\\]|\\.)*)"|([^,{}]+)/gs;
 const read = (text: string, { read: one }: Element): unknown[] =>
-  [...text.matchAll(ITEM)].map(([, quoted, bare]) => (quoted !== undefined ? one(quoted.replace(/\\(.)/gs, '$1')) : bare === 'NULL' ? null : one(bare!)));
+  [...text.matchAll(ITEM)].map(([, quoted, bare]) =>
+    quoted !== undefined ? one(quoted.replace(/\\(.)/gs, '$1')) : bare === 'NULL' ? null : one(bare!),
+  );
 
 /** Array types of one dimension, in the form of the driver's option `types`. */
 export const ARRAY_TYPES = Object.fromEntries(

@@ -20,7 +20,14 @@ test('calls during a running statement travel together, at most `max` of them', 
   const rest = Promise.allSettled([2, 3, 7, 5, 6, 8].map((row) => double(sql, row)));
   free();
   expect(await first).toBe(2);
-  expect((await rest).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
+  expect((await rest).map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'fulfilled',
+    'fulfilled',
+  ]);
   expect(sizes).toEqual([1, 4, 2]);
 });
 
@@ -44,7 +51,9 @@ test('a data error in a transaction fails every call unchanged, since the transa
   const transaction = { savepoint() {} } as unknown as Sql;
   const write = groupCommit(async (_: Sql, rows: readonly number[]) => {
     calls += 1;
-    return rows.length > 0 ? Promise.reject(Object.assign(new Error(), { code: calls === 1 ? '23505' : '25P02' })) : rows;
+    return rows.length > 0
+      ? Promise.reject(Object.assign(new Error(), { code: calls === 1 ? '23505' : '25P02' }))
+      : rows;
   });
   const told = await Promise.allSettled([1, 7].map((row) => write(transaction, row)));
   expect([calls, told]).toMatchObject([1, [1, 7].map(() => ({ status: 'rejected', reason: { code: '23505' } }))]);

@@ -1,7 +1,10 @@
 import { openBatcher } from '../flow/index.ts';
 import type { Sql } from './client.ts';
 
-/** The answer of a statement for a row that somebody else has locked: it is tried again in a moment, and holds up none of the others. */
+/**
+ * The answer of a statement for a row that somebody else has locked: it is tried again in a moment, and holds up none
+ * of the others.
+ */
 export const LOCKED = Symbol('locked');
 
 type Statement<Row, Result> = (sql: Sql, rows: readonly Row[]) => Promise<readonly (Result | Error | typeof LOCKED)[]>;
@@ -16,7 +19,10 @@ interface Waiting<Row, Result> {
 export interface GroupOptions<Row> {
   /** Rows of one statement. */
   max?: number;
-  /** The weight of a row, such as its length, and the greatest weight of one statement; one that is heavier travels alone. */
+  /**
+   * The weight of a row, such as its length, and the greatest weight of one statement; one that is heavier travels
+   * alone.
+   */
   weigh?: (row: Row) => number;
   heaviest?: number;
   /** Whose row it is: where not all fit into the next statement, owners take turns. */
@@ -29,7 +35,10 @@ const LONGEST_MS = 250;
 /** SQLSTATE 22 and 23: the statement was refused for what is in a row, and surely left nothing behind. */
 const isDataError = (error: unknown) => error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code));
 
-/** Calls that meet while a statement is under way travel together in the next one. Inside a transaction a call only meets its own. */
+/**
+ * Calls that meet while a statement is under way travel together in the next one. Inside a transaction a call only
+ * meets its own.
+ */
 export function groupCommit<Row, Result>(
   statement: Statement<Row, Result>,
   { max = 500, weigh = () => 0, heaviest = Infinity, ownerOf = () => '' }: GroupOptions<Row> = {},
@@ -50,7 +59,8 @@ export function groupCommit<Row, Result>(
       });
     } catch (error) {
       const isOver = 'savepoint' in sql; // a transaction takes no statement after one that failed, and would hide why
-      if (taken.length === 1 || isOver || !isDataError(error)) return taken.forEach(({ reject }) => reject(error)); // the caller reads back what became of its row
+      // the caller reads back what became of its row
+      if (taken.length === 1 || isOver || !isDataError(error)) return taken.forEach(({ reject }) => reject(error));
       for (const one of taken) await resolveBatch(sql, [one]); // one bad row must not fail its neighbours
     }
   }
@@ -58,11 +68,17 @@ export function groupCommit<Row, Result>(
   function batcherOf(sql: Sql): (one: Waiting<Row, Result>, owner?: string) => void {
     const known = batchers.get(sql);
     if (known) return known;
-    const batcher = openBatcher<Waiting<Row, Result>>({ send: (taken) => resolveBatch(sql, taken), max, heaviest, weigh: ({ row }) => weigh(row) });
+    const batcher = openBatcher<Waiting<Row, Result>>({
+      send: (taken) => resolveBatch(sql, taken),
+      max,
+      heaviest,
+      weigh: ({ row }) => weigh(row),
+    });
     batchers.set(sql, batcher);
     return batcher;
   }
   const enqueue = (sql: Sql, one: Waiting<Row, Result>) => batcherOf(sql)(one, ownerOf(one.row));
 
-  return (sql: Sql, row: Row) => new Promise<Result>((resolve, reject) => enqueue(sql, { row, tries: 0, resolve, reject }));
+  return (sql: Sql, row: Row) =>
+    new Promise<Result>((resolve, reject) => enqueue(sql, { row, tries: 0, resolve, reject }));
 }

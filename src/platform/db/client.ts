@@ -21,15 +21,22 @@ export interface DatabaseOptions {
   onStatement?: (text: string) => void;
 }
 
-// A connection that ends with an unsent statement keeps the driver from ever flushing again, unless what it writes is at least 1,024 bytes:
-// its next greeting would stay unsent, and every statement on it would wait for `connect_timeout`. So the greeting is that long: it begins
-// with a name that the one in capitals replaces, which is the same setting to the server.
+// A connection that ends with an unsent statement keeps the driver from ever flushing again, unless what it writes is
+// at least 1,024 bytes: its next greeting would stay unsent, and every statement on it would wait for
+// `connect_timeout`. So the greeting is that long: it begins with a name that the one in capitals replaces, which is
+// the same setting to the server.
 const PADDING = '-'.repeat(1_024);
 
 const linesOf = new WeakMap<Database, ConnectionLines>();
 
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
-export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10, applicationName = 'rookery', onStatement }: DatabaseOptions): Database => {
+export const openDatabase = ({
+  url,
+  connections = 8,
+  connectTimeoutSeconds = 10,
+  applicationName = 'rookery',
+  onStatement,
+}: DatabaseOptions): Database => {
   const lines = openConnectionLines();
   const sql = postgres(url, {
     max: connections,
@@ -47,7 +54,10 @@ export const openDatabase = ({ url, connections = 8, connectTimeoutSeconds = 10,
   return database;
 };
 
-/** One connection of its own to the same database, never recycled: for what lives as long as a session. It is made anew by the next statement; `onClose` hears of each end, also the wanted one. */
+/**
+ * One connection of its own to the same database, never recycled: for what lives as long as a session. It is made anew
+ * by the next statement; `onClose` hears of each end, also the wanted one.
+ */
 export function openSession(sql: Database, onClose: () => void): Database {
   const session = postgres({
     ...sql.options,
@@ -63,6 +73,9 @@ export function openSession(sql: Database, onClose: () => void): Database {
 
 /** SQLSTATE 23505: another row has this key already. */
 /** A row that others refer to was to be deleted. */
-export const isReferenced = (error: unknown): boolean => error instanceof postgres.PostgresError && ['23503', '23001'].includes(error.code);
+export const isReferenced = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && ['23503', '23001'].includes(error.code);
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
-  error instanceof postgres.PostgresError && error.code === '23505' && (constraint === undefined || error.constraint_name === constraint);
+  error instanceof postgres.PostgresError &&
+  error.code === '23505' &&
+  (constraint === undefined || error.constraint_name === constraint);

@@ -16,7 +16,9 @@ export const declareRuns = (sql: Sql, names: readonly string[]) =>
 /** Finds jobs whose last run began longer ago than their interval, by the database's clock; never run ones first. */
 export async function dueRuns(sql: Sql, wanted: readonly { name: string; everyMs: number }[]): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select w.name from unnest(${wanted.map(({ name }) => name)}::text[], ${wanted.map(({ everyMs }) => everyMs)}::float8[]) as w (name, every_ms)
+    select w.name
+    from unnest(${wanted.map(({ name }) => name)}::text[],
+      ${wanted.map(({ everyMs }) => everyMs)}::float8[]) as w (name, every_ms)
     left join cron_runs r on r.name = w.name
     where r.last_run_at is null or r.last_run_at <= now() - w.every_ms * interval '1 ms'
     order by r.last_run_at nulls first, w.name`;
@@ -24,10 +26,17 @@ export async function dueRuns(sql: Sql, wanted: readonly { name: string; everyMs
 }
 
 /** Writes down a run that has just ended. */
-export const noteRun = (sql: Sql, { name, status, durationMs, changed }: { name: string; status: 'ok' | 'failed'; durationMs: number; changed: number }) => sql`
+export const noteRun = (
+  sql: Sql,
+  { name, status, durationMs, changed }: { name: string; status: 'ok' | 'failed'; durationMs: number; changed: number },
+) => sql`
   insert into cron_runs (name, last_run_at, last_status, last_duration_ms, last_changed)
   values (${name}, now() - ${durationMs}::float8 * interval '1 ms', ${status}, ${Math.round(durationMs)}, ${changed})
-  on conflict (name) do update set last_run_at = excluded.last_run_at, last_status = excluded.last_status, last_duration_ms = excluded.last_duration_ms, last_changed = excluded.last_changed`;
+  on conflict (name) do update set last_run_at = excluded.last_run_at, last_status = excluded.last_status,
+    last_duration_ms = excluded.last_duration_ms, last_changed = excluded.last_changed`;
 
 export const listRuns = (sql: Sql) => sql<CronRun[]>`
-  select name, last_run_at as "lastRunAt", last_status as "lastStatus", last_duration_ms as "lastDurationMs", last_changed as "lastChanged" from cron_runs order by name`;
+  select name, last_run_at as "lastRunAt", last_status as "lastStatus", last_duration_ms as "lastDurationMs",
+    last_changed as "lastChanged"
+  from cron_runs
+  order by name`;

@@ -1,4 +1,7 @@
-/** Where what begins at this place ends: a comment, a text, or a body between dollar signs; undefined when none begins here. */
+/**
+ * Where what begins at this place ends: a comment, a text, or a body between dollar signs; undefined when none begins
+ * here.
+ */
 function endOfQuoted(sql: string, at: number): number | undefined {
   const until = (end: string, from: number) => {
     const found = sql.indexOf(end, from);
@@ -29,6 +32,8 @@ const HARMLESS = /\bdrop (constraint|default|not null|identity|expression)\b/g;
 export const dropsData = (sql: string): boolean =>
   bare(sql).some(
     (statement) =>
-      /^(drop (table|schema|database|owned|materialized view|sequence|extension)|truncate|delete from)\b/.test(statement) ||
+      /^(drop (table|schema|database|owned|materialized view|sequence|extension)|truncate|delete from)\b/.test(
+        statement,
+      ) ||
       (statement.startsWith('alter table') && statement.replaceAll(HARMLESS, '').includes(' drop ')),
   );

@@ -2,8 +2,9 @@ import { Socket } from 'node:net';
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
 
-// A firewall or a NAT that forgets a connection tells nobody: statements on it wait until TCP gives up, a quarter of an hour or more.
-// Whether a statement that takes long is slow or was never heard of is known to the server, and a new connection can ask it.
+// A firewall or a NAT that forgets a connection tells nobody: statements on it wait until TCP gives up, a quarter of an
+// hour or more. Whether a statement that takes long is slow or was never heard of is known to the server, and a new
+// connection can ask it.
 
 const TICK_MS = 1_000;
 /** Statements younger than this are not asked about, and connections that were heard of since are left alone. */
@@ -22,11 +23,12 @@ interface Heard {
   at: number;
 }
 
-const closed = () => Object.assign(new Error('The connection to the database was ended'), { code: 'CONNECTION_CLOSED' });
+const closed = () =>
+  Object.assign(new Error('The connection to the database was ended'), { code: 'CONNECTION_CLOSED' });
 
 /**
- * Ends a connection with an error: without one the driver tells a transaction only when it has let go of the socket, and fails
- * where it then writes the rollback to it. Over TLS nobody listens to this socket's errors.
+ * Ends a connection with an error: without one the driver tells a transaction only when it has let go of the socket,
+ * and fails where it then writes the rollback to it. Over TLS nobody listens to this socket's errors.
  */
 function end(socket: Socket): void {
   if (socket.listenerCount('error') === 0) socket.destroy();
@@ -34,8 +36,8 @@ function end(socket: Socket): void {
 }
 
 /**
- * The driver tells nobody of statements that it sent after the error of a connection and before its close, when that is said to follow
- * an error: they would wait for ever. What is told of an error and asks again does so in just that time.
+ * The driver tells nobody of statements that it sent after the error of a connection and before its close, when that is
+ * said to follow an error: they would wait for ever. What is told of an error and asks again does so in just that time.
  */
 function tellAll(socket: Socket): void {
   const emit = socket.emit.bind(socket) as (event: string, ...args: unknown[]) => boolean;
@@ -67,10 +69,12 @@ export function openConnectionLines(): ConnectionLines {
       socket.once('connect', () => tellAll(socket));
       if (path) return socket.connect(path);
       const n = turn++ % port.length;
-      return Object.assign(socket.connect(port[n]!, host[n]!), { host: host[n], port: port[n] }); // the driver reads these two for TLS
+      // the driver reads these two for TLS
+      return Object.assign(socket.connect(port[n]!, host[n]!), { host: host[n], port: port[n] });
     },
     look() {
-      for (const [socket, { bytes }] of heard) if (socket.bytesRead !== bytes) heard.set(socket, { bytes: socket.bytesRead, at: performance.now() });
+      for (const [socket, { bytes }] of heard)
+        if (socket.bytesRead !== bytes) heard.set(socket, { bytes: socket.bytesRead, at: performance.now() });
     },
     endSilent() {
       this.look();
@@ -80,7 +84,10 @@ export function openConnectionLines(): ConnectionLines {
   };
 }
 
-/** The client with every statement watched: one that the server does not work on, though it was sent, ends the silent connections. */
+/**
+ * The client with every statement watched: one that the server does not work on, though it was sent, ends the silent
+ * connections.
+ */
 export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql {
   const waiting = new Map<Query, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -97,13 +104,20 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
   /** The processes of the server that should be at work for us, by what we know here. */
   const overdue = () => {
     const pids = new Set<number>();
-    for (const [{ state }, since] of waiting) if (performance.now() - since >= PATIENCE_MS && state?.pid) pids.add(state.pid);
+    for (const [{ state }, since] of waiting)
+      if (performance.now() - since >= PATIENCE_MS && state?.pid) pids.add(state.pid);
     return pids;
   };
 
   async function check(): Promise<void> {
     checking = true;
-    const probe = postgres({ ...sql.options, types: ARRAY_TYPES, max: 1, connect_timeout: 3, onclose: () => {} } as unknown as postgres.Options<{}>);
+    const probe = postgres({
+      ...sql.options,
+      types: ARRAY_TYPES,
+      max: 1,
+      connect_timeout: 3,
+      onclose: () => {},
+    } as unknown as postgres.Options<{}>);
     try {
       const frozen = await notAtWork(probe, overdue());
       if (frozen.size === 0) return;
@@ -113,12 +127,16 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
       if (sure.length === 0) return;
       lines.endSilent();
       await new Promise(setImmediate); // their statements are told
-      // What those processes hold, locks above all, is freed now; else the server keeps it until TCP gives up there. Those of other
-      // sessions on these lines, too, which nobody else asks about once their statements have ended: one holds the database for this host.
+      // What those processes hold, locks above all, is freed now; else the server keeps it until TCP gives up there.
+      // Those of other sessions on these lines, too, which nobody else asks about once their statements have ended: one
+      // holds the database for this host.
       const terminated = new Set([...sure, ...lines.cut]);
       await probe`select pg_terminate_backend(pid) from unnest(${[...terminated]}::int[]) pid`;
-      for (const query of waiting.keys()) if (query.state?.pid && terminated.has(query.state.pid)) query.reject(closed()); // over TLS `tellAll` does nothing
-      await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS)); // transactions that stood still between two statements show by now
+      for (const query of waiting.keys())
+        // over TLS `tellAll` does nothing
+        if (query.state?.pid && terminated.has(query.state.pid)) query.reject(closed());
+      // transactions that stood still between two statements show by now
+      await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS));
       await probe`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and usename = current_user and application_name = current_setting('application_name')
@@ -164,7 +182,8 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
       if (typeof made.handler === 'function') {
         if (handlerOfAll !== made.handler) {
           const handler = (handlerOfAll = made.handler);
-          watching = Object.assign((query: Query) => sent(query, handler), handler); // with its `debug`, which the driver reads
+          // with its `debug`, which the driver reads
+          watching = Object.assign((query: Query) => sent(query, handler), handler);
         }
         made.handler = watching!;
       }

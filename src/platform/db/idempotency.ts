@@ -7,27 +7,45 @@ export interface KeyClaim {
   key: string;
   claim: string;
 }
-export type KeyState = { kind: 'claimed' } | { kind: 'running' } | { kind: 'mismatch' } | { kind: 'done'; status: number; reply: string };
+export type KeyState =
+  | { kind: 'claimed' }
+  | { kind: 'running' }
+  | { kind: 'mismatch' }
+  | { kind: 'done'; status: number; reply: string };
 
-/** Takes a key that is new, a day old, or left behind by a request that died; else says what became of its first use. */
+/**
+ * Takes a key that is new, a day old, or left behind by a request that died; else says what became of its first use.
+ */
 export async function claimKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, bodyHash: Buffer): Promise<KeyState> {
   const taken = await sql`
     insert into idempotency_keys as k (org_id, scope, key, body_hash, claim, claimed_until)
     values (${orgId}, ${scope}, ${key}, ${bodyHash}, ${claim}, now() + interval '2 minutes')
     on conflict (org_id, scope, key) do update
-      set body_hash = excluded.body_hash, claim = excluded.claim, claimed_until = excluded.claimed_until, created_at = now(), status = null, reply = null
-      where k.created_at < now() - interval '24 hours' or (k.status is null and k.claimed_until < now() and k.body_hash = excluded.body_hash)
+      set body_hash = excluded.body_hash, claim = excluded.claim, claimed_until = excluded.claimed_until,
+        created_at = now(), status = null, reply = null
+      where k.created_at < now() - interval '24 hours'
+        or (k.status is null and k.claimed_until < now() and k.body_hash = excluded.body_hash)
     returning 1`;
   if (taken.length > 0) return { kind: 'claimed' };
   const [row] = await sql<{ bodyHash: Buffer; status: number | null; reply: string | null }[]>`
-    select body_hash as "bodyHash", status, reply from idempotency_keys where org_id = ${orgId} and scope = ${scope} and key = ${key}`;
+    select body_hash as "bodyHash", status, reply
+    from idempotency_keys
+    where org_id = ${orgId} and scope = ${scope} and key = ${key}`;
   if (!row) return { kind: 'running' }; // given back this moment
   if (!row.bodyHash.equals(bodyHash)) return { kind: 'mismatch' };
   return row.status === null ? { kind: 'running' } : { kind: 'done', status: row.status, reply: row.reply ?? '' };
 }
 
-/** Writes the answer with its effect. False when the claim is no longer this request's: then its effect must not be committed. */
-export async function completeKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, status: number, reply: string): Promise<boolean> {
+/**
+ * Writes the answer with its effect. False when the claim is no longer this request's: then its effect must not be
+ * committed.
+ */
+export async function completeKey(
+  sql: Sql,
+  { orgId, scope, key, claim }: KeyClaim,
+  status: number,
+  reply: string,
+): Promise<boolean> {
   const rows = await sql`
     update idempotency_keys set status = ${status}, reply = ${reply}
     where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null returning 1`;
@@ -36,12 +54,18 @@ export async function completeKey(sql: Sql, { orgId, scope, key, claim }: KeyCla
 
 /** Gives a key back, as if it had not been used. */
 export const releaseKey = (sql: Sql, { orgId, scope, key, claim }: KeyClaim) => sql`
-  delete from idempotency_keys where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null`;
+  delete from idempotency_keys
+  where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null`;
 
 /** Drops at most `limit` keys older than a day; answers how many. */
 export async function dropOldKeys(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`/* all orgs */
     delete from idempotency_keys where ctid = any(array(
-      select ctid from idempotency_keys where created_at < now() - interval '24 hours' order by created_at limit ${limit} for update skip locked))`;
+      select ctid
+      from idempotency_keys
+      where created_at < now() - interval '24 hours'
+      order by created_at
+      limit ${limit}
+      for update skip locked))`;
   return count;
 }

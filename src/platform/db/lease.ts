@@ -2,7 +2,9 @@ import type { Sql } from './client.ts';
 
 /** A role that one holder has at a time, over all processes. Expiry is judged by the database's clock. */
 export interface Lease {
-  /** Takes or prolongs it; false while another holder's has not expired. One statement: ask before each round of work. */
+  /**
+   * Takes or prolongs it; false while another holder's has not expired. One statement: ask before each round of work.
+   */
   held(): Promise<boolean>;
   /** Gives it up, so that another may have it at once. */
   release(): Promise<void>;
@@ -16,7 +18,9 @@ export interface LeaseOptions {
   seconds: number;
 }
 
-/** Opens a lease row; nothing is taken before the first `held()`. A row that is fresh enough is read and not written. */
+/**
+ * Opens a lease row; nothing is taken before the first `held()`. A row that is fresh enough is read and not written.
+ */
 export const openLease = ({ sql, name, holder, seconds }: LeaseOptions): Lease => ({
   held: async () => (await sql`with ${lease(sql, { name, holder, seconds })} select from lease`).length > 0,
   async release() {
@@ -31,7 +35,9 @@ export const lease = (sql: Sql, { name, holder, seconds }: Omit<LeaseOptions, 's
     select ${name}::text, ${holder}::text, now() + ${seconds}::float8 * interval '1 s'
     where not exists ( -- else the row would be locked, which is a write
       select from leases
-      where name = ${name} and expires_at > now() and (holder <> ${holder} or expires_at >= now() + ${seconds / 2}::float8 * interval '1 s')
+      where name = ${name}
+        and expires_at > now()
+        and (holder <> ${holder} or expires_at >= now() + ${seconds / 2}::float8 * interval '1 s')
     )
     on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at
     where leases.expires_at <= now()
@@ -40,5 +46,7 @@ export const lease = (sql: Sql, { name, holder, seconds }: Omit<LeaseOptions, 's
   ), lease as (
     select from lease_taken
     union all
-    select from leases where name = ${name} and holder = ${holder} and expires_at > now() and not exists (select from lease_taken)
+    select
+    from leases
+    where name = ${name} and holder = ${holder} and expires_at > now() and not exists (select from lease_taken)
   )`;

@@ -9,7 +9,10 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 interface Options {
   dir?: URL;
   allowDestructive?: boolean;
-  /** Told of migrations that are applied there and unknown here: a newer version was. The one before a version runs on its database. */
+  /**
+   * Told of migrations that are applied there and unknown here: a newer version was. The one before a version runs on
+   * its database.
+   */
   onNewer?: (names: readonly string[]) => void;
 }
 
@@ -17,17 +20,26 @@ const BEGIN = 'begin;\n';
 
 /** The words of Postgres, with the line that it means. */
 function reasonOf(error: unknown, text: string): string {
-  const { message, code, detail, position } = error as { message?: string; code?: string; detail?: string; position?: string };
+  const { message, code, detail, position } = error as {
+    message?: string;
+    code?: string;
+    detail?: string;
+    position?: string;
+  };
   const at = Number(position) - BEGIN.length - 1;
   const before = text.slice(0, Math.max(at, 0)).split('\n').length;
-  const where = at >= 0 && at < text.length ? `, line ${before}: ${text.split('\n')[before - 1]!.trim().slice(0, 200)}` : '';
+  const where =
+    at >= 0 && at < text.length ? `, line ${before}: ${text.split('\n')[before - 1]!.trim().slice(0, 200)}` : '';
   return `${message || String(error)}${code ? ` (${code})` : ''}${detail ? `. ${detail}` : ''}${where}`;
 }
 
 /** Refuses what a file must not be, before anything runs. */
 function judgeNumbers(files: readonly string[]): void {
   const twice = files.filter((file) => files.some((other) => other !== file && other.slice(0, 6) === file.slice(0, 6)));
-  if (twice.length > 0) throw new Error(`Two migrations have one number: ${twice.join(', ')}. Give the newer one the next number that is free.`);
+  if (twice.length > 0)
+    throw new Error(
+      `Two migrations have one number: ${twice.join(', ')}. Give the newer one the next number that is free.`,
+    );
 }
 
 /** Applies every migration not yet recorded, in file order. Many replicas may call it at once. */
@@ -41,7 +53,12 @@ export async function migrate(
   try {
     await connection`select pg_advisory_lock(${LOCK})`;
     await connection`create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`;
-    const done = new Map((await connection<{ name: string; sha256: string }[]>`select name, sha256 from migrations`).map((row) => [row.name, row.sha256]));
+    const done = new Map(
+      (await connection<{ name: string; sha256: string }[]>`select name, sha256 from migrations`).map((row) => [
+        row.name,
+        row.sha256,
+      ]),
+    );
 
     const newer = [...done.keys()].filter((name) => !files.includes(name));
     if (newer.length > 0) onNewer?.(newer);
@@ -52,10 +69,14 @@ export async function migrate(
       if (known === sha256(text)) continue;
       if (known) throw new Error(`Migration ${file} was edited after it ran here. Put the change into a new file.`);
       const isMarked = text.startsWith('--! destructive');
-      if (!isMarked && dropsData(text)) throw new Error(`Migration ${file} drops data and does not say so: begin it with --! destructive.`);
-      if (isMarked && !allowDestructive) throw new Error(`Migration ${file} drops data: back up, then set ALLOW_DESTRUCTIVE_SCHEMA=true.`);
+      if (!isMarked && dropsData(text))
+        throw new Error(`Migration ${file} drops data and does not say so: begin it with --! destructive.`);
+      if (isMarked && !allowDestructive)
+        throw new Error(`Migration ${file} drops data: back up, then set ALLOW_DESTRUCTIVE_SCHEMA=true.`);
       await connection
-        .unsafe(`${BEGIN}${text}\n;insert into migrations (name, sha256) values ('${file}', '${sha256(text)}');\ncommit;`)
+        .unsafe(
+          `${BEGIN}${text}\n;insert into migrations (name, sha256) values ('${file}', '${sha256(text)}');\ncommit;`,
+        )
         .catch(async (cause) => {
           await connection`rollback`;
           throw new Error(`Migration ${file} failed and was rolled back: ${reasonOf(cause, text)}`, { cause });

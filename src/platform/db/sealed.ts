@@ -8,10 +8,13 @@ export interface SealedColumn {
   held?: (sql: Sql) => Fragment;
 }
 
-/** Every column that holds sealed texts: a migration that adds one says `-- sealed` beside it, and it gets a line here. */
+/**
+ * Every column that holds sealed texts: a migration that adds one says `-- sealed` beside it, and it gets a line here.
+ */
 export const SEALED: readonly SealedColumn[] = [
   { table: 'provider_apps', column: 'client_secret' },
-  // A renewed token is saved only over the text that was claimed: a changed one would lose it. The claim may be outlived a little.
+  // A renewed token is saved only over the text that was claimed: a changed one would lose it. The claim may be
+  // outlived a little.
   { table: 'channels', column: 'credentials', held: (sql) => sql`refresh_until > now() - interval '10 minutes'` },
   { table: 'connect_states', column: 'sealed' },
   { table: 'emails', column: 'content' },
@@ -29,14 +32,27 @@ export interface SealedText {
 }
 
 /** The sealed texts of a column behind a place, `limit` at most. */
-export const sealedTexts = (sql: Sql, { table, column }: SealedColumn, behind: string, limit: number): Promise<SealedText[]> => sql<SealedText[]>`/* all orgs */
-  select ctid::text as place, ${sql(column)} as sealed from ${sql(table)} where ctid > ${behind}::tid and ${sql(column)} like 'v2:%' order by ctid limit ${limit}`;
+export const sealedTexts = (
+  sql: Sql,
+  { table, column }: SealedColumn,
+  behind: string,
+  limit: number,
+): Promise<SealedText[]> => sql<SealedText[]>`/* all orgs */
+  select ctid::text as place, ${sql(column)} as sealed
+  from ${sql(table)}
+  where ctid > ${behind}::tid and ${sql(column)} like 'v2:%'
+  order by ctid
+  limit ${limit}`;
 
 /**
- * Puts new texts in the place of those that are still there, and answers how many. Rows that somebody writes or holds are passed over:
- * nobody is waited for, so that no writer of the service ever waits for this one in a circle.
+ * Puts new texts in the place of those that are still there, and answers how many. Rows that somebody writes or holds
+ * are passed over: nobody is waited for, so that no writer of the service ever waits for this one in a circle.
  */
-export async function replaceSealed(sql: Sql, { table, column, held }: SealedColumn, texts: readonly (SealedText & { fresh: string })[]): Promise<number> {
+export async function replaceSealed(
+  sql: Sql,
+  { table, column, held }: SealedColumn,
+  texts: readonly (SealedText & { fresh: string })[],
+): Promise<number> {
   const { count } = await sql`/* all orgs */
     with free as (
       select ctid from ${sql(table)}
@@ -44,7 +60,9 @@ export async function replaceSealed(sql: Sql, { table, column, held }: SealedCol
       for update skip locked
     )
     update ${sql(table)} set ${sql(column)} = given.fresh
-    from unnest(${texts.map(({ place }) => place)}::text[]::tid[], ${texts.map(({ sealed }) => sealed)}::text[], ${texts.map(({ fresh }) => fresh)}::text[]) as given (place, sealed, fresh), free
+    from unnest(${texts.map(({ place }) => place)}::text[]::tid[], ${texts.map(({ sealed }) => sealed)}::text[],
+      ${texts.map(({ fresh }) => fresh)}::text[]) as given (place, sealed, fresh),
+      free
     where free.ctid = given.place and ${sql(table)}.ctid = given.place and ${sql(`${table}.${column}`)} = given.sealed`;
   return count;
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Fragment, Sql } from './client.ts';
 
-// The columns of a table, declared once: every list of them in a statement, and every type of its rows, is made from here.
+// The columns of a table, declared once: every list of them in a statement, and every type of its rows, is made from
+// here.
 
 /** A column. `uses` name the lists that it belongs to; `name` is given where it differs from the key in snake case. */
 export interface Column<S extends z.ZodType = z.ZodType, U extends string = string> {
@@ -25,13 +26,19 @@ export const column = {
   oneOf: <const V extends readonly [string, ...string[]]>(...values: V) => columnOf('text', z.enum(values)),
   json: <S extends z.ZodType>(schema: S) => columnOf('jsonb', schema),
   /** The column may be null; whoever creates a row may leave it out. */
-  nullable: <S extends z.ZodType, U extends string>(one: Column<S, U>): Column<z.ZodNullable<S>, U> => ({ ...one, schema: one.schema.nullable() }),
+  nullable: <S extends z.ZodType, U extends string>(one: Column<S, U>): Column<z.ZodNullable<S>, U> => ({
+    ...one,
+    schema: one.schema.nullable(),
+  }),
   named: <S extends z.ZodType, U extends string>(name: string, one: Column<S, U>): Column<S, U> => ({ ...one, name }),
 };
 
 type Columns = Readonly<Record<string, Column>>;
 type UseOf<C extends Columns> = C[keyof C]['uses'][number];
-type KeysOf<C extends Columns, U extends string> = { [K in keyof C]: U extends C[K]['uses'][number] ? K : never }[keyof C] & string;
+type KeysOf<C extends Columns, U extends string> = {
+  [K in keyof C]: U extends C[K]['uses'][number] ? K : never;
+}[keyof C] &
+  string;
 type ShapeOf<C extends Columns, U extends string> = {
   [K in KeysOf<C, U>]: C[K]['schema'] extends z.ZodNullable ? z.ZodOptional<C[K]['schema']> : C[K]['schema'];
 };
@@ -80,15 +87,23 @@ export function table<C extends Columns>(columns: C) {
         sql,
         of(use).map(({ key }) => `${alias}."${key}"`),
       ),
-    /** `content = case when <alias>.given ? 'content' then <alias>."content" else p.content end`; `given` is the change as JSON. */
+    /**
+     * `content = case when <alias>.given ? 'content' then <alias>."content" else p.content end`; `given` is the change
+     * as JSON.
+     */
     assign: (sql: Sql, use: Use, alias: string, when = 'true') =>
       list(
         sql,
-        of(use).map(({ key, name }) => `${name} = case when ${when} and ${alias}.given ? '${key}' then ${alias}."${key}" else p.${name} end`),
+        of(use).map(
+          ({ key, name }) =>
+            `${name} = case when ${when} and ${alias}.given ? '${key}' then ${alias}."${key}" else p.${name} end`,
+        ),
       ),
     /** The fields of a zod object for the use. */
     shape: <U extends Use>(use: U): ShapeOf<C, U> =>
-      Object.fromEntries(of(use).map(({ key, schema }) => [key, schema instanceof z.ZodNullable ? schema.optional() : schema])) as ShapeOf<C, U>, // the filter above, as a type
+      Object.fromEntries(
+        of(use).map(({ key, schema }) => [key, schema instanceof z.ZodNullable ? schema.optional() : schema]),
+      ) as ShapeOf<C, U>, // the filter above, as a type
     /** Picks the given columns that have the use: a column that is declared for it is passed on by itself. */
     pick: <U extends Use, V extends object>(use: U, value: V) =>
       Object.fromEntries(

@@ -5,20 +5,38 @@ import { asCallerError, isUnavailable } from './unavailable.ts';
 const coded = (code: string) => Object.assign(new Error(code), { code });
 
 describe('database errors', () => {
-  test.each(['08006', '08P01', '53300', '53100', '55000', '57P01', '57P03', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET'])(
-    '%s is retryable',
+  test.each([
+    '08006',
+    '08P01',
+    '53300',
+    '53100',
+    '55000',
+    '57P01',
+    '57P03',
+    'CONNECTION_CLOSED',
+    'CONNECT_TIMEOUT',
+    'ECONNREFUSED',
+    'ECONNRESET',
+  ])('%s is retryable', (code) => {
+    expect(isUnavailable(coded(code))).toBe(true);
+    expect(asCallerError(coded(code))).toMatchObject({
+      code: 'unavailable',
+      status: 503,
+      extra: { retryAfterMs: 2_000 },
+      cause: { code },
+    });
+  });
+  test.each(['23505', '22P02', '42P01', '40001', '57014', '08', '0800', 'ENOENT', ''])(
+    '%p is a fault of the statement or the program',
     (code) => {
-      expect(isUnavailable(coded(code))).toBe(true);
-      expect(asCallerError(coded(code))).toMatchObject({ code: 'unavailable', status: 503, extra: { retryAfterMs: 2_000 }, cause: { code } });
+      expect(isUnavailable(coded(code))).toBe(false);
+      expect(asCallerError(coded(code))).toMatchObject({ code: 'internal', status: 500 });
     },
   );
-  test.each(['23505', '22P02', '42P01', '40001', '57014', '08', '0800', 'ENOENT', ''])('%p is a fault of the statement or the program', (code) => {
-    expect(isUnavailable(coded(code))).toBe(false);
-    expect(asCallerError(coded(code))).toMatchObject({ code: 'internal', status: 500 });
-  });
   test('a known error stays unchanged, and a non-error is a fault', () => {
     const known = new AppError('conflict', 'No');
     expect(asCallerError(known)).toBe(known);
-    for (const odd of [undefined, null, 'ECONNREFUSED', { code: 8006 }]) expect(asCallerError(odd).code).toBe('internal');
+    for (const odd of [undefined, null, 'ECONNREFUSED', { code: 8006 }])
+      expect(asCallerError(odd).code).toBe('internal');
   });
 });

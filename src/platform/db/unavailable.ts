@@ -1,8 +1,14 @@
 import { AppError, asAppError } from '../kernel/index.ts';
 
-/** SQLSTATE: connection (08), no resources or connections left (53), taking no connections (55000), shutting down or starting (57P). */
+/**
+ * SQLSTATE: connection (08), no resources or connections left (53), taking no connections (55000), shutting down or
+ * starting (57P).
+ */
 const STATES = /^(08[0-9A-Z]{3}|53[0-9A-Z]{3}|55000|57P[0-9A-Z]{2})$/;
-/** Error codes of the driver and the system for a connection that was refused, lost, ended, or did not come about in time. */
+/**
+ * Error codes of the driver and the system for a connection that was refused, lost, ended, or did not come about in
+ * time.
+ */
 const WORDS = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -19,17 +25,29 @@ const WORDS = new Set([
 ]);
 const RETRY_MS = 2_000;
 
-/** Tells whether a thrown value says that the database cannot be reached or takes nobody in: the same may work in a moment. */
+/**
+ * Tells whether a thrown value says that the database cannot be reached or takes nobody in: the same may work in a
+ * moment.
+ */
 export function isUnavailable(error: unknown): boolean {
   const code = String((Object(error) as { code?: unknown }).code);
   return STATES.test(code) || WORDS.has(code);
 }
 
 /** Tells whether the statement or what is in it is at fault (SQLSTATE 22, 23, 42), so that it will be refused again. */
-export const isFinal = (error: unknown): boolean => /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
+export const isFinal = (error: unknown): boolean =>
+  /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
 
-/** Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for whatever nobody foresaw. */
+/**
+ * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for
+ * whatever nobody foresaw.
+ */
 export const asCallerError = (thrown: unknown): AppError =>
   isUnavailable(thrown)
-    ? new AppError('unavailable', 'The database cannot be reached, try again shortly', { retryAfterMs: RETRY_MS }, { cause: thrown })
+    ? new AppError(
+        'unavailable',
+        'The database cannot be reached, try again shortly',
+        { retryAfterMs: RETRY_MS },
+        { cause: thrown },
+      )
     : asAppError(thrown);

@@ -32,7 +32,17 @@ const GATHER_MS = 1_000;
 const AT_MOST = 200; // wait to be written; a flood says nothing more
 const LENGTH = 4_000;
 
-export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: Database; logs: Logs; incarnation: string; retentionDays: number }): ErrorLog {
+export function openErrorLog({
+  sql,
+  logs,
+  incarnation,
+  retentionDays,
+}: {
+  sql: Database;
+  logs: Logs;
+  incarnation: string;
+  retentionDays: number;
+}): ErrorLog {
   let waiting: Kept[] = [];
 
   const behind = openWriteBehind({
@@ -72,7 +82,12 @@ export function openErrorLog({ sql, logs, incarnation, retentionDays }: { sql: D
     list: async ({ room, cursor, limit }) => pageOf(await list(sql, { room, before: cursor, limit: limit + 1 }), limit),
     async dropOld(limit) {
       const { count } = await sql`
-        delete from errors where id = any(array(select id from errors where at < now() - ${retentionDays}::int * interval '1 day' order by at limit ${limit}))`;
+        delete from errors
+        where id = any(array(select id
+        from errors
+        where at < now() - ${retentionDays}::int * interval '1 day'
+        order by at
+        limit ${limit}))`;
       return count;
     },
     [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),
@@ -92,16 +107,22 @@ function wordsOf(thrown: unknown): string {
 /** A line of the log as a row. */
 function keptOf(room: string, given: object, message: string): Kept {
   const { err, error = err, cause = error, ...rest } = given as { err?: unknown; error?: unknown; cause?: unknown };
-  const detail = JSON.parse(JSON.stringify(redact(rest)), (_, value: unknown) => (typeof value === 'string' ? storable(value) : value)) as Record<string, Json>;
+  const detail = JSON.parse(JSON.stringify(redact(rest)), (_, value: unknown) =>
+    typeof value === 'string' ? storable(value) : value,
+  ) as Record<string, Json>;
   return { room, message: storable(message), error: cause === undefined ? null : storable(wordsOf(cause)), detail };
 }
 
 const insert = (sql: Sql, incarnation: string, kept: readonly Kept[]) => sql`
   insert into errors (incarnation, room, message, error, detail)
   select ${incarnation}, e.room, e.message, e.error, coalesce(e.detail, '{}')
-  from jsonb_to_recordset(${sql.json(kept as unknown as Json)}) as e (room text, message text, error text, detail jsonb)`;
+  from jsonb_to_recordset(${sql.json(kept as unknown as Json)}) as e (room text, message text, error text,
+    detail jsonb)`;
 
-const list = (sql: Sql, { room, before, limit }: { room?: string | undefined; before?: string | undefined; limit: number }) => sql<ErrorRow[]>`
+const list = (
+  sql: Sql,
+  { room, before, limit }: { room?: string | undefined; before?: string | undefined; limit: number },
+) => sql<ErrorRow[]>`
   select id::text, at, incarnation, room, message, error, detail from errors
   where true ${room === undefined ? sql`` : sql`and room = ${room}`} ${before === undefined ? sql`` : sql`and errors.id < ${before}::bigint`}
   order by errors.id desc limit ${limit}`;

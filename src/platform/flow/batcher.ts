@@ -5,7 +5,10 @@ export interface BatcherOptions<Item> {
   send(batch: readonly Item[]): Promise<void>;
   /** Items of one batch. */
   max: number;
-  /** What an item weighs, such as its length, and what the items of one batch may weigh together; one that is heavier travels alone. */
+  /**
+   * What an item weighs, such as its length, and what the items of one batch may weigh together; one that is heavier
+   * travels alone.
+   */
   weigh?: (item: Item) => number;
   heaviest?: number;
   /** Batches under way at once; one by default. */
@@ -16,8 +19,19 @@ export interface BatcherOptions<Item> {
   onIdle?: () => void;
 }
 
-/** Sends items together that meet: as soon as they come, and while batches are under way with the next one. Owners take turns where not all fit. */
-export function openBatcher<Item>({ send, max, weigh, heaviest = Infinity, atOnce = 1, soon = queueMicrotask, onIdle }: BatcherOptions<Item>) {
+/**
+ * Sends items together that meet: as soon as they come, and while batches are under way with the next one. Owners take
+ * turns where not all fit.
+ */
+export function openBatcher<Item>({
+  send,
+  max,
+  weigh,
+  heaviest = Infinity,
+  atOnce = 1,
+  soon = queueMicrotask,
+  onIdle,
+}: BatcherOptions<Item>) {
   const queue = new FairQueue<Item>();
   let ahead: Item | undefined; // did not fit into the batch before
   let underWay = 0;

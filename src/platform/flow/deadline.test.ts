@@ -23,5 +23,6 @@ describe('atMost', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('atMost rejects with the error of the work', () => expect(atMost(systemClock, 60_000, () => Promise.reject(new Error('no')))).rejects.toThrow('no'));
+  test('atMost rejects with the error of the work', () =>
+    expect(atMost(systemClock, 60_000, () => Promise.reject(new Error('no')))).rejects.toThrow('no'));
 });

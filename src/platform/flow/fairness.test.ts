@@ -63,7 +63,10 @@ interface Held {
   leave: (hung: boolean) => void;
 }
 
-/** What is known of a dealer from outside: it checks each place when it is given, and what waits when nothing moves any more. */
+/**
+ * What is known of a dealer from outside: it checks each place when it is given, and what waits when nothing moves any
+ * more.
+ */
 function model(dealer: Dealer, { total, perLane, perOwner }: Bounds, oneLane: boolean) {
   const waiting: Waiting[] = [];
   const inside: Held[] = [];
@@ -76,12 +79,15 @@ function model(dealer: Dealer, { total, perLane, perOwner }: Bounds, oneLane: bo
     inside.length < total &&
     inside.filter((one) => one.lane === lane).length < perLane &&
     weight(owner) < (perOwner === 'share' ? total - inside.length : perOwner);
-  const startAnew = (owner: string) => [...overtaken.keys()].filter((key) => key.startsWith(`${owner} `)).forEach((key) => overtaken.delete(key));
+  const startAnew = (owner: string) =>
+    [...overtaken.keys()].filter((key) => key.startsWith(`${owner} `)).forEach((key) => overtaken.delete(key));
 
   function given(one: Waiting, leave: Held['leave']): void {
     expect(mayHave(one)).toBe(true);
     if (oneLane)
-      for (const other of new Set(waiting.filter((waits) => waits.owner !== one.owner && mayHave(waits)).map(({ owner }) => owner))) {
+      for (const other of new Set(
+        waiting.filter((waits) => waits.owner !== one.owner && mayHave(waits)).map(({ owner }) => owner),
+      )) {
         if (perOwner === 'share') expect(weight(one.owner)).toBeLessThanOrEqual(weight(other));
         if (perOwner === 'share' && weight(one.owner) < weight(other)) continue;
         const times = (overtaken.get(`${other} ${one.owner}`) ?? 0) + 1;
@@ -140,29 +146,42 @@ const perLane = fc.integer({ min: 1, max: 3 });
 describe.each<[string, (bounds: Bounds) => Dealer, fc.Arbitrary<Pick<Bounds, 'perLane' | 'perOwner'>>]>([
   ['a limiter with a share for each owner', limiter, fc.record({ perLane, perOwner: fc.constant('share' as const) })],
   ['a limiter with places for each owner', limiter, fc.record({ perLane, perOwner: fc.integer({ min: 1, max: 4 }) })],
-  ['a limiter without lanes', limiter, fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constantFrom('share' as const, 1, 2, Infinity) })],
-  ['a fair queue with some at work', fairQueue, fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constant(Infinity) })],
+  [
+    'a limiter without lanes',
+    limiter,
+    fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constantFrom('share' as const, 1, 2, Infinity) }),
+  ],
+  [
+    'a fair queue with some at work',
+    fairQueue,
+    fc.record({ perLane: fc.constant(Infinity), perOwner: fc.constant(Infinity) }),
+  ],
 ])('%s', (_name, open, limits) => {
   test('scheduling keeps every bound, leaves no free place unused, alternates owners and starves nobody', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 9 }), limits, fc.array(action, { maxLength: 120 }), async (total, given, actions) => {
-        const bounds = { total, ...given };
-        const oneLane = bounds.perLane === Infinity;
-        const known = model(open(bounds), bounds, oneLane);
-        for (const step of actions) {
-          if ('leave' in step) known.leave(step.leave % Math.max(known.inside.length, 1), step.hung);
-          else if ('giveUp' in step) known.giveUp(step.giveUp % Math.max(known.waiting.length, 1));
-          else known.ask(`org${step.owner}`, oneLane ? '' : `lane${step.lane}`);
-          await tick();
-          known.check();
-        }
-        while (known.inside.length > 0) {
-          known.leave(known.inside.length - 1, false);
-          await tick();
-          known.check();
-        }
-        expect(known.waiting).toEqual([]);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        limits,
+        fc.array(action, { maxLength: 120 }),
+        async (total, given, actions) => {
+          const bounds = { total, ...given };
+          const oneLane = bounds.perLane === Infinity;
+          const known = model(open(bounds), bounds, oneLane);
+          for (const step of actions) {
+            if ('leave' in step) known.leave(step.leave % Math.max(known.inside.length, 1), step.hung);
+            else if ('giveUp' in step) known.giveUp(step.giveUp % Math.max(known.waiting.length, 1));
+            else known.ask(`org${step.owner}`, oneLane ? '' : `lane${step.lane}`);
+            await tick();
+            known.check();
+          }
+          while (known.inside.length > 0) {
+            known.leave(known.inside.length - 1, false);
+            await tick();
+            known.check();
+          }
+          expect(known.waiting).toEqual([]);
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -164,7 +164,8 @@ describe('openLimiter', () => {
     for (let n = 0; n < 500; n++) void limiter.enter('a', { lane: `hangs${n}` });
     await tick();
     expect(limiter.inFlight).toBe(32);
-    for (let org = 0; org < 5; org++) for (let n = 0; n < 100; n++) void limiter.enter(`b${org}`, { lane: `b${org} hangs${n}` });
+    for (let org = 0; org < 5; org++)
+      for (let n = 0; n < 100; n++) void limiter.enter(`b${org}`, { lane: `b${org} hangs${n}` });
     await tick();
     expect(limiter.inFlight).toBeLessThan(64);
     const { leave } = await limiter.enter('c', { lane: 'healthy' }); // and nobody has left

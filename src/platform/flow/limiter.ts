@@ -4,14 +4,18 @@ export interface LimiterOptions {
   /** Places in one lane, such as one host that is called. */
   perLane?: number;
   /**
-   * Places of one owner, such as an organization. `share`: an owner gets a place only while it holds fewer than are free, so that
-   * one alone takes half of them, two a third each, and whoever comes next finds a place however long the others keep theirs.
+   * Places of one owner, such as an organization. `share`: an owner gets a place only while it holds fewer than are
+   * free, so that one alone takes half of them, two a third each, and whoever comes next finds a place however long the
+   * others keep theirs.
    */
   perOwner?: number | 'share';
 }
 /** Deals the places of this process; owners that wait take turns, and so do the lanes of one owner. */
 export interface Limiter {
-  /** Waits for a place. Rejects with the reason of `signal` when that comes first, and with `LimiterClosed` once it is closed. */
+  /**
+   * Waits for a place. Rejects with the reason of `signal` when that comes first, and with `LimiterClosed` once it is
+   * closed.
+   */
   enter(owner: string, at?: { lane?: string; signal?: AbortSignal }): Promise<Place>;
   /** Whether somebody waits who could have the place of this owner. */
   isWanted(owner: string): boolean;
@@ -22,7 +26,10 @@ export interface Limiter {
 }
 /** Disposing of it gives it back. */
 export interface Place extends Disposable {
-  /** The same. `hung`: the work ended because its time was over; the next places in that lane count twice, until one is given back otherwise. */
+  /**
+   * The same. `hung`: the work ended because its time was over; the next places in that lane count twice, until one is
+   * given back otherwise.
+   */
   leave(hung?: boolean): void;
 }
 export class LimiterClosed extends Error {}
@@ -53,9 +60,9 @@ interface Owner {
 const MOST_HANGING = 10_000;
 
 /**
- * Owners that can go on are listed by rank, and the lowest is first: with `share` the weight they hold, else whether they hold
- * all that one may. An owner whose lanes are all full is parked there, and each place that a lane gets back lists one of them.
- * So a place costs the same however many wait.
+ * Owners that can go on are listed by rank, and the lowest is first: with `share` the weight they hold, else whether
+ * they hold all that one may. An owner whose lanes are all full is parked there, and each place that a lane gets back
+ * lists one of them. So a place costs the same however many wait.
  */
 export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: LimiterOptions): Limiter {
   const lanes = new Map<string, Lane>();
@@ -98,7 +105,8 @@ export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: 
     for (const owner of lane.parked) {
       if (!open(lane)) break;
       list(owner, lane);
-      if (rankOf(owner) < bound()) return; // the lane stays offered: others may come before this owner, who then holds too much
+      // the lane stays offered: others may come before this owner, who then holds too much
+      if (rankOf(owner) < bound()) return;
     }
     offered.delete(lane);
   }
@@ -206,7 +214,14 @@ export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: 
       if (signal?.aborted) return Promise.reject(signal.reason);
       const lane = lanes.get(name) ?? { name, inFlight: 0, waiting: 0, parked: new Set() };
       lanes.set(name, lane);
-      const owner = owners.get(id) ?? { id, waiting: new Map(), inFlight: 0, weight: 0, listed: undefined, via: undefined };
+      const owner = owners.get(id) ?? {
+        id,
+        waiting: new Map(),
+        inFlight: 0,
+        weight: 0,
+        listed: undefined,
+        via: undefined,
+      };
       owners.set(id, owner);
       const { promise, resolve, reject } = Promise.withResolvers<Place>();
       const waiter = { resolve, reject };

@@ -66,7 +66,9 @@ describe('startLoop', () => {
 
   test('a round that throws is reported and rests as long as onError returns, also after a wake in between', async () => {
     const told: unknown[] = [];
-    const { loop, rests, rounds, sleepOver } = world({ onError: (error) => (told.push(error), told.length === 1 ? 99 : undefined) });
+    const { loop, rests, rounds, sleepOver } = world({
+      onError: (error) => (told.push(error), told.length === 1 ? 99 : undefined),
+    });
     loop.wake();
     rounds[0]!.fail(new Error('first'));
     await settled();

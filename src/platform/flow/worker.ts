@@ -21,10 +21,19 @@ const FULL_MS = 60_000;
 const DRAIN_MS = 8_000;
 
 /**
- * Works on rows that are due until it is disposed of: then nothing new is claimed, and what is under way has 8 s to end;
- * the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row to one.
+ * Works on rows that are due until it is disposed of: then nothing new is claimed, and what is under way has 8 s to
+ * end; the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row
+ * to one.
  */
-export function startWorker<Row>({ clock, concurrency, claim, work, restMs, onWorkError, onClaimError }: WorkerOptions<Row>): AsyncDisposable {
+export function startWorker<Row>({
+  clock,
+  concurrency,
+  claim,
+  work,
+  restMs,
+  onWorkError,
+  onClaimError,
+}: WorkerOptions<Row>): AsyncDisposable {
   const underWay = new Set<Promise<void>>();
   let full = false;
 

@@ -10,7 +10,10 @@ export interface WriteBehindOptions {
 export interface WriteBehind extends AsyncDisposable {
   /** Something was noted. */
   soon(): void;
-  /** Writes at once, after the write that is under way: whoever waits for it finds what was noted before. Rejects as the write does. */
+  /**
+   * Writes at once, after the write that is under way: whoever waits for it finds what was noted before. Rejects as the
+   * write does.
+   */
   flush(): Promise<void>;
 }
 

@@ -37,7 +37,11 @@ test('anything but an intact v2 value is refused with the same error [SC3]', () 
     `${sealed}AAAA`,
     `v2:${text.slice(0, 8)} ${text.slice(8)}`,
   ];
-  const others = [`v2:${text.replaceAll('+', '-').replaceAll('/', '_')}-`, `v2:${text.replace(/=*$/, '')}x`, openVault(randomBytes(32)).seal('secret')];
+  const others = [
+    `v2:${text.replaceAll('+', '-').replaceAll('/', '_')}-`,
+    `v2:${text.replace(/=*$/, '')}x`,
+    openVault(randomBytes(32)).seal('secret'),
+  ];
   const bad = [...forms, ...others, ...Array.from(bytes.keys(), flipped)]; // every single byte of IV, tag and text
   const messages = new Set(
     bad.map((value) => {
@@ -52,7 +56,11 @@ test('anything but an intact v2 value is refused with the same error [SC3]', () 
 });
 
 test('no IV is used twice', () => {
-  const seen = new Set(Array.from({ length: 20_000 }, () => Buffer.from(vault.seal('x').slice(3), 'base64').subarray(0, 12).toString('hex')));
+  const seen = new Set(
+    Array.from({ length: 20_000 }, () =>
+      Buffer.from(vault.seal('x').slice(3), 'base64').subarray(0, 12).toString('hex'),
+    ),
+  );
   expect(seen.size).toBe(20_000);
 });
 

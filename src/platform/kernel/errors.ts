@@ -55,12 +55,16 @@ export interface FieldError {
   rule: string;
 }
 
-/** Faults that one refusal names, and their bytes as JSON: a body can hold very many, and the answer must not be a multiple of it. */
+/**
+ * Faults that one refusal names, and their bytes as JSON: a body can hold very many, and the answer must not be a
+ * multiple of it.
+ */
 export const MOST_FAULTS = 100;
 const FAULTS_BYTES = 48_000;
 
 /** A text of at most `max` UTF-16 units, with an ellipsis where it was longer. */
-const clip = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`);
+const clip = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
 /** The first faults, shortened: what people send comes back in them. */
 function bounded(errors: readonly FieldError[]): FieldError[] {
@@ -75,7 +79,10 @@ function bounded(errors: readonly FieldError[]): FieldError[] {
   return kept;
 }
 
-/** A business error, its words bounded whatever went into them. It crosses an actor call as JSON and arrives as the same error. */
+/**
+ * A business error, its words bounded whatever went into them. It crosses an actor call as JSON and arrives as the same
+ * error.
+ */
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ErrorCode;
@@ -84,14 +91,19 @@ export class AppError extends Error {
   constructor(code: ErrorCode, message: string, extra: Record<string, unknown> = {}, options?: ErrorOptions) {
     super(clip(message, 1_000), options);
     this.code = code;
-    this.extra = Array.isArray(extra['errors']) ? { ...extra, errors: bounded(extra['errors'] as FieldError[]) } : extra;
+    this.extra = Array.isArray(extra['errors'])
+      ? { ...extra, errors: bounded(extra['errors'] as FieldError[]) }
+      : extra;
   }
 
   get status(): number {
     return STATUS[this.code];
   }
 
-  /** The error that crosses an actor call. `cause` stays here, in the log; the public body is made in `api/http/errors.ts`. */
+  /**
+   * The error that crosses an actor call. `cause` stays here, in the log; the public body is made in
+   * `api/http/errors.ts`.
+   */
   toJSON(): { code: ErrorCode; message: string } {
     return { ...this.extra, code: this.code, message: this.message };
   }
@@ -102,30 +114,43 @@ export class AppError extends Error {
 }
 
 export const notFound = (what = 'Not found') => new AppError('not_found', what);
-export const limitExceeded = (limit: string, max: number) => new AppError('limit_exceeded', `Plan limit reached: ${limit} (${max})`, { limit, max });
-export const busy = (retryAfterMs: number) => new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
-export const draining = () => new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
+export const limitExceeded = (limit: string, max: number) =>
+  new AppError('limit_exceeded', `Plan limit reached: ${limit} (${max})`, { limit, max });
+export const busy = (retryAfterMs: number) =>
+  new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
+export const draining = () =>
+  new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 
 /** The rule of a field whose feature is not there. */
 const NOT_AVAILABLE = 'not_available';
 /** A fault of a field that asks for a feature which is not there: accepting it would promise what nothing does. */
-export const notAvailable = (field: string): FieldError => ({ field, message: `${field}: is not available yet`, rule: NOT_AVAILABLE });
+export const notAvailable = (field: string): FieldError => ({
+  field,
+  message: `${field}: is not available yet`,
+  rule: NOT_AVAILABLE,
+});
 
 /**
- * A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of the first fault
- * (S6, S7). `not_available`: nothing else is wrong.
+ * A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of
+ * the first fault (S6, S7). `not_available`: nothing else is wrong.
  */
 export function validationFailed(errors: readonly FieldError[]): AppError {
   const isUnknown = ({ rule }: FieldError) => rule === 'unknown';
   const isUnbuilt = ({ rule }: FieldError) => rule === NOT_AVAILABLE;
-  const ordered = [...errors.filter(isUnknown), ...errors.filter((error) => !isUnknown(error) && !isUnbuilt(error)), ...errors.filter(isUnbuilt)];
+  const ordered = [
+    ...errors.filter(isUnknown),
+    ...errors.filter((error) => !isUnknown(error) && !isUnbuilt(error)),
+    ...errors.filter(isUnbuilt),
+  ];
   const [first] = ordered;
-  const code = first && isUnknown(first) ? 'unknown_field' : first && isUnbuilt(first) ? 'not_available' : 'validation_failed';
+  const code =
+    first && isUnknown(first) ? 'unknown_field' : first && isUnbuilt(first) ? 'not_available' : 'validation_failed';
   return new AppError(code, first?.message ?? 'Invalid input', {
     errors: ordered,
   });
 }
-export const invalidField = (field: string, message: string, rule = 'invalid') => validationFailed([{ field, message, rule }]);
+export const invalidField = (field: string, message: string, rule = 'invalid') =>
+  validationFailed([{ field, message, rule }]);
 
 /** The failures of a provider call. Actors decide what follows; adapters only say which. */
 export const PROVIDER_FAILURES = [
@@ -144,13 +169,21 @@ export class ProviderError extends AppError {
   readonly failure: ProviderFailure;
   readonly retryAfterMs: number | undefined;
 
-  constructor(failure: ProviderFailure, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+  constructor(
+    failure: ProviderFailure,
+    message: string,
+    options: ErrorOptions & { retryAfterMs?: number | undefined } = {},
+  ) {
     super('provider_failed', message, { failure }, options);
     this.failure = failure;
     this.retryAfterMs = options.retryAfterMs;
   }
 }
 
-/** Any thrown value as an error that callers may see; unknown ones become `internal`, with the cause kept for the log. */
+/**
+ * Any thrown value as an error that callers may see; unknown ones become `internal`, with the cause kept for the log.
+ */
 export const asAppError = (thrown: unknown): AppError =>
-  thrown instanceof AppError ? thrown : new AppError('internal', 'Something went wrong on our side', {}, { cause: thrown });
+  thrown instanceof AppError
+    ? thrown
+    : new AppError('internal', 'Something went wrong on our side', {}, { cause: thrown });

@@ -25,7 +25,9 @@ export function newId(): string {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** Tells whether a text can be the id of a row. Anything else is treated as an unknown id, never sent to the database. */
+/**
+ * Tells whether a text can be the id of a row. Anything else is treated as an unknown id, never sent to the database.
+ */
 export const isId = (text: string): boolean => UUID.test(text);
 
 /** The id of an actor below an organization. The tenant is in it, so a foreign id can address nothing. */

@@ -1,6 +1,17 @@
 export { bind } from './bind.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { encryptionKey, equalSecrets, hmacHex, openVault, randomBase62, randomBase64url, randomHex, sha256, sha256Hex, type Vault } from './crypto.ts';
+export {
+  encryptionKey,
+  equalSecrets,
+  hmacHex,
+  openVault,
+  randomBase62,
+  randomBase64url,
+  randomHex,
+  sha256,
+  sha256Hex,
+  type Vault,
+} from './crypto.ts';
 export {
   AppError,
   asAppError,

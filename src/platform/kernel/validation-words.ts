@@ -21,7 +21,10 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const NUMBERS = new Set(['number', 'int', 'bigint']);
 
-/** The words for a string that must have a known form. A schema with `regex` says its form itself; this is for one that does not. */
+/**
+ * The words for a string that must have a known form. A schema with `regex` says its form itself; this is for one that
+ * does not.
+ */
 const FORMS: Readonly<Record<string, string>> = {
   email: 'must be an email address, like name@example.com',
   url: 'must be an address, like https://example.com/page',
@@ -48,26 +51,37 @@ const FORMS: Readonly<Record<string, string>> = {
 };
 
 const shown = (value: unknown): string =>
-  (typeof value === 'string' && /^[^\s,]+$/.test(value)) || typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+  (typeof value === 'string' && /^[^\s,]+$/.test(value)) || typeof value === 'bigint'
+    ? String(value)
+    : JSON.stringify(value);
 /** The values as far as a sentence has room for them. */
 function listed(values: readonly unknown[]): string {
   let length = 0;
   const named = values.map(shown).filter((text) => (length += text.length + 2) <= LISTED);
   return [...named, ...(named.length < values.length ? ['…'] : [])].join(', ');
 }
-const counted = (count: number | bigint, one: string, more: string): string => `${count} ${Number(count) === 1 ? one : more}`;
+const counted = (count: number | bigint, one: string, more: string): string =>
+  `${count} ${Number(count) === 1 ? one : more}`;
 
 type Degree = 'at least' | 'at most' | 'exactly';
-function wordsOfSize({ origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined }, bound: number | bigint, degree: Degree): string {
+function wordsOfSize(
+  { origin, inclusive = true }: { origin: string; inclusive?: boolean | undefined },
+  bound: number | bigint,
+  degree: Degree,
+): string {
   const isLeast = degree === 'at least';
   switch (origin) {
     case 'string':
-      return isLeast && Number(bound) === 1 ? 'must not be empty' : `must have ${degree} ${counted(bound, 'character', 'characters')}`;
+      return isLeast && Number(bound) === 1
+        ? 'must not be empty'
+        : `must have ${degree} ${counted(bound, 'character', 'characters')}`;
     case 'array':
     case 'set':
     case 'map':
     case 'object':
-      return isLeast && Number(bound) === 1 ? 'must not be empty' : `must have ${degree} ${counted(bound, 'entry', 'entries')}`;
+      return isLeast && Number(bound) === 1
+        ? 'must not be empty'
+        : `must have ${degree} ${counted(bound, 'entry', 'entries')}`;
     case 'file':
       return `must have ${degree} ${counted(bound, 'byte', 'bytes')}`;
     case 'date':
@@ -90,21 +104,26 @@ function takenBy([fault, ...others]: readonly z.core.$ZodIssue[]): string | unde
   if (fault.code === 'invalid_type') return TYPES[fault.expected];
   return fault.code === 'invalid_value' ? listed(fault.values) : undefined;
 }
-/** Names what a union must be when none of its options takes this type of value; undefined when one of them says more. */
+/**
+ * Names what a union must be when none of its options takes this type of value; undefined when one of them says more.
+ */
 export function wordsOfOptions(options: readonly (readonly z.core.$ZodIssue[])[]): string | undefined {
   const taken = options.map(takenBy);
-  return taken.length > 0 && taken.every((one) => one !== undefined) ? `must be ${[...new Set(taken)].join(' or ')}` : undefined;
+  return taken.length > 0 && taken.every((one) => one !== undefined)
+    ? `must be ${[...new Set(taken)].join(' or ')}`
+    : undefined;
 }
 
 /**
- * The sentence for a fault that a schema finds, without the name of the field, which stands before it. Sentences that a schema gives itself
- * (`refine`, `regex`) come first; these take the place of zod's wherever callers see them.
+ * The sentence for a fault that a schema finds, without the name of the field, which stands before it. Sentences that a
+ * schema gives itself (`refine`, `regex`) come first; these take the place of zod's wherever callers see them.
  */
 export function wordsOfIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
-      if (NUMBERS.has(issue.expected) && typeof issue.input === 'number' && !Number.isFinite(issue.input)) return 'must be a finite number';
+      if (NUMBERS.has(issue.expected) && typeof issue.input === 'number' && !Number.isFinite(issue.input))
+        return 'must be a finite number';
       return `must be ${TYPES[issue.expected] ?? 'of another type'}`;
     case 'too_big':
       return wordsOfSize(issue, issue.maximum, issue.exact ? 'exactly' : 'at most');

@@ -48,7 +48,13 @@ describe('the message of each kind of fault', () => {
     ['a large number', z.number().max(5), 6, 'must be at most 5', 'too_big'],
     ['a number at its bound', z.number().gt(0), 0, 'must be more than 0', 'too_small'],
     ['a number at its end', z.number().lt(9), 9, 'must be less than 9', 'too_big'],
-    ['an early date', z.date().min(new Date(0)), new Date(-1), 'must be no earlier than 1970-01-01T00:00:00.000Z', 'too_small'],
+    [
+      'an early date',
+      z.date().min(new Date(0)),
+      new Date(-1),
+      'must be no earlier than 1970-01-01T00:00:00.000Z',
+      'too_small',
+    ],
     ['no multiple', z.number().multipleOf(5), 7, 'must be a multiple of 5', 'not_multiple_of'],
     ['another value', z.enum(['a', 'b']), 'c', 'must be one of a, b', 'invalid_value'],
     ['another literal', z.literal(true), false, 'must be true', 'invalid_value'],
@@ -69,12 +75,22 @@ describe('the message of each kind of fault', () => {
       'invalid_union',
     ],
     ['a key that is none', z.record(z.uuid(), S), { x: 'y' }, 'has a key that is not taken here', 'invalid_key'],
-    ['an entry that is none', z.map(z.object({}), S), new Map([[{}, 1]]), 'has an entry that is not taken here', 'invalid_element'],
+    [
+      'an entry that is none',
+      z.map(z.object({}), S),
+      new Map([[{}, 1]]),
+      'has an entry that is not taken here',
+      'invalid_element',
+    ],
   ];
   test.each(table)('%s', (_, schema, input, sentence, rule) => {
     const [error] = judge(z.object({ field: schema }), { field: input }).errors ?? [];
     const at = error!.field;
-    expect({ ...error }).toEqual({ field: expect.stringMatching(/^field(\.[kx])?$/), message: `${at}: ${sentence}`, rule });
+    expect({ ...error }).toEqual({
+      field: expect.stringMatching(/^field(\.[kx])?$/),
+      message: `${at}: ${sentence}`,
+      rule,
+    });
   });
   test('a long list of values ends with an ellipsis', () => {
     const many = z.enum(Array.from({ length: 500 }, (_, n) => `value-${n}`) as [string, ...string[]]);
@@ -90,7 +106,9 @@ describe('the message of each kind of fault', () => {
     ]);
   });
   test('the path of the input itself comes first', () =>
-    expect(judge(z.object({ a: z.string() }), {}, ['posts', 0]).errors).toEqual([{ field: 'posts.0.a', message: 'posts.0.a: is required', rule: 'required' }]));
+    expect(judge(z.object({ a: z.string() }), {}, ['posts', 0]).errors).toEqual([
+      { field: 'posts.0.a', message: 'posts.0.a: is required', rule: 'required' },
+    ]));
 });
 
 test('unknown fields are named one by one [S7]', () => {
@@ -110,7 +128,9 @@ test('an unknown field comes first among several faults and gives the code [S7]'
 
 test('the message of a refusal is short for any input', () => {
   const bird = '\u{1f426}';
-  const error = refusal(Object.fromEntries([['posts', []], ...Array.from({ length: 500 }, (_, n) => [`${n}${bird.repeat(5_000)}`, n])]));
+  const error = refusal(
+    Object.fromEntries([['posts', []], ...Array.from({ length: 500 }, (_, n) => [`${n}${bird.repeat(5_000)}`, n])]),
+  );
   const errors = error.extra['errors'] as FieldError[];
   expect(errors.length).toBeGreaterThan(10);
   expect(Buffer.byteLength(JSON.stringify(error))).toBeLessThan(60_000);
@@ -119,8 +139,12 @@ test('the message of a refusal is short for any input', () => {
     expect(field.isWellFormed() && message.isWellFormed()).toBe(true);
   }
   expect(new AppError('not_found', bird.repeat(5_000)).message.length).toBeLessThanOrEqual(1_000);
-  expect((refusal({ name: '', posts: Array.from({ length: 5_000 }, () => 0) }).extra['errors'] as unknown[]).length).toBe(100);
-  expect(AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'unknown_field'; message: string }).extra).toEqual(error.extra);
+  expect(
+    (refusal({ name: '', posts: Array.from({ length: 5_000 }, () => 0) }).extra['errors'] as unknown[]).length,
+  ).toBe(100);
+  expect(
+    AppError.fromJSON(JSON.parse(JSON.stringify(error)) as { code: 'unknown_field'; message: string }).extra,
+  ).toEqual(error.extra);
 });
 
 test('a business error survives JSON', () => {

@@ -9,7 +9,10 @@ const rule = (issue: Issue): string => (issue.input === undefined && ABSENT.has(
 
 const isUnknown = ({ code }: Issue): boolean => code === 'unrecognized_keys';
 
-/** Zod's issues as the field errors of S6 and S7: one for each unknown key, each with the path of its field; as many as a refusal names. */
+/**
+ * Zod's issues as the field errors of S6 and S7: one for each unknown key, each with the path of its field; as many as
+ * a refusal names.
+ */
 function fieldErrors(issues: readonly Issue[], at: readonly PropertyKey[] = []): FieldError[] {
   const errors: FieldError[] = [];
   for (const issue of [...issues.filter(isUnknown), ...issues.filter((one) => !isUnknown(one))]) {
@@ -20,11 +23,16 @@ function fieldErrors(issues: readonly Issue[], at: readonly PropertyKey[] = []):
 }
 
 /** Tells whether an option of a union finds fault with the value itself, and not with something in it. */
-const isWhole = (issues: readonly Issue[]): boolean => issues.some(({ code, path }) => path.length === 0 && code === 'invalid_type');
+const isWhole = (issues: readonly Issue[]): boolean =>
+  issues.some(({ code, path }) => path.length === 0 && code === 'invalid_type');
 
 function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({ field: [...path, key].join('.'), message: `property ${key} should not exist`, rule: 'unknown' }));
+    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({
+      field: [...path, key].join('.'),
+      message: `property ${key} should not exist`,
+      rule: 'unknown',
+    }));
   if (issue.code === 'invalid_union' && issue.input !== undefined && wordsOfOptions(issue.errors) === undefined) {
     const nearest = issue.errors.toSorted((a, b) => Number(isWhole(a)) - Number(isWhole(b)) || a.length - b.length)[0];
     if (nearest?.length) return fieldErrors(nearest, path);
@@ -49,7 +57,10 @@ export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>
     .optional()
     .meta({ description: 'Not available yet: only a value that asks for nothing is taken.' });
 
-/** Parses an input by its schema, or answers every fault of it in the words that callers see; `at` is the path of the input itself. */
+/**
+ * Parses an input by its schema, or answers every fault of it in the words that callers see; `at` is the path of the
+ * input itself.
+ */
 export function judge<S extends z.ZodType>(
   schema: S,
   input: unknown,

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { isTimezone, zoneOf } from './zone.ts';
 
-const instantOf = (zone: string, local: string) => new Date(zoneOf(zone).instantOf(Date.parse(`${local}Z`))).toISOString().slice(0, 16);
+const instantOf = (zone: string, local: string) =>
+  new Date(zoneOf(zone).instantOf(Date.parse(`${local}Z`))).toISOString().slice(0, 16);
 
 test.each([
   ['UTC', '2026-09-01T10:00', '2026-09-01T10:00'],
@@ -29,10 +30,16 @@ test('a local time converts to an instant and back at every half hour of a year,
   for (const name of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata']) {
     const zone = zoneOf(name);
     const start = Date.UTC(2026, 0, 1);
-    const odd = Array.from({ length: 365 * 48 }, (_, n) => start + n * 1_800_000).filter((local) => zone.localOf(zone.instantOf(local)) !== local);
+    const odd = Array.from({ length: 365 * 48 }, (_, n) => start + n * 1_800_000).filter(
+      (local) => zone.localOf(zone.instantOf(local)) !== local,
+    );
     expect([name, odd.length <= 2]).toEqual([name, true]);
   }
 });
 
-test.each(['Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'])('%s is a time zone', (text) => expect(isTimezone(text)).toBe(true));
-test.each(['', 'Mars/Olympus', '+01:00', '-05:00', 'Europe', 'Europe/Berlin '])('%j is no time zone', (text) => expect(isTimezone(text)).toBe(false));
+test.each(['Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires'])('%s is a time zone', (text) =>
+  expect(isTimezone(text)).toBe(true),
+);
+test.each(['', 'Mars/Olympus', '+01:00', '-05:00', 'Europe', 'Europe/Berlin '])('%j is no time zone', (text) =>
+  expect(isTimezone(text)).toBe(false),
+);

@@ -15,7 +15,9 @@ export function isTimezone(text: string): boolean {
 export interface Zone {
   /** The wall-clock time of a zone at an instant. */
   localOf(instant: number): number;
-  /** The instant at which they show this: of two the first; a time that the clocks skip moves forward by what they skip. */
+  /**
+   * The instant at which they show this: of two the first; a time that the clocks skip moves forward by what they skip.
+   */
   instantOf(local: number): number;
 }
 
@@ -32,7 +34,13 @@ export function zoneOf(timezone: string): Zone {
   /** Milliseconds that the zone is ahead of UTC at an instant. */
   function offsetAt(instant: number): number {
     const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-    const shown = Date.UTC(parts['year'] ?? 0, (parts['month'] ?? 1) - 1, parts['day'], (parts['hour'] ?? 0) % 24, parts['minute']);
+    const shown = Date.UTC(
+      parts['year'] ?? 0,
+      (parts['month'] ?? 1) - 1,
+      parts['day'],
+      (parts['hour'] ?? 0) % 24,
+      parts['minute'],
+    );
     return shown - Math.floor(instant / MINUTE) * MINUTE;
   }
   return {

@@ -17,12 +17,16 @@ const v4 = (text: string): bigint => text.split('.').reduce((value, part) => (va
 /** The eight groups of an IPv6 text that `isIP` has accepted; a dotted tail counts for two. */
 function v6(text: string): bigint {
   const dotted = text.includes('.') ? text.slice(text.lastIndexOf(':') + 1) : undefined;
-  const plain = dotted === undefined ? text : `${text.slice(0, -dotted.length)}${(v4(dotted) >> 16n).toString(16)}:${(v4(dotted) & 0xffffn).toString(16)}`;
+  const plain =
+    dotted === undefined
+      ? text
+      : `${text.slice(0, -dotted.length)}${(v4(dotted) >> 16n).toString(16)}:${(v4(dotted) & 0xffffn).toString(16)}`;
   const [head = '', tail] = plain.split('::');
   const groups = (part: string) => (part === '' ? [] : part.split(':'));
   const left = groups(head);
   const right = groups(tail ?? '');
-  const all = tail === undefined ? left : [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
+  const all =
+    tail === undefined ? left : [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
   return all.reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
 }
 
@@ -44,8 +48,10 @@ export function parseCidr(text: string): Range {
   if (!address || rest.length > 0 || prefix < 0 || prefix > bits)
     throw new Error(`Not a range of addresses: ${JSON.stringify(text)}. Write it like 10.0.0.0/8`);
   const size = 1n << BigInt(bits - prefix);
-  if (address.value % size !== 0n) throw new Error(`Not the start of a range: ${JSON.stringify(text)} has bits beyond its prefix`);
+  if (address.value % size !== 0n)
+    throw new Error(`Not the start of a range: ${JSON.stringify(text)} has bits beyond its prefix`);
   return { family: address.family, first: address.value, last: address.value + size - 1n };
 }
 
-export const inRange = ({ family, value }: IpAddress, range: Range): boolean => family === range.family && value >= range.first && value <= range.last;
+export const inRange = ({ family, value }: IpAddress, range: Range): boolean =>
+  family === range.family && value >= range.first && value <= range.last;

@@ -20,7 +20,8 @@ function decoded(body: Readable, coding: string | null): AsyncIterable<Buffer> {
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '' && name !== 'identity');
-  if (names.length > MOST_CODINGS) throw new OutboundError('interrupted', 'The answer is packed too many times', { sent: true });
+  if (names.length > MOST_CODINGS)
+    throw new OutboundError('interrupted', 'The answer is packed too many times', { sent: true });
   const makers = names.toReversed().map((name) => DECODERS.get(name));
   return makers.length === 0 || makers.some((maker) => !maker) ? body : unpacked(body, makers as Decoder[]);
 }
@@ -33,7 +34,8 @@ async function* unpacked(body: Readable, makers: readonly Decoder[]): AsyncGener
     yield first.value;
     yield* { [Symbol.asyncIterator]: () => pieces };
   };
-  yield* pipeline([Readable.from(whole()), ...makers.map((maker) => maker())], () => undefined) as unknown as Readable; // its end and its errors are seen by whoever reads it
+  // its end and its errors are seen by whoever reads it
+  yield* pipeline([Readable.from(whole()), ...makers.map((maker) => maker())], () => undefined) as unknown as Readable;
 }
 
 /** The body in pieces, decompressed, at most `maxBytes` of it; `cut` ends it there, `fail` makes that an error. */
@@ -50,7 +52,8 @@ export async function* readAnswerBody(
         yield piece;
         continue;
       }
-      if (onTooLarge === 'fail') throw new OutboundError('too_large', `The answer is longer than ${maxBytes} bytes`, { sent: true });
+      if (onTooLarge === 'fail')
+        throw new OutboundError('too_large', `The answer is longer than ${maxBytes} bytes`, { sent: true });
       if (left > 0) yield piece.subarray(0, left);
       return;
     }
@@ -60,7 +63,10 @@ export async function* readAnswerBody(
   }
 }
 
-/** The whole of a body that is not packed, by its events: to go over its pieces costs several times as much. More than `maxBytes` is an error. */
+/**
+ * The whole of a body that is not packed, by its events: to go over its pieces costs several times as much. More than
+ * `maxBytes` is an error.
+ */
 export function readWhole(body: Readable, maxBytes: number): Promise<Buffer> {
   return new Promise<Buffer>((resolve, reject) => {
     const pieces: Buffer[] = [];

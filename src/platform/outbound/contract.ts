@@ -2,8 +2,8 @@ import { AppError, type ErrorCode, invalidField } from '../kernel/index.ts';
 
 /**
  * The only way out to an address that a user can influence. Every name is resolved here, every address judged, and the
- * connection pinned to a judged one; https only, but for ranges that the operator opened (spec, outbound request protection).
- * Every failure is an `OutboundError`.
+ * connection pinned to a judged one; https only, but for ranges that the operator opened (spec, outbound request
+ * protection). Every failure is an `OutboundError`.
  */
 export interface Outbound extends AsyncDisposable {
   /** Sends and reads the whole answer. */
@@ -15,8 +15,9 @@ export interface Outbound extends AsyncDisposable {
   /** Checks a URL without resolving its name; throws like `fetch` for a bad form or a refused literal address. */
   judge(url: string): URL;
   /**
-   * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged address; its own
-   * address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The same route for the same proxy.
+   * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged
+   * address; its own address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The
+   * same route for the same proxy.
    */
   through(proxy: Proxy): EgressRoute;
 }
@@ -38,8 +39,9 @@ export interface Proxy {
 }
 
 /**
- * `login`: it does not take ours. `forbidden`: it does not allow this connection. `certificate`: its own is not good. `blocked`: its address may
- * not be called. `down`: it cannot be reached, or is no proxy. `target`: it found no connection onward.
+ * `login`: it does not take ours. `forbidden`: it does not allow this connection. `certificate`: its own is not good.
+ * `blocked`: its address may not be called. `down`: it cannot be reached, or is no proxy. `target`: it found no
+ * connection onward.
  */
 export type ProxyFault = 'login' | 'forbidden' | 'certificate' | 'blocked' | 'down' | 'target';
 
@@ -48,7 +50,9 @@ export interface OutboundRequest {
   headers?: Readonly<Record<string, string>>;
   /** A stream says how long it is and follows no redirect; it is begun anew for each address that is tried. */
   body?: string | Uint8Array | { from: AsyncIterable<Uint8Array>; bytes: number };
-  /** Milliseconds for everything: names, connections, redirects, the whole body. Default: `OUTBOUND_HTTP_TIMEOUT_MS`. */
+  /**
+   * Milliseconds for everything: names, connections, redirects, the whole body. Default: `OUTBOUND_HTTP_TIMEOUT_MS`.
+   */
   timeoutMs?: number;
   /** Greatest length of the body after decompression. Default 1 MiB: `fetch` holds it in memory. */
   maxBytes?: number;
@@ -59,7 +63,10 @@ export interface OutboundRequest {
    * A redirect that is not followed is the answer. At most 5 hops. Default `follow-safe`.
    */
   redirects?: 'follow-safe' | 'keep-body' | 'none';
-  /** Headers that may also go to another origin; besides these only accept, accept-language, content-type, range and user-agent do. */
+  /**
+   * Headers that may also go to another origin; besides these only accept, accept-language, content-type, range and
+   * user-agent do.
+   */
   carried?: readonly string[];
   signal?: AbortSignal;
 }
@@ -83,10 +90,18 @@ export interface OutboundStream extends OutboundHead {
 }
 
 /**
- * `invalid`: not a URL that could be called. `blocked`: `Blocked URL`. `too_many_redirects`: `Too many redirects`. `unreachable`: no
- * connection, so surely nothing was sent. `interrupted`: sent, and no whole answer. `timeout`: see `sent`. `too_large`: longer than `maxBytes`.
+ * `invalid`: not a URL that could be called. `blocked`: `Blocked URL`. `too_many_redirects`: `Too many redirects`.
+ * `unreachable`: no connection, so surely nothing was sent. `interrupted`: sent, and no whole answer. `timeout`: see
+ * `sent`. `too_large`: longer than `maxBytes`.
  */
-export type OutboundFailure = 'invalid' | 'blocked' | 'too_many_redirects' | 'unreachable' | 'interrupted' | 'timeout' | 'too_large';
+export type OutboundFailure =
+  | 'invalid'
+  | 'blocked'
+  | 'too_many_redirects'
+  | 'unreachable'
+  | 'interrupted'
+  | 'timeout'
+  | 'too_large';
 
 const CODES: Record<OutboundFailure, ErrorCode> = {
   invalid: 'validation_failed',
@@ -106,14 +121,21 @@ export class OutboundError extends AppError {
   /** Where it was the proxy that made no connection. */
   readonly proxy: ProxyFault | undefined;
 
-  constructor(failure: OutboundFailure, message: string, options: ErrorOptions & { sent?: boolean; proxy?: ProxyFault | undefined } = {}) {
+  constructor(
+    failure: OutboundFailure,
+    message: string,
+    options: ErrorOptions & { sent?: boolean; proxy?: ProxyFault | undefined } = {},
+  ) {
     super(CODES[failure], message, {}, options);
     this.failure = failure;
     this.sent = options.sent ?? false;
     this.proxy = options.proxy;
   }
 
-  /** The refusal of an address that somebody typed into a field, with what is taken there and the setting by which the operator takes more. */
+  /**
+   * The refusal of an address that somebody typed into a field, with what is taken there and the setting by which the
+   * operator takes more.
+   */
   ofField(field: string): AppError {
     if (this.failure === 'invalid') return invalidField(field, `${field}: is not a URL`, 'invalid_format');
     const message = `${field}: ${this.message}. Taken are https addresses of the public internet; the operator opens ranges of others with SSRF_ALLOWED_PRIVATE_CIDRS`;

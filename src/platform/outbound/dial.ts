@@ -11,13 +11,19 @@ const CERTIFICATE = /CERT|ERR_TLS|ERR_SSL|EPROTO|UNABLE_TO|SELF_SIGNED/;
 interface DialOptions {
   guard: Guard;
   allowedPrivateCidrs: readonly string[];
-  /** `host:port` of proxies beside this service for routes of the instance, `<organization id>@host:port` for those of one organization. */
+  /**
+   * `host:port` of proxies beside this service for routes of the instance, `<organization id>@host:port` for those of
+   * one organization.
+   */
   sidecars: readonly string[];
   addressesOf(name: string): Promise<readonly string[]>;
   connector: Connector;
 }
 
-/** Connects to proxies, whose address a user may have chosen: it is judged as any other, but for those that the operator lists. */
+/**
+ * Connects to proxies, whose address a user may have chosen: it is judged as any other, but for those that the operator
+ * lists.
+ */
 export function openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, connector }: DialOptions): Dial {
   const listed = new Set(sidecars.map((one) => one.toLowerCase()));
 
@@ -51,7 +57,9 @@ function allowed(proxy: Proxy, guard: Guard, addresses: readonly string[]): stri
 const connect = (proxy: Proxy, name: string, connector: Connector) =>
   new Promise<Socket>((resolve, reject) => {
     const protocol = proxy.protocol === 'https' ? 'https:' : 'http:';
-    connector({ protocol, host: name, hostname: name, port: String(proxy.port) }, (error, socket) => (socket ? resolve(socket) : reject(error!)));
+    connector({ protocol, host: name, hostname: name, port: String(proxy.port) }, (error, socket) =>
+      socket ? resolve(socket) : reject(error!),
+    );
   });
 
 function asProxyFailure(proxy: Proxy, cause: unknown): ProxyFailure {
@@ -60,5 +68,7 @@ function asProxyFailure(proxy: Proxy, cause: unknown): ProxyFailure {
     return new ProxyFailure(proxy, 'blocked', 'has an address that may not be called', { cause });
   if (typeof code === 'string' && CERTIFICATE.test(code))
     return new ProxyFailure(proxy, 'certificate', `has a certificate that is not good: ${code}`, { cause });
-  return new ProxyFailure(proxy, 'down', `cannot be reached: ${typeof code === 'string' ? code : 'no connection'}`, { cause });
+  return new ProxyFailure(proxy, 'down', `cannot be reached: ${typeof code === 'string' ? code : 'no connection'}`, {
+    cause,
+  });
 }

@@ -16,7 +16,18 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that say nothing about who asks; all others stay with the origin they were meant for. */
 const CARRIED = ['accept', 'accept-language', 'content-type', 'range', 'user-agent'];
 /** Made here, never by the caller. */
-const OWN = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'keep-alive', 'te', 'trailer', 'proxy-connection', 'expect']);
+const OWN = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'keep-alive',
+  'te',
+  'trailer',
+  'proxy-connection',
+  'expect',
+]);
 
 interface RouteOptions {
   guard: Guard;
@@ -43,7 +54,10 @@ interface Received extends OutboundHead {
   /** The content codings of the body. */
   coding: string | null;
 }
-/** The end of a request, told to whoever listens: an AbortController costs several times as much. Not `aborted`: what has that is an AbortSignal to the client below. */
+/**
+ * The end of a request, told to whoever listens: an AbortController costs several times as much. Not `aborted`: what
+ * has that is an AbortSignal to the client below.
+ */
 class End extends EventEmitter {
   over = false;
   abort(): void {
@@ -54,7 +68,12 @@ class End extends EventEmitter {
 }
 
 /** An egress route: to the judged addresses themselves, or over a proxy that is asked for them. */
-export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, judged }: RouteOptions): EgressRoute & AsyncDisposable & { close(): void } {
+export function openEgressRoute({
+  guard,
+  beneath,
+  timeoutMs: defaultTimeout,
+  judged,
+}: RouteOptions): EgressRoute & AsyncDisposable & { close(): void } {
   const pools = openPools(guard, beneath);
 
   /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
@@ -65,9 +84,14 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
     request.attempted = true;
     for (const address of addresses.slice(0, MOST_ADDRESSES)) {
       try {
-        const answer = await pools
-          .at(url, address)
-          .request({ origin: url.origin, path: url.pathname + url.search, method: method as 'GET', headers, body: body(), signal });
+        const answer = await pools.at(url, address).request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: method as 'GET',
+          headers,
+          body: body(),
+          signal,
+        });
         return receivedOf(answer, url.href);
       } catch (error) {
         if (!isConnectFailure(error) || signal.over || !mayBeElsewhere(error)) throw error;
@@ -77,7 +101,10 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
     throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
   }
 
-  /** Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to go. */
+  /**
+   * Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to
+   * go.
+   */
   async function send(text: string, request: Prepared): Promise<Received> {
     let url = guard.judgeUrl(text);
     let { headers } = request;
@@ -93,7 +120,10 @@ export function openEgressRoute({ guard, beneath, timeoutMs: defaultTimeout, jud
       const target = URL.parse(location, url);
       const next = target && guard.judgeUrl(target.href);
       if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) throw blocked();
-      if (next.origin !== url.origin) headers = Object.fromEntries(Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())));
+      if (next.origin !== url.origin)
+        headers = Object.fromEntries(
+          Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())),
+        );
       url = next;
     }
   }
@@ -209,7 +239,9 @@ class EndingWebSocket extends GuardedWebSocket {
 }
 
 function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
-  const headers = Object.fromEntries(Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())));
+  const headers = Object.fromEntries(
+    Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())),
+  );
   let body: Prepared['body'] = () => null;
   let { redirects = 'follow-safe' } = request;
   if (typeof request.body === 'object' && 'from' in request.body) {
@@ -250,18 +282,23 @@ function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
 function redirectOf(answer: OutboundHead, { method, redirects }: Prepared): string | undefined {
   const { status } = answer;
   if (!REDIRECTS.has(status) || redirects === 'none') return undefined;
-  const followed = redirects === 'follow-safe' ? method === 'GET' || method === 'HEAD' : status === 307 || status === 308;
+  const followed =
+    redirects === 'follow-safe' ? method === 'GET' || method === 'HEAD' : status === 307 || status === 308;
   return followed ? (answer.headers.get('location') ?? undefined) : undefined;
 }
 
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 function headersOf(received: RawHeaders): Headers {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(received)) for (const one of [value ?? []].flat()) headers.append(name, one);
+  for (const [name, value] of Object.entries(received))
+    for (const one of [value ?? []].flat()) headers.append(name, one);
   return headers;
 }
 /** Its headers are made when somebody asks for them: of most answers nobody does. */
-function receivedOf({ statusCode: status, headers: raw, body }: { statusCode: number; headers: RawHeaders; body: Readable }, url: string): Received {
+function receivedOf(
+  { statusCode: status, headers: raw, body }: { statusCode: number; headers: RawHeaders; body: Readable },
+  url: string,
+): Received {
   const coding = raw['content-encoding'];
   let headers: Headers | undefined;
   return {
@@ -299,17 +336,28 @@ function until<T>(end: End, promise: Promise<T>): Promise<T> {
 const mayBeElsewhere = (error: unknown): boolean => !(error instanceof ProxyFailure) || error.fault === 'target';
 
 /** Connecting failures are surely unsent; of all others the other side may have seen something. */
-function asOutboundError(error: unknown, { timedOut, signal, attempted: sent }: Prepared, sentBefore: boolean): unknown {
+function asOutboundError(
+  error: unknown,
+  { timedOut, signal, attempted: sent }: Prepared,
+  sentBefore: boolean,
+): unknown {
   if (error instanceof OutboundError) return error;
   const connecting = isConnectFailure(error);
   if (timedOut()) return new OutboundError('timeout', 'timeout', { cause: error, sent });
   if (signal.over) return new OutboundError('interrupted', 'The request was given up', { cause: error, sent });
   if (error instanceof errors.InvalidArgumentError)
-    return new OutboundError('invalid', 'This request cannot be sent: a header or the URL holds what may not be there', { cause: error });
+    return new OutboundError(
+      'invalid',
+      'This request cannot be sent: a header or the URL holds what may not be there',
+      { cause: error },
+    );
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   const reason = String(code ?? message ?? error);
   const proxy = error instanceof ProxyFailure ? error.fault : undefined;
   return connecting && !sentBefore
     ? new OutboundError('unreachable', `No connection: ${reason}`, { cause: error, proxy })
-    : new OutboundError('interrupted', connecting ? `No connection: ${reason}` : `No answer: ${reason}`, { cause: error, sent: true });
+    : new OutboundError('interrupted', connecting ? `No connection: ${reason}` : `No answer: ${reason}`, {
+        cause: error,
+        sent: true,
+      });
 }

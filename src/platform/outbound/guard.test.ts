@@ -116,7 +116,9 @@ describe('address rules', () => {
 
   test('an allowed range opens neither its neighbours nor other forms of its addresses [OB9]', () => {
     const opened = openGuard(['10.1.2.0/24', 'fd12::/64', '127.0.0.1']);
-    expect(['10.1.2.0', '10.1.2.255', 'fd12::ffff', '127.0.0.1'].map(opened.judgeAddress)).toEqual(Array(4).fill('opened'));
+    expect(['10.1.2.0', '10.1.2.255', 'fd12::ffff', '127.0.0.1'].map(opened.judgeAddress)).toEqual(
+      Array(4).fill('opened'),
+    );
     expect(
       [
         '10.1.1.255',
@@ -135,11 +137,14 @@ describe('address rules', () => {
 
 describe('addresses of one name', () => {
   const opened = openGuard(['127.0.0.1/32']);
-  test('all addresses are used when all are public', () => expect(guard.choose(['1.1.1.1', '2606:4700::1'], 'https:')).toEqual(['1.1.1.1', '2606:4700::1']));
-  test.each([[['1.1.1.1', '10.0.0.1']], [['1.1.1.1', '::1']], [['10.0.0.1']], [[]]])('%j is refused as a whole', (addresses) =>
-    expect(() => guard.choose(addresses, 'https:')).toThrow('Blocked URL'),
+  test('all addresses are used when all are public', () =>
+    expect(guard.choose(['1.1.1.1', '2606:4700::1'], 'https:')).toEqual(['1.1.1.1', '2606:4700::1']));
+  test.each([[['1.1.1.1', '10.0.0.1']], [['1.1.1.1', '::1']], [['10.0.0.1']], [[]]])(
+    '%j is refused as a whole',
+    (addresses) => expect(() => guard.choose(addresses, 'https:')).toThrow('Blocked URL'),
   );
-  test('allowed addresses are used beside a refused one', () => expect(opened.choose(['::1', '127.0.0.1'], 'http:')).toEqual(['127.0.0.1']));
+  test('allowed addresses are used beside a refused one', () =>
+    expect(opened.choose(['::1', '127.0.0.1'], 'http:')).toEqual(['127.0.0.1']));
   test('plain http goes to allowed addresses only', () => {
     expect(() => opened.choose(['1.1.1.1'], 'http:')).toThrow('Blocked URL');
     expect(() => opened.choose(['1.1.1.1', '127.0.0.1'], 'http:')).toThrow('Blocked URL');
@@ -147,10 +152,17 @@ describe('addresses of one name', () => {
 });
 
 describe('URL rules', () => {
-  test.each(['', 'x', '//example.com', '/hook', 'https://', 'https://[::1', 'https://256.256.256.256', 'https://1.2.3.4.5/', 'https://[fe80::1%25eth0]/'])(
-    '%j is no URL',
-    (url) => expect(() => guard.judgeUrl(url)).toThrow('This is not a URL'),
-  );
+  test.each([
+    '',
+    'x',
+    '//example.com',
+    '/hook',
+    'https://',
+    'https://[::1',
+    'https://256.256.256.256',
+    'https://1.2.3.4.5/',
+    'https://[fe80::1%25eth0]/',
+  ])('%j is no URL', (url) => expect(() => guard.judgeUrl(url)).toThrow('This is not a URL'));
   test.each([
     'http://example.com',
     'ftp://example.com',
@@ -192,10 +204,13 @@ describe('URL rules', () => {
     }
     expect(['blocked_url', 'validation_failed']).toContain(code);
   });
-  test.each(['https://example.com', 'https://example.com:8443/a?b=c#d', 'https://8.8.8.8/', 'https://[2606:4700::1]/', 'https://münchen.example/'])(
-    '%j is allowed',
-    (url) => expect(guard.judgeUrl(url).protocol).toBe('https:'),
-  );
+  test.each([
+    'https://example.com',
+    'https://example.com:8443/a?b=c#d',
+    'https://8.8.8.8/',
+    'https://[2606:4700::1]/',
+    'https://münchen.example/',
+  ])('%j is allowed', (url) => expect(guard.judgeUrl(url).protocol).toBe('https:'));
   test('plain http is allowed for allowed ranges only', () => {
     const opened = openGuard(['127.0.0.1/32']);
     expect(opened.judgeUrl('http://127.0.0.1:9/hook').port).toBe('9');
@@ -211,6 +226,16 @@ test('texts parse to addresses and ranges, or to nothing', () => {
   expect(parseAddress('::ffff:1.2.3.4')?.value).toBe(0xffff_0102_0304n);
   expect(parseCidr(' 10.0.0.0/8 ')).toEqual({ family: 4, first: 0x0a000000n, last: 0x0affffffn });
   expect(parseCidr('::1')).toEqual({ family: 6, first: 1n, last: 1n });
-  for (const bad of ['', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.1/8', 'x/8', '::/129', '10.0.0.0/-1', '10.0.0.0/0x8'])
+  for (const bad of [
+    '',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.1/8',
+    'x/8',
+    '::/129',
+    '10.0.0.0/-1',
+    '10.0.0.0/0x8',
+  ])
     expect(() => parseCidr(bad)).toThrow(/range/);
 });

@@ -25,8 +25,8 @@ const REFUSED_4 = [
   '168.63.129.16/32',
 ].map(parseCidr);
 
-// Outside 2000::/3 nothing is public: unspecified, loopback, mapped, compatible, translated, both NAT64 prefixes, discard,
-// segment routing, unique local, link-local, site-local, multicast. Inside it, these are special.
+// Outside 2000::/3 nothing is public: unspecified, loopback, mapped, compatible, translated, both NAT64 prefixes,
+// discard, segment routing, unique local, link-local, site-local, multicast. Inside it, these are special.
 const GLOBAL_6 = parseCidr('2000::/3');
 const REFUSED_6 = [
   '2001::/23', // protocol assignments: Teredo, benchmark, ORCHID, …
@@ -43,7 +43,10 @@ const isIsatap = (value: bigint) => [0x00005efen, 0x02005efen].includes((value >
 export type AddressVerdict = 'public' | 'opened' | 'refused';
 export interface Guard {
   judgeAddress(text: string): AddressVerdict;
-  /** The addresses of one name that may be connected to; throws `Blocked URL` when there is none, or when they are mixed. */
+  /**
+   * The addresses of one name that may be connected to; throws `Blocked URL` when there is none, or when they are
+   * mixed.
+   */
   choose(addresses: readonly string[], protocol: string): string[];
   /** Form, scheme, userinfo, and the address when the host is one; throws `invalid` or `blocked`. */
   judgeUrl(text: string, schemes?: readonly [secure: string, plain: string]): URL;
@@ -71,8 +74,8 @@ export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
     choose(addresses, protocol) {
       const judged = addresses.map((address) => ({ address, verdict: judgeAddress(address) }));
       const anyOf = (verdict: AddressVerdict) => judged.some((one) => one.verdict === verdict);
-      // A name with public and refused addresses is how rebinding looks. One that is only opened and refused is a name of
-      // this machine with an address of the other family: the opened ones are what the operator meant.
+      // A name with public and refused addresses is how rebinding looks. One that is only opened and refused is a name
+      // of this machine with an address of the other family: the opened ones are what the operator meant.
       if (anyOf('public') && anyOf('refused')) throw blocked();
       const plain = protocol === 'http:' || protocol === 'ws:';
       const usable = judged.filter(({ verdict }) => verdict === 'opened' || (verdict === 'public' && !plain));
@@ -91,7 +94,11 @@ export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
       if (literal || host.startsWith('[')) {
         const verdict = judgeAddress(host);
         if (verdict === 'refused' || (verdict === 'public' && url.protocol === plain)) throw blocked();
-      } else if (LOOPBACK_NAME.test(host) && !['127.0.0.1', '::1'].some((loopback) => judgeAddress(loopback) === 'opened')) throw blocked();
+      } else if (
+        LOOPBACK_NAME.test(host) &&
+        !['127.0.0.1', '::1'].some((loopback) => judgeAddress(loopback) === 'opened')
+      )
+        throw blocked();
       return url;
     },
   };

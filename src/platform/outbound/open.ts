@@ -18,7 +18,10 @@ export interface OutboundOptions {
   allowedPrivateCidrs: readonly string[];
   /** Certificates (PEM) trusted beside the usual ones. */
   authorities?: readonly string[];
-  /** Proxies that are used although their address is not public, each by its owner: `host:port`, or `<organization id>@host:port`. */
+  /**
+   * Proxies that are used although their address is not public, each by its owner: `host:port`, or `<organization
+   * id>@host:port`.
+   */
   sidecars?: readonly string[];
   /** Milliseconds that a proxy has until it has connected. */
   handshakeMs?: number;

@@ -11,11 +11,16 @@ const CONNECT_TIMEOUT = 5_000;
 
 /** Opens the real sockets; tests put their own in its place. `authorities` (PEM) are trusted beside the usual ones. */
 export const socketConnector = (authorities: readonly string[] = []): Connector =>
-  buildConnector({ timeout: CONNECT_TIMEOUT, allowH2: false, ...(authorities.length > 0 && { ca: [...rootCertificates, ...authorities] }) });
+  buildConnector({
+    timeout: CONNECT_TIMEOUT,
+    allowH2: false,
+    ...(authorities.length > 0 && { ca: [...rootCertificates, ...authorities] }),
+  });
 
 const failures = new WeakSet<object>();
 /** Tells whether the error comes from connecting, so that surely nothing was sent. */
-export const isConnectFailure = (error: unknown): boolean => typeof error === 'object' && error !== null && failures.has(error);
+export const isConnectFailure = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && failures.has(error);
 
 /** Opens connections: `proxied` where they end at a proxy, and only what it was asked for can be judged. */
 export interface Beneath {
@@ -47,7 +52,10 @@ export const pinnedConnector =
     });
   };
 
-/** Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded; the one not used for longest goes first. */
+/**
+ * Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded;
+ * the one not used for longest goes first.
+ */
 export function openPools(guard: Guard, beneath: Beneath) {
   const pools = new Map<string, Pool>();
   const drop = (key: string, pool: Pool) => {

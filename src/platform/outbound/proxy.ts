@@ -9,14 +9,16 @@ import { askSocks } from './socks.ts';
 export type Dial = (proxy: Proxy) => Promise<Socket>;
 
 /**
- * Connects over a proxy, to the address that was judged here and never to a name: what the proxy would make of a name nobody could judge.
- * TLS begins here and ends at the provider, so that the proxy sees addresses, and of a call over https nothing else.
+ * Connects over a proxy, to the address that was judged here and never to a name: what the proxy would make of a name
+ * nobody could judge. TLS begins here and ends at the provider, so that the proxy sees addresses, and of a call over
+ * https nothing else.
  */
 export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector, handshakeMs: number): Connector {
   return (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
     tunnel(proxy, dial, options.hostname, port, handshakeMs).then(
-      (socket) => (options.protocol === 'https:' ? secure({ ...options, httpSocket: socket }, callback) : callback(null, socket)),
+      (socket) =>
+        options.protocol === 'https:' ? secure({ ...options, httpSocket: socket }, callback) : callback(null, socket),
       (error: Error) => callback(error, null),
     );
   };
@@ -24,9 +26,14 @@ export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector, hand
 
 async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number, handshakeMs: number): Promise<Socket> {
   const socket = await dial(proxy);
-  const tooLate = setTimeout(() => socket.destroy(new ProxyFailure(proxy, 'down', 'did not answer in time')), handshakeMs).unref();
+  const tooLate = setTimeout(
+    () => socket.destroy(new ProxyFailure(proxy, 'down', 'did not answer in time')),
+    handshakeMs,
+  ).unref();
   try {
-    return await (proxy.protocol === 'socks5' ? askSocks(proxy, socket, address, port) : askConnect(proxy, socket, address, port));
+    return await (proxy.protocol === 'socks5'
+      ? askSocks(proxy, socket, address, port)
+      : askConnect(proxy, socket, address, port));
   } catch (cause) {
     socket.on('error', () => undefined).destroy();
     if (cause instanceof ProxyFailure) throw cause;
@@ -39,7 +46,10 @@ async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number, h
 /** HTTP CONNECT (RFC 9110 9.3.6), with a login by Basic where there is one. */
 function askConnect(proxy: Proxy, socket: Socket, address: string, port: number): Promise<Socket> {
   const target = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-  const login = proxy.username === undefined ? undefined : Buffer.from(`${proxy.username}:${proxy.password ?? ''}`).toString('base64');
+  const login =
+    proxy.username === undefined
+      ? undefined
+      : Buffer.from(`${proxy.username}:${proxy.password ?? ''}`).toString('base64');
   return new Promise((resolve, reject) => {
     const asked = request({
       method: 'CONNECT',
@@ -59,7 +69,8 @@ function askConnect(proxy: Proxy, socket: Socket, address: string, port: number)
 }
 
 function refusal(proxy: Proxy, status: number): ProxyFailure {
-  if (status === 407 || status === 401) return new ProxyFailure(proxy, 'login', 'does not take the user name and password'); // 401 is what tinyproxy says
+  if (status === 407 || status === 401)
+    return new ProxyFailure(proxy, 'login', 'does not take the user name and password'); // 401 is what tinyproxy says
   if (status === 403) return new ProxyFailure(proxy, 'forbidden', 'does not allow this connection');
   return new ProxyFailure(proxy, 'target', `found no connection (${status})`);
 }

@@ -10,8 +10,8 @@ const UNKNOWN = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED']);
 
 /**
  * Asks the name servers directly, without the process's few threads: a name that answers slowly holds up nobody else.
- * Names that only this machine knows (its hosts file, search domains) are asked of the system, two at a time. `servers`: in the
- * place of the machine's.
+ * Names that only this machine knows (its hosts file, search domains) are asked of the system, two at a time.
+ * `servers`: in the place of the machine's.
  */
 export function systemResolver(servers?: readonly string[]): ResolveName {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
@@ -29,7 +29,9 @@ export function systemResolver(servers?: readonly string[]): ResolveName {
     const answers = await Promise.allSettled([resolver.resolve4(bare), resolver.resolve6(bare)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (addresses.length > 0) return addresses;
-    for (const answer of answers) if (answer.status === 'rejected' && !UNKNOWN.has(codeOf(answer.reason))) throw answer.reason; // the system would wait for the same servers
+    for (const answer of answers)
+      // the system would wait for the same servers
+      if (answer.status === 'rejected' && !UNKNOWN.has(codeOf(answer.reason))) throw answer.reason;
     return askSystem(name);
   };
 }

@@ -37,9 +37,15 @@ export async function askSocks(proxy: Proxy, socket: Socket, address: string, po
     const [, status] = await take(socket, 2);
     if (status !== 0) throw new ProxyFailure(proxy, 'login', 'does not take the user name and password');
   } else if (method !== NO_LOGIN)
-    throw new ProxyFailure(proxy, 'login', username === undefined ? 'needs a user name and a password' : 'takes no login by user name and password');
+    throw new ProxyFailure(
+      proxy,
+      'login',
+      username === undefined ? 'needs a user name and a password' : 'takes no login by user name and password',
+    );
 
-  socket.write(Buffer.concat([Uint8Array.of(VERSION, CONNECT, 0), addressBytes(address), Uint8Array.of(port >> 8, port & 0xff)]));
+  socket.write(
+    Buffer.concat([Uint8Array.of(VERSION, CONNECT, 0), addressBytes(address), Uint8Array.of(port >> 8, port & 0xff)]),
+  );
   const [, reply = 1, , kind] = await take(socket, 4);
   const bound = kind === IPV4 ? 4 : kind === IPV6 ? 16 : kind === NAME ? (await take(socket, 1))[0]! : 0;
   if (reply === 2) throw new ProxyFailure(proxy, 'forbidden', 'does not allow this connection');
@@ -52,7 +58,10 @@ function addressBytes(text: string): Uint8Array {
   const address = parseAddress(text);
   if (!address) throw new Error(`Not an address: ${text}`);
   const length = address.family === 4 ? 4 : 16;
-  return Buffer.concat([Uint8Array.of(address.family === 4 ? IPV4 : IPV6), Buffer.from(address.value.toString(16).padStart(length * 2, '0'), 'hex')]);
+  return Buffer.concat([
+    Uint8Array.of(address.family === 4 ? IPV4 : IPV6),
+    Buffer.from(address.value.toString(16).padStart(length * 2, '0'), 'hex'),
+  ]);
 }
 
 /** Exactly so many bytes; what follows them stays for whoever reads next. */

@@ -2,7 +2,10 @@ import type { OutboundRequest, EgressRoute } from './contract.ts';
 
 /** The same route until the signal is aborted: nothing is sent afterwards, and what is under way is broken off. */
 export function until(ended: AbortSignal, route: EgressRoute): EgressRoute {
-  const within = (request: OutboundRequest = {}) => ({ ...request, signal: request.signal ? AbortSignal.any([request.signal, ended]) : ended });
+  const within = (request: OutboundRequest = {}) => ({
+    ...request,
+    signal: request.signal ? AbortSignal.any([request.signal, ended]) : ended,
+  });
   return {
     fetch: (url, request) => route.fetch(url, within(request)),
     stream: (url, request) => route.stream(url, within(request)),

@@ -4,12 +4,15 @@ import type { Payload, Topic } from './facts.ts';
 /** A fact that is made in code; `entityId` is the row that it happened to. */
 export type NewFact = { [T in Topic]: { orgId: string; topic: T; entityId: string; payload: Payload<T> } }[Topic];
 
-/** One fact for each row behind `from`, whose columns `org_id` and `id` name the organization and the entity; `payload` has an expression for each key. */
+/**
+ * One fact for each row behind `from`, whose columns `org_id` and `id` name the organization and the entity; `payload`
+ * has an expression for each key.
+ */
 type Announced = { [T in Topic]: { from: Fragment; payload: { [Key in keyof Payload<T>]: Fragment } } };
 
 /**
- * A CTE that writes facts, in the statement that makes them: in the order of the topics, as one insert. It is called after the
- * first topic, as in `post_paused_announced`, so a statement may have several.
+ * A CTE that writes facts, in the statement that makes them: in the order of the topics, as one insert. It is called
+ * after the first topic, as in `post_paused_announced`, so a statement may have several.
  */
 export function announce(sql: Sql, announced: Partial<Announced>): Fragment {
   const [first, ...more] = Object.entries(announced).map(([topic, { from, payload }]) => ({ topic, from, payload }));
@@ -19,7 +22,8 @@ export function announce(sql: Sql, announced: Partial<Announced>): Fragment {
       from ${from}`;
   return sql`
     ${sql(`${first.topic.replace('.', '_')}_announced`)} as (
-      insert into outbox (org_id, topic, entity_id, payload)${more.reduce((all, fact) => sql`${all} union all ${rows(fact)}`, rows(first))}
+      insert into outbox (org_id, topic, entity_id,
+        payload)${more.reduce((all, fact) => sql`${all} union all ${rows(fact)}`, rows(first))}
     )`;
 }
 
@@ -34,7 +38,8 @@ export async function append(sql: Sql, facts: readonly NewFact[]): Promise<void>
   await sql`
     insert into outbox (org_id, topic, entity_id, payload)
     select org_id, topic, entity_id, payload from unnest(
-      ${facts.map(({ orgId }) => orgId)}::uuid[], ${facts.map(({ topic }) => topic)}::text[], ${facts.map(({ entityId }) => entityId)}::uuid[],
+      ${facts.map(({ orgId }) => orgId)}::uuid[], ${facts.map(({ topic }) => topic)}::text[],
+      ${facts.map(({ entityId }) => entityId)}::uuid[],
       ${facts.map(({ payload }) => JSON.stringify(payload))}::text[]::jsonb[]
     ) with ordinality as t (org_id, topic, entity_id, payload, n) order by n`;
 }

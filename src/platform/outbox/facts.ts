@@ -21,17 +21,34 @@ const channel = { providerId: z.string(), name: z.string() };
 const released = { ...post, url: z.string() };
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
-/** Every topic with its payload: what listeners need, as it was when the fact was announced. They join no table of its producer. */
+/**
+ * Every topic with its payload: what listeners need, as it was when the fact was announced. They join no table of its
+ * producer.
+ */
 export const facts = {
   'post.scheduled': z.strictObject(post),
   'post.published': z.strictObject(released),
   'post.late': z.strictObject({ ...released, latenessMs: z.number() }),
   'post.retrying': z.strictObject({ ...failed, attempt: z.int(), nextAttemptAt: instant }),
-  'post.failed': z.strictObject({ ...failed, detail: z.enum(['missed']).nullable(), attempts: z.int(), retryable: z.boolean() }),
-  'post.unconfirmed': z.strictObject({ ...post, state: z.enum(['QUEUE', 'ERROR']), detail: z.string().nullable(), error: z.string() }),
+  'post.failed': z.strictObject({
+    ...failed,
+    detail: z.enum(['missed']).nullable(),
+    attempts: z.int(),
+    retryable: z.boolean(),
+  }),
+  'post.unconfirmed': z.strictObject({
+    ...post,
+    state: z.enum(['QUEUE', 'ERROR']),
+    detail: z.string().nullable(),
+    error: z.string(),
+  }),
   'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
   'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
-  'post.deleted': z.strictObject({ ...post, state: z.enum(['QUEUE', 'ERROR', 'DRAFT']), detail: z.string().nullable() }),
+  'post.deleted': z.strictObject({
+    ...post,
+    state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),
+    detail: z.string().nullable(),
+  }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),

@@ -1,4 +1,13 @@
 export { announce, append, type NewFact } from './announce.ts';
 export { countWaiting } from './gauges.ts';
 export { type Payload, type Topic } from './facts.ts';
-export { type Fact, type Listener, listener, type ListenersOptions, type ListenerLog, OUTBOX_TOPIC, startListeners, type Wake } from './listeners.ts';
+export {
+  type Fact,
+  type Listener,
+  listener,
+  type ListenersOptions,
+  type ListenerLog,
+  OUTBOX_TOPIC,
+  startListeners,
+  type Wake,
+} from './listeners.ts';

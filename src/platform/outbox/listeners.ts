@@ -10,7 +10,10 @@ export type Fact<T extends Topic = Topic> = {
   [Name in T]: { id: string; orgId: string; topic: Name; entityId: string; payload: Payload<Name>; at: Date };
 }[T];
 
-/** Sends `{ keys }` to a topic of the bus when the listener's transaction is committed. Nothing may depend on its arrival. */
+/**
+ * Sends `{ keys }` to a topic of the bus when the listener's transaction is committed. Nothing may depend on its
+ * arrival.
+ */
 export type Wake = (busTopic: string, keys: readonly string[]) => void;
 
 export interface Listener<T extends Topic = Topic> {
@@ -18,8 +21,8 @@ export interface Listener<T extends Topic = Topic> {
   name: string;
   topics: readonly T[];
   /**
-   * Writes what is to come of the facts, in the transaction that moves the cursor: what is committed is heard once, and in order.
-   * What it throws sets a fact aside, after each fact was tried alone.
+   * Writes what is to come of the facts, in the transaction that moves the cursor: what is committed is heard once, and
+   * in order. What it throws sets a fact aside, after each fact was tried alone.
    */
   hear(sql: Sql, facts: readonly Fact<T>[], wake: Wake): Promise<unknown>;
 }
@@ -53,7 +56,10 @@ const KEYS_PER_MESSAGE = 500;
 const WITHOUT_LEASE_MS = 2_000;
 const AFTER_FAILURE_MS = 1_000;
 
-/** Starts every listener: each in a loop of its own, one process at a time. Call it before the host starts, as it subscribes to the bus. */
+/**
+ * Starts every listener: each in a loop of its own, one process at a time. Call it before the host starts, as it
+ * subscribes to the bus.
+ */
 export function startListeners({ listeners, ...options }: ListenersOptions): Pick<Loop, 'wake'> & AsyncDisposable {
   const { sql, bus } = options;
   let registered: Promise<unknown> | undefined;
@@ -78,14 +84,19 @@ export function startListeners({ listeners, ...options }: ListenersOptions): Pic
 async function declareCursors(sql: Database, listeners: readonly Listener[]): Promise<void> {
   const [cursors] = await sql<{ ahead: boolean }[]>`/* all orgs */
     with declared as (
-      insert into outbox_cursors (listener) select unnest(${listeners.map(({ name }) => name)}::text[]) on conflict do nothing
+      insert into outbox_cursors (listener)
+      select unnest(${listeners.map(({ name }) => name)}::text[])
+      on conflict do nothing
     )
     select coalesce(bool_or(greatest(since, until) > pg_snapshot_xmax(pg_current_snapshot())), false) as ahead
     from outbox_cursors`;
   if (cursors!.ahead) await renumber(sql);
 }
 
-/** Every fact of transactions below `since` is heard, and of those below `until` the ids up to `id`. Numbers of 64 bits, so they are text here. */
+/**
+ * Every fact of transactions below `since` is heard, and of those below `until` the ids up to `id`. Numbers of 64 bits,
+ * so they are text here.
+ */
 interface Cursor {
   since: string;
   until: string;
@@ -108,12 +119,14 @@ interface Batch {
 /** The cursor was moved by another process. */
 class Superseded extends Error {}
 
-const parsed = ({ topic, payload, ...row }: Row): Fact => ({ ...row, topic, payload: catalog[topic as Topic].parse(payload) }) as Fact;
+const parsed = ({ topic, payload, ...row }: Row): Fact =>
+  ({ ...row, topic, payload: catalog[topic as Topic].parse(payload) }) as Fact;
 
 /** Whether the facts, or the code that hears them, are at fault, and not the database (SQLSTATE 22 and 23: a value). */
 const isFactsFault = (error: unknown): boolean => {
   const { code } = Object(error) as { code?: unknown };
-  const ofDatabase = isUnavailable(error) || (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^2[23]/.test(code));
+  const ofDatabase =
+    isUnavailable(error) || (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^2[23]/.test(code));
   return !ofDatabase && !(error instanceof Superseded);
 };
 
@@ -126,13 +139,16 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
   let deletedBelow = '0';
 
   /**
-   * The next facts by their ids; undefined without the lease. A transaction that still runs may hold a fact with a smaller id than those
-   * that are seen. So a look sees those of transactions below every running one, and no later look goes further before they are heard.
-   * The order is that of ids: a transaction that waited for a lock of another has the smaller number and the later fact.
+   * The next facts by their ids; undefined without the lease. A transaction that still runs may hold a fact with a
+   * smaller id than those that are seen. So a look sees those of transactions below every running one, and no later
+   * look goes further before they are heard. The order is that of ids: a transaction that waited for a lock of another
+   * has the smaller number and the later fact.
    */
   async function look(): Promise<Batch | undefined> {
     const deleting = hasMoved;
-    const rows = await sql<(Row & { since: string; until: string; after: string; floor: string | null })[]>`/* all orgs */
+    const rows = await sql<
+      (Row & { since: string; until: string; after: string; floor: string | null })[]
+    >`/* all orgs */
       with ${lease(sql, held)}, cursor as (
         select since, id, case when until > since then until else pg_snapshot_xmin(pg_current_snapshot()) end as until
         from outbox_cursors
@@ -161,7 +177,10 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
     };
   }
 
-  /** CTEs that delete the facts of transactions which every listener is past; from where the last deletion ended, as rows that a backup still sees are read again. */
+  /**
+   * CTEs that delete the facts of transactions which every listener is past; from where the last deletion ended, as
+   * rows that a backup still sees are read again.
+   */
   const deleted = () => sql`
     slowest as (
       select since from outbox_cursors order by since limit 1
@@ -187,7 +206,9 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
     const keysOf = new Map<string, Set<string>>();
     await sql.begin(async (tx) => {
       await move(tx, from, to);
-      await hear(tx, rows.map(parsed), (busTopic, keys) => keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])));
+      await hear(tx, rows.map(parsed), (busTopic, keys) =>
+        keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])),
+      );
     });
     for (const [busTopic, keys] of keysOf) await tell(busTopic, [...keys]);
   }
@@ -201,7 +222,10 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
         await hearTogether({ from: at, to: next, rows: [row] });
       } catch (error) {
         if (!isFactsFault(error)) throw error;
-        log.error({ listener: name, outboxId: row.id, topic: row.topic, err: error }, 'a fact cannot be heard and is set aside');
+        log.error(
+          { listener: name, outboxId: row.id, topic: row.topic, err: error },
+          'a fact cannot be heard and is set aside',
+        );
         await setAside(row, at, next, String(error));
       }
       at = next;
@@ -213,7 +237,8 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
       await move(tx, from, to);
       await tx`
         insert into outbox_refused (listener, id, org_id, topic, entity_id, payload, created_at, error)
-        values (${name}, ${id}, ${orgId}, ${topic}, ${entityId}, ${JSON.stringify(payload)}::text::jsonb, ${at}, ${error})`;
+        values (${name}, ${id}, ${orgId}, ${topic}, ${entityId}, ${JSON.stringify(payload)}::text::jsonb, ${at},
+          ${error})`;
     });
 
   /** A wake-up that is lost is a delay: whoever is woken looks by itself as well. */
@@ -222,7 +247,9 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
       keys: keys.slice(n * KEYS_PER_MESSAGE, (n + 1) * KEYS_PER_MESSAGE),
     }));
     if (messages.length > 0)
-      await bus.publish(busTopic, messages).catch((error: unknown) => log.warn({ topic: busTopic, err: error }, 'wake-ups of a listener were not sent'));
+      await bus
+        .publish(busTopic, messages)
+        .catch((error: unknown) => log.warn({ topic: busTopic, err: error }, 'wake-ups of a listener were not sent'));
   }
 
   async function round(): Promise<number> {

@@ -1,9 +1,9 @@
 import type { Database } from '../db/index.ts';
 
 /**
- * Numbers facts and cursors anew in a database that was restored from a dump. Its transaction numbers are those of another
- * cluster and may lie ahead of this one's: new facts would stand behind every cursor and be deleted unheard. What every
- * listener has heard is deleted before; of the rest a listener may hear a fact a second time.
+ * Numbers facts and cursors anew in a database that was restored from a dump. Its transaction numbers are those of
+ * another cluster and may lie ahead of this one's: new facts would stand behind every cursor and be deleted unheard.
+ * What every listener has heard is deleted before; of the rest a listener may hear a fact a second time.
  */
 export const renumber = (sql: Database): Promise<unknown> =>
   sql.begin(async (tx) => {

@@ -29,9 +29,26 @@ export interface Events {
   /** A provider was called to publish, this long after the attempt was due. */
   publishCalled(of: { provider: string; latenessMs: number; durationMs: number }): void;
   /** The outcome of an attempt was written. `asked`: it comes from asking the network, not from sending. */
-  attemptSettled(of: OfPost & { outcome: string; asked: boolean; state: string; detail: string | null; reason: string | null }): void;
-  webhookAttempted(of: OfOrg & { webhookId: string; event: string; attempt: number; status: number; durationMs: number; error: string | null }): void;
-  mailAttempted(of: { emailId: string; template: string; attempt: number; outcome: 'sent' | 'retried' | 'bounced'; reason: string | null }): void;
+  attemptSettled(
+    of: OfPost & { outcome: string; asked: boolean; state: string; detail: string | null; reason: string | null },
+  ): void;
+  webhookAttempted(
+    of: OfOrg & {
+      webhookId: string;
+      event: string;
+      attempt: number;
+      status: number;
+      durationMs: number;
+      error: string | null;
+    },
+  ): void;
+  mailAttempted(of: {
+    emailId: string;
+    template: string;
+    attempt: number;
+    outcome: 'sent' | 'retried' | 'bounced';
+    reason: string | null;
+  }): void;
   /** The payment processor told of something; `outcome` as in the history of payment events. */
   paymentHeard(of: { id: string; type: string; orgId: string | null; outcome: string }): void;
   mailTold(of: { emailId: string; status: string }): void;
@@ -40,7 +57,8 @@ export interface Events {
 }
 
 /** The class of a status: few values, whatever receivers think of. */
-const classOf = (status: number): string => (status >= 200 && status < 300 ? 'delivered' : status > 0 ? `${Math.floor(status / 100)}xx` : 'no answer');
+const classOf = (status: number): string =>
+  status >= 200 && status < 300 ? 'delivered' : status > 0 ? `${Math.floor(status / 100)}xx` : 'no answer';
 const levelOf = ({ state, detail }: { state: string; detail: string | null }) =>
   state === 'ERROR' || detail === 'unconfirmed' ? 'warn' : state === 'PUBLISHED' ? 'debug' : 'info';
 
@@ -77,7 +95,12 @@ export function openEvents(log: Log, metrics: Metrics): Events {
       log.debug({ event: 'webhook.attempted', topic: event, ...detail }, 'a delivery was attempted');
     },
     mailAttempted: (of) =>
-      say(`mail.${of.outcome}`, of.outcome === 'sent' ? 'debug' : 'warn', of, of.outcome === 'sent' ? 'a mail was sent' : 'a mail could not be sent'),
+      say(
+        `mail.${of.outcome}`,
+        of.outcome === 'sent' ? 'debug' : 'warn',
+        of,
+        of.outcome === 'sent' ? 'a mail was sent' : 'a mail could not be sent',
+      ),
     paymentHeard: (of) => say('payment.heard', 'info', of, 'the payment processor told of something'),
     mailTold: (of) => {
       const back = of.status === 'bounced' || of.status === 'complained';

@@ -11,7 +11,8 @@ interface Options {
 }
 
 const LOOPBACK = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
-const isOwnMachine = ({ socket, headers }: IncomingMessage) => LOOPBACK.test(socket.remoteAddress ?? '') && headers['x-forwarded-for'] === undefined;
+const isOwnMachine = ({ socket, headers }: IncomingMessage) =>
+  LOOPBACK.test(socket.remoteAddress ?? '') && headers['x-forwarded-for'] === undefined;
 /** Tells whether an `Authorization` header is that bearer token. */
 export const bearsToken = (authorization: string | undefined, token: string): boolean =>
   /^bearer /i.test(authorization ?? '') && equalSecrets(authorization!.slice('bearer '.length).trimStart(), token);

@@ -1,7 +1,10 @@
 import { pino, type Logger } from 'pino';
 import { redact, redactText } from './redact.ts';
 
-/** The logger that every room is handed. Detail first, then one sentence without values in it; an error goes in as `err`. */
+/**
+ * The logger that every room is handed. Detail first, then one sentence without values in it; an error goes in as
+ * `err`.
+ */
 export interface Log {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
@@ -25,7 +28,9 @@ interface Options {
 
 const standardOut = (line: string) => void process.stdout.write(line);
 
-/** The log of a process: JSON lines with the time as ISO 8601, or plain ones; nothing secret gets through (`redact.ts`). */
+/**
+ * The log of a process: JSON lines with the time as ISO 8601, or plain ones; nothing secret gets through (`redact.ts`).
+ */
 export function openLogs({ level, format, base = {}, write = standardOut }: Options): Logs {
   const root: Logger = pino(
     {
@@ -54,9 +59,14 @@ interface Line {
   err?: { message?: string; stack?: string; cause?: { message?: string } };
 }
 
-/** One line of text: what would begin another, move the cursor or turn the direction of writing is shown by its code. */
+/**
+ * One line of text: what would begin another, move the cursor or turn the direction of writing is shown by its code.
+ */
 const visible = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  text.replace(
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 /** Several lines, each of them indented: none can be taken for an entry of the log. */
 const indented = (text: string): string =>
   text
@@ -67,11 +77,17 @@ const indented = (text: string): string =>
 /** `12:03:04.123 WARN  posts  slots could not be prolonged  slots=3`, and below it what went wrong. */
 function plainLine(json: string): string {
   const { level, time, room = '', message = '', err, ...detail } = JSON.parse(json) as Line;
-  const values = Object.entries(detail).map(([name, value]) => `${name}=${visible(typeof value === 'string' ? value : JSON.stringify(value))}`);
+  const values = Object.entries(detail).map(
+    ([name, value]) => `${name}=${visible(typeof value === 'string' ? value : JSON.stringify(value))}`,
+  );
   const head = [time.slice(11, 23), level.toUpperCase().padEnd(5), room.padEnd(8), message].join(' ');
   const trouble = err
     ? [
-        indented(level === 'error' || level === 'fatal' ? (err.stack ?? err.message ?? JSON.stringify(err)) : (err.message ?? JSON.stringify(err))),
+        indented(
+          level === 'error' || level === 'fatal'
+            ? (err.stack ?? err.message ?? JSON.stringify(err))
+            : (err.message ?? JSON.stringify(err)),
+        ),
         err.cause?.message ? indented(`because: ${err.cause.message}`) : '',
       ]
     : [];

@@ -7,11 +7,14 @@ const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 
 const LATE = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600];
 
 /** Read when the metrics are asked for: one number, or one for each value of the label. */
-export type Reader = () => number | Readonly<Record<string, number>> | Promise<number | Readonly<Record<string, number>>>;
+export type Reader = () =>
+  | number
+  | Readonly<Record<string, number>>
+  | Promise<number | Readonly<Record<string, number>>>;
 
 /**
- * The numbers of one process, in Prometheus form at `/metrics`. Labels have few values: types, routes as declared, provider ids, outcomes;
- * never ids, addresses or texts.
+ * The numbers of one process, in Prometheus form at `/metrics`. Labels have few values: types, routes as declared,
+ * provider ids, outcomes; never ids, addresses or texts.
  */
 export interface Metrics {
   readonly publishes: Counter<'provider' | 'outcome'>;
@@ -38,7 +41,9 @@ async function refresh(metric: Gauge | Counter, read: Reader, label: string): Pr
   const value = await Promise.race([(async () => read())().catch(() => ({})), late]);
   given.abort();
   const entries: [Record<string, string>, number][] =
-    typeof value === 'number' ? [[{}, value]] : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
+    typeof value === 'number'
+      ? [[{}, value]]
+      : Object.entries(value).map(([name, number]) => [{ [label]: name }, number]);
   metric.reset();
   for (const [labels, number] of entries)
     if (metric instanceof Counter) metric.inc(labels, number);
@@ -50,20 +55,34 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   if (processMetrics) collectDefaultMetrics({ register: registry, prefix: PREFIX });
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) => new Counter({ name: PREFIX + name, help, labelNames, registers });
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name: PREFIX + name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) =>
     new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
 
   return {
     publishes: counter('publishes_total', 'Attempts to publish by provider and outcome.', ['provider', 'outcome']),
-    lookUps: counter('look_ups_total', 'Questions to a network after a lost answer, or while it works on a post, by provider and outcome.', [
-      'provider',
+    lookUps: counter(
+      'look_ups_total',
+      'Questions to a network after a lost answer, or while it works on a post, by provider and outcome.',
+      ['provider', 'outcome'],
+    ),
+    publishSeconds: histogram('publish_seconds', 'Duration of provider calls that publish.', ['provider']),
+    latenessSeconds: histogram(
+      'post_lateness_seconds',
+      'From the due time of an attempt to the call of its provider.',
+      [],
+      LATE,
+    ),
+    webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver by event and outcome.', [
+      'event',
       'outcome',
     ]),
-    publishSeconds: histogram('publish_seconds', 'Duration of provider calls that publish.', ['provider']),
-    latenessSeconds: histogram('post_lateness_seconds', 'From the due time of an attempt to the call of its provider.', [], LATE),
-    webhookAttempts: counter('webhook_attempts_total', 'Attempts to deliver by event and outcome.', ['event', 'outcome']),
-    requests: counter('http_requests_total', 'Requests by method, declared route and status.', ['method', 'route', 'status']),
+    requests: counter('http_requests_total', 'Requests by method, declared route and status.', [
+      'method',
+      'route',
+      'status',
+    ]),
     requestSeconds: histogram('http_request_seconds', 'Duration of requests by declared route.', ['method', 'route']),
     events: counter('events_total', 'Business events.', ['event']),
     found: counter('reconciler_found_total', 'What the reconciler found untouched, by kind.', ['kind']),

@@ -1,5 +1,5 @@
-// What never reaches a log: names of fields, and forms of secrets wherever they stand in a text. Secret fields of providers come from their
-// declarations (`keepOutOfLogs`).
+// What never reaches a log: names of fields, and forms of secrets wherever they stand in a text. Secret fields of
+// providers come from their declarations (`keepOutOfLogs`).
 
 /** Compared in lower case without `-`, `_` and blanks; the end of a name is enough (`webhookSigningSecret`). */
 const NAMES = [
@@ -70,9 +70,13 @@ const isSecretName = (name: string): boolean => {
 };
 
 /** A text without any secret whose form is known. */
-export const redactText = (text: string): string => FORMS.reduce((rest, [form, instead]) => rest.replace(form, instead), text);
+export const redactText = (text: string): string =>
+  FORMS.reduce((rest, [form, instead]) => rest.replace(form, instead), text);
 
-/** A copy without the values of secret fields, and with every text redacted; errors become plain objects with their causes. */
+/**
+ * A copy without the values of secret fields, and with every text redacted; errors become plain objects with their
+ * causes.
+ */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint') return value.toString();
@@ -88,7 +92,9 @@ export function redact(value: unknown, depth = 0): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, entry]) => [
       name,
-      isSecretName(name) && entry !== null && entry !== undefined && typeof entry !== 'boolean' ? GONE : redact(entry, depth + 1),
+      isSecretName(name) && entry !== null && entry !== undefined && typeof entry !== 'boolean'
+        ? GONE
+        : redact(entry, depth + 1),
     ]),
   );
 }
@@ -98,7 +104,18 @@ function redactError(error: Error, depth: number): Record<string, unknown> {
   // What a database client hangs on its errors beside the message may hold values of rows.
   const kept = Object.fromEntries(
     Object.entries(more).filter(([field]) =>
-      ['code', 'status', 'failure', 'errno', 'syscall', 'constraint_name', 'table_name', 'severity', 'routine', 'extra'].includes(field),
+      [
+        'code',
+        'status',
+        'failure',
+        'errno',
+        'syscall',
+        'constraint_name',
+        'table_name',
+        'severity',
+        'routine',
+        'extra',
+      ].includes(field),
     ),
   );
   return {

@@ -62,7 +62,9 @@ describe('redaction of secrets in the log', () => {
     'privateKey',
     'DATABASE_URL',
     'X-Service-Signature',
-  ])('the value of %s is redacted', (name) => expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY));
+  ])('the value of %s is redacted', (name) =>
+    expect(JSON.stringify(redact({ headers: { [name]: CANARY } }))).not.toContain(CANARY),
+  );
 
   test.each([
     ['pm_live_AbCd0123456789AbCd0123456789AbCd0123456789A'],
@@ -87,7 +89,14 @@ describe('redaction of secrets in the log', () => {
   test('ids, codes, counts, booleans, message and stack of an error are kept', () => {
     const { lines, log } = logged();
     log.warn(
-      { postId: 'p1', attempt: 2, hasPassword: true, idempotencyKey: 'k', status: 429, err: new AppError('busy', 'Too much at once', { retryAfterMs: 5 }) },
+      {
+        postId: 'p1',
+        attempt: 2,
+        hasPassword: true,
+        idempotencyKey: 'k',
+        status: 429,
+        err: new AppError('busy', 'Too much at once', { retryAfterMs: 5 }),
+      },
       'a line',
     );
     const line = JSON.parse(lines[0]!) as Record<string, unknown>;
@@ -123,8 +132,13 @@ describe('log lines', () => {
 
   test('a pretty line begins with time, level and room, and says what failed', () => {
     const { lines, log } = logged('info', 'plain');
-    log.warn({ slots: 3, name: 'x', err: new Error('gone', { cause: new Error('no route') }) }, 'slots could not be prolonged');
-    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN  posts    slots could not be prolonged  slots=3  name=x\n {4}gone\n {4}because: no route\n$/);
+    log.warn(
+      { slots: 3, name: 'x', err: new Error('gone', { cause: new Error('no route') }) },
+      'slots could not be prolonged',
+    );
+    expect(lines[0]).toMatch(
+      /^\d\d:\d\d:\d\d\.\d{3} WARN  posts    slots could not be prolonged  slots=3  name=x\n {4}gone\n {4}because: no route\n$/,
+    );
   });
 });
 
@@ -133,7 +147,10 @@ describe('log injection', () => {
   test.each(['json', 'plain'] as const)('foreign input in %s stays within its own entry', (format) => {
     const lines: string[] = [];
     const log = openLogs({ level: 'info', format, write: (line) => lines.push(line) }).of('http');
-    log.info({ userAgent: forged, nested: { name: forged }, err: new Error(forged, { cause: new Error(forged) }) }, 'a request was refused');
+    log.info(
+      { userAgent: forged, nested: { name: forged }, err: new Error(forged, { cause: new Error(forged) }) },
+      'a request was refused',
+    );
     log.error({ err: new Error(forged) }, 'a request failed');
     expect(lines).toHaveLength(2);
     for (const line of lines.join('').split(/[\n\r\u2028]/)) expect(line).not.toMatch(/^(2026|12:00)/);
@@ -165,11 +182,26 @@ describe('metrics', () => {
     const metrics = openMetrics({ processMetrics: false });
     const events = openEvents(log, metrics);
     events.publishCalled({ provider: 'sandbox', latenessMs: 42, durationMs: 7 });
-    const post = { orgId: 'org-1', channelId: 'channel-1', postId: 'post-1', provider: 'sandbox', attempt: 1, reason: null };
+    const post = {
+      orgId: 'org-1',
+      channelId: 'channel-1',
+      postId: 'post-1',
+      provider: 'sandbox',
+      attempt: 1,
+      reason: null,
+    };
     events.attemptSettled({ ...post, outcome: 'lost', asked: false, state: 'QUEUE', detail: 'unconfirmed' });
     events.attemptSettled({ ...post, outcome: 'published', asked: true, state: 'PUBLISHED', detail: null });
     events.channelNeedsLogin({ orgId: 'org-1', channelId: 'channel-1', reason: 'gone' });
-    events.webhookAttempted({ orgId: 'org-1', webhookId: 'hook-1', event: 'post.published', attempt: 1, status: 503, durationMs: 3, error: 'HTTP 503' });
+    events.webhookAttempted({
+      orgId: 'org-1',
+      webhookId: 'hook-1',
+      event: 'post.published',
+      attempt: 1,
+      status: 503,
+      durationMs: 3,
+      error: 'HTTP 503',
+    });
     const text = await metrics.text();
     expect(text).toContain('rookery_publishes_total{provider="sandbox",outcome="lost"} 1');
     expect(text).toContain('rookery_look_ups_total{provider="sandbox",outcome="published"} 1');

@@ -6,7 +6,10 @@ export interface Sweep {
   /** Occurs once in the product; `/health` and `/admin/actors` show it. */
   name: string;
   everyMs: number;
-  /** Does a part of the work, at most `limit` rows on an index; answers how many, and is called again while that is `limit` or more. */
+  /**
+   * Does a part of the work, at most `limit` rows on an index; answers how many, and is called again while that is
+   * `limit` or more.
+   */
   run(limit: number): Promise<number>;
 }
 
@@ -19,11 +22,16 @@ export interface Gauge {
   label?: string;
 }
 
-/** Starts background work that runs where actors run; disposing of it ends it. Undefined: nothing to do under this configuration. */
+/**
+ * Starts background work that runs where actors run; disposing of it ends it. Undefined: nothing to do under this
+ * configuration.
+ */
 export type StartWorker = () => AsyncDisposable | undefined;
 
 interface Parts<Rooms> {
-  /** Rooms by name, for api, actors and later wings; `src/context.ts` merges those of all wings, so a name occurs once. */
+  /**
+   * Rooms by name, for api, actors and later wings; `src/context.ts` merges those of all wings, so a name occurs once.
+   */
   readonly rooms: Rooms;
   readonly sweeps?: readonly Sweep[];
   readonly gauges?: readonly Gauge[];
@@ -38,5 +46,12 @@ export type Wing<Rooms = object> = Required<Parts<Rooms>> & AsyncDisposable;
 /** The wing of these parts, which owns what was opened for them. */
 export function wing<Rooms>(opened: AsyncDisposableStack, parts: Parts<Rooms>): Wing<Rooms> {
   const owned = opened.move();
-  return { sweeps: [], gauges: [], listeners: [], workers: [], ...parts, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    sweeps: [],
+    gauges: [],
+    listeners: [],
+    workers: [],
+    ...parts,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }

@@ -93,7 +93,9 @@ export const auth = <const F extends Fields>({ oneOf, ...spec }: AuthSpec<F> & P
     domain: 'auth',
     capabilities: ['login'],
     facts: { login: spec.by },
-    ...(spec.by !== 'password' && { setup: { fields: spec.credentials, owners: ['instance'], ...(oneOf && { oneOf }) } }),
+    ...(spec.by !== 'password' && {
+      setup: { fields: spec.credentials, owners: ['instance'], ...(oneOf && { oneOf }) },
+    }),
   };
   return adapter as unknown as AuthAdapter; // the registry checks values against the fields
 };

@@ -25,7 +25,13 @@ interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
 export function network({ id, title, website, api, authorize, token, server, person, ...way }: Network): AuthAdapter {
   const clientOf = ({ values }: Pick<AuthLine, 'values'>): CodeLogin => {
     const at = (address: string) => address.replace('{server}', values['server'] ?? '');
-    return { ...way, authorize: at(authorize), token: at(token), clientId: values['clientId']!, clientSecret: values['clientSecret']! };
+    return {
+      ...way,
+      authorize: at(authorize),
+      token: at(token),
+      clientId: values['clientId']!,
+      clientSecret: values['clientSecret']!,
+    };
   };
   return auth({
     id,

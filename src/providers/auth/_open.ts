@@ -3,7 +3,8 @@ import type { Lines } from '../kit/wire/open-line.ts';
 import type { AuthAdapter, Login } from './_contract.ts';
 
 /** Reads the codes, verifiers and signatures of a call, which must not appear in failures. */
-const textsOf = (call: unknown): string[] => Object.values(Object(call) as object).filter((value) => typeof value === 'string');
+const textsOf = (call: unknown): string[] =>
+  Object.values(Object(call) as object).filter((value) => typeof value === 'string');
 
 /** Opens a login provider with the configuration of the instance. */
 export const openLoginProvider =

@@ -45,6 +45,7 @@ export default auth({
     },
   }),
   async check({ http }) {
-    if ((await chainOf(http)) !== OP_MAINNET) throw refused('rejected', 'The RPC address does not serve OP Mainnet (chain 10)');
+    if ((await chainOf(http)) !== OP_MAINNET)
+      throw refused('rejected', 'The RPC address does not serve OP Mainnet (chain 10)');
   },
 });

@@ -32,18 +32,28 @@ function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { che
  * contradict it.
  */
 function byAddresses({ http, values, clock }: AuthLine): Consent & { check(): Promise<void> } {
-  const login = { ...clientOf(values), authorize: values['authUrl']!, token: values['tokenUrl']!, secretIn: 'either' as const };
+  const login = {
+    ...clientOf(values),
+    authorize: values['authUrl']!,
+    token: values['tokenUrl']!,
+    secretIn: 'either' as const,
+  };
   return {
     by: 'consent',
     authorize: async (start) => consentUrl(login, start),
     async identify(returned) {
       const { access_token, id_token } = await takeToken(http, login, returned);
-      const person = await http.get(values['userInfoUrl']!, Claims, { headers: { authorization: `Bearer ${access_token}` } });
+      const person = await http.get(values['userInfoUrl']!, Claims, {
+        headers: { authorization: `Bearer ${access_token}` },
+      });
       if (id_token) {
         const { sub, aud, nonce, exp } = idTokenClaims(id_token) ?? {};
         const isOurs =
-          [aud].flat().includes(login.clientId) && (nonce === undefined || nonce === returned.nonce) && Number(exp) * 1000 > clock.now().getTime() - 60_000;
-        if (sub !== person.sub || !isOurs) throw refused('rejected', 'The answer of the login server cannot be believed (id_token)');
+          [aud].flat().includes(login.clientId) &&
+          (nonce === undefined || nonce === returned.nonce) &&
+          Number(exp) * 1000 > clock.now().getTime() - 60_000;
+        if (sub !== person.sub || !isOurs)
+          throw refused('rejected', 'The answer of the login server cannot be believed (id_token)');
       }
       return accountOf(person, OPERATORS);
     },

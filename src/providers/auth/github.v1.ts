@@ -3,7 +3,12 @@ import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocol
 import { secret, text } from '../kit/declare/fields.ts';
 import { auth, type AuthLine } from './_contract.ts';
 
-const User = z.object({ id: z.int().positive(), login: z.string(), name: z.string().nullish(), avatar_url: z.url().nullish() });
+const User = z.object({
+  id: z.int().positive(),
+  login: z.string(),
+  name: z.string().nullish(),
+  avatar_url: z.url().nullish(),
+});
 const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
 
 type Needed = Pick<AuthLine, 'values'>;
@@ -29,7 +34,12 @@ export default auth({
     clientId: text('Client id'),
     clientSecret: secret('Client secret'),
     server: text('Server', { form: 'origin', default: 'https://github.com', required: false }),
-    api: text('API', { form: 'url', default: 'https://api.github.com', required: false, help: 'https://<server>/api/v3 of an Enterprise Server' }),
+    api: text('API', {
+      form: 'url',
+      default: 'https://api.github.com',
+      required: false,
+      help: 'https://<server>/api/v3 of an Enterprise Server',
+    }),
   },
   api: '{api}',
   errors: { 403: 'rate_limited' },
@@ -50,7 +60,8 @@ export default auth({
       const emails = await http.get('/user/emails', Emails, { headers });
       return {
         providerId: String(user.id),
-        email: emails.find(({ primary, verified }) => primary && verified)?.email ?? null, // not the public address of the profile, which is not verified
+        // not the public address of the profile, which is not verified
+        email: emails.find(({ primary, verified }) => primary && verified)?.email ?? null,
         name: user.name || user.login,
         avatarUrl: user.avatar_url ?? null,
       };

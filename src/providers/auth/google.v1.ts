@@ -29,7 +29,11 @@ export default auth({
   by: 'consent',
   connect(connection) {
     const google = client(connection);
-    return { by: 'consent', authorize: google.authorize, identify: async (returned) => accountOf(await google.identify(returned)) };
+    return {
+      by: 'consent',
+      authorize: google.authorize,
+      identify: async (returned) => accountOf(await google.identify(returned)),
+    };
   },
   check: (connection) => client(connection).check(connection.base),
 });

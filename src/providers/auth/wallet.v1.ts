@@ -17,7 +17,11 @@ export default auth({
   authType: 'wallet',
   credentials: {
     chainId: text('Chain id', { required: false, default: '1', validation: '[1-9][0-9]{0,14}' }),
-    rpcUrl: text('RPC address', { form: 'url', required: false, help: 'Needed for wallets that are contracts (ERC-1271)' }),
+    rpcUrl: text('RPC address', {
+      form: 'url',
+      required: false,
+      help: 'Needed for wallets that are contracts (ERC-1271)',
+    }),
   },
   api: '{rpcUrl}',
   by: 'proof',
@@ -43,11 +47,17 @@ export default auth({
         if (!said || !fits(said, { nonce, origins, chainId, now: clock.now() })) throw notBelieved();
         if (!(await isSigned(message, signature, said.address, base ? http : undefined))) throw notBelieved();
         const address = said.address.toLowerCase();
-        return { providerId: `eip155:${chainId}:${address}`, email: null, name: `${address.slice(0, 6)}…${address.slice(-4)}`, avatarUrl: null };
+        return {
+          providerId: `eip155:${chainId}:${address}`,
+          email: null,
+          name: `${address.slice(0, 6)}…${address.slice(-4)}`,
+          avatarUrl: null,
+        };
       },
     };
   },
   async check({ http, base, values }) {
-    if (base && (await chainOf(http)) !== Number(values.chainId)) throw refused('rejected', `The RPC address serves another chain than ${values.chainId}`);
+    if (base && (await chainOf(http)) !== Number(values.chainId))
+      throw refused('rejected', `The RPC address serves another chain than ${values.chainId}`);
   },
 });

@@ -21,7 +21,15 @@ export default network({
   scope: 'tweet.read users.read users.email', // /users/me needs the first two together
   secretIn: 'header',
   async person(http, headers) {
-    const { data } = await http.get('/users/me', Me, { headers, query: { 'user.fields': 'profile_image_url,confirmed_email' } });
-    return { providerId: data.id, email: data.confirmed_email ?? null, name: data.name || data.username, avatarUrl: data.profile_image_url ?? null };
+    const { data } = await http.get('/users/me', Me, {
+      headers,
+      query: { 'user.fields': 'profile_image_url,confirmed_email' },
+    });
+    return {
+      providerId: data.id,
+      email: data.confirmed_email ?? null,
+      name: data.name || data.username,
+      avatarUrl: data.profile_image_url ?? null,
+    };
   },
 });

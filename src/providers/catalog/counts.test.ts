@@ -67,7 +67,15 @@ test('adds outcomes of a failed write to the next one, in order', async () => {
   await counts[Symbol.asyncDispose]();
   expect(failures).toEqual([]);
   expect(written).toEqual([
-    [expect.objectContaining({ successCount: 1, errorCount: 3, consecutiveErrors: 1, lastSuccessAt: instant(3), lastErrorAt: instant(4) })],
+    [
+      expect.objectContaining({
+        successCount: 1,
+        errorCount: 3,
+        consecutiveErrors: 1,
+        lastSuccessAt: instant(3),
+        lastErrorAt: instant(4),
+      }),
+    ],
   ]);
 });
 

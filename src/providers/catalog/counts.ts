@@ -68,7 +68,9 @@ export function openCounts({ clock, write, failed }: Options): Counts {
       const one = nothing(outcome);
       add(
         `${outcome.domain}/${outcome.id}@${outcome.version}`,
-        outcome.ok ? { ...one, successCount: 1, lastSuccessAt: now } : { ...one, errorCount: 1, consecutiveErrors: 1, lastErrorAt: now },
+        outcome.ok
+          ? { ...one, successCount: 1, lastSuccessAt: now }
+          : { ...one, errorCount: 1, consecutiveErrors: 1, lastErrorAt: now },
       );
       behind.soon();
     },

@@ -1,2 +1,8 @@
 export type { FeaturedView } from './featured.ts';
-export { type CallCounts, type HealthView, openCallCounts, openProviderCatalog, type ProviderCatalog } from './service.ts';
+export {
+  type CallCounts,
+  type HealthView,
+  openCallCounts,
+  openProviderCatalog,
+  type ProviderCatalog,
+} from './service.ts';

@@ -12,7 +12,15 @@ export interface CallCounts extends AsyncDisposable {
   tallies(): Promise<readonly Tally[]>;
 }
 
-export function openCallCounts({ sql, clock, failed }: { sql: Database; clock: Clock; failed: (error: unknown) => void }): CallCounts {
+export function openCallCounts({
+  sql,
+  clock,
+  failed,
+}: {
+  sql: Database;
+  clock: Clock;
+  failed: (error: unknown) => void;
+}): CallCounts {
   const counts = openCounts({ clock, failed, write: (tallies) => addTallies(sql, tallies) });
   return {
     note: counts.note,
@@ -54,7 +62,10 @@ export function openProviderCatalog({ sql, providers, calls }: Options): Provide
     async health(domain) {
       const [entries, tallies] = await Promise.all([list(domain), calls.tallies()]);
       const known = new Map(tallies.map((tally) => [`${tally.domain}/${tally.providerId}@${tally.version}`, tally]));
-      return entries.map((entry) => ({ entry, tally: known.get(`${entry.domain}/${entry.providerId}@${entry.version}`) }));
+      return entries.map((entry) => ({
+        entry,
+        tally: known.get(`${entry.domain}/${entry.providerId}@${entry.version}`),
+      }));
     },
   };
 }

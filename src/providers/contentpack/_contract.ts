@@ -66,7 +66,8 @@ interface ContentPackSpec<F extends Fields> extends Manifest<F> {
   connect(line: ContentPackLine<F>): ContentPack;
   check?(line: ContentPackLine<F>): Promise<string | void>;
 }
-export type ContentPackAdapter<F extends Fields = Fields> = ContentPackSpec<F> & Adapter<'contentpack', ContentPackFacts, ContentPackLine<F>, F>;
+export type ContentPackAdapter<F extends Fields = Fields> = ContentPackSpec<F> &
+  Adapter<'contentpack', ContentPackFacts, ContentPackLine<F>, F>;
 
 export const LONGEST_QUERY = 200;
 export const CACHE_MS = 600_000;
@@ -75,8 +76,17 @@ export const HOUR_MS = 3_600_000;
 /** Items on a page. */
 export const PAGE = 24;
 
-const declare = <F extends Fields>(spec: ContentPackSpec<F>, more: Pick<ContentPackAdapter, 'setup'>): ContentPackAdapter => {
-  const adapter: ContentPackAdapter<F> = { ...spec, ...more, domain: 'contentpack', capabilities: ['search', 'acquire'], facts: { kinds: spec.kinds } };
+const declare = <F extends Fields>(
+  spec: ContentPackSpec<F>,
+  more: Pick<ContentPackAdapter, 'setup'>,
+): ContentPackAdapter => {
+  const adapter: ContentPackAdapter<F> = {
+    ...spec,
+    ...more,
+    domain: 'contentpack',
+    capabilities: ['search', 'acquire'],
+    facts: { kinds: spec.kinds },
+  };
   return adapter as unknown as ContentPackAdapter; // the registry checks values against the fields
 };
 

@@ -11,7 +11,10 @@ const Gif = z.object({
   user: z.object({ display_name: Words, profile_url: Web }).nullish(),
   images: z.object({ original: z.object({ url: Download }), fixed_width: z.object({ url: Web }) }),
 });
-const Gifs = z.object({ data: z.array(Gif), pagination: z.object({ total_count: z.int(), count: z.int(), offset: z.int() }) });
+const Gifs = z.object({
+  data: z.array(Gif),
+  pagination: z.object({ total_count: z.int(), count: z.int(), offset: z.int() }),
+});
 /** The answer for an unknown GIF is an empty list. */
 const One = z.object({ data: z.union([Gif, z.array(z.unknown()).transform(() => undefined)]) });
 

@@ -66,7 +66,8 @@ export const openverse = stockSource({
   connect({ values, ...line }) {
     const { http } = line;
     const form = { client_id: values.clientId, client_secret: values.clientSecret };
-    const token = values.clientId && values.clientSecret ? clientToken(line, '/v1/auth_tokens/token/', form) : undefined;
+    const token =
+      values.clientId && values.clientSecret ? clientToken(line, '/v1/auth_tokens/token/', form) : undefined;
     const headers = async () => (token ? { authorization: `Bearer ${await token()}` } : {});
     return {
       async search({ q, page }) {

@@ -1,8 +1,27 @@
 import { z } from 'zod';
-import { Download, HOUR_MS, Id, itemIdOf, type Item, type Kind, PAGE, readItemId, stockSource, Web, Words } from './_contract.ts';
+import {
+  Download,
+  HOUR_MS,
+  Id,
+  itemIdOf,
+  type Item,
+  type Kind,
+  PAGE,
+  readItemId,
+  stockSource,
+  Web,
+  Words,
+} from './_contract.ts';
 import { secret } from '../kit/declare/fields.ts';
 
-const Photo = z.object({ id: Id, url: Web, photographer: Words, photographer_url: Web, alt: Words, src: z.object({ medium: Web, original: Download }) });
+const Photo = z.object({
+  id: Id,
+  url: Web,
+  photographer: Words,
+  photographer_url: Web,
+  alt: Words,
+  src: z.object({ medium: Web, original: Download }),
+});
 const Video = z.object({
   id: Id,
   url: Web,
@@ -41,7 +60,9 @@ const videoOf = ({ id, url, image, user }: z.output<typeof Video>) =>
 const FULL_HD = 1_920;
 /** Chooses the largest MP4 up to Full HD, else the smallest. */
 function fileOf({ video_files: files }: z.output<typeof Video>): string | undefined {
-  const videos = files.filter(({ file_type }) => file_type === 'video/mp4').toSorted((a, b) => (b.width ?? 0) - (a.width ?? 0));
+  const videos = files
+    .filter(({ file_type }) => file_type === 'video/mp4')
+    .toSorted((a, b) => (b.width ?? 0) - (a.width ?? 0));
   return (videos.find(({ width }) => (width ?? 0) <= FULL_HD) ?? videos.at(-1))?.link;
 }
 

@@ -1,6 +1,19 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import { type Acquired, Download, Id, itemIdOf, type Item, type Kind, MINUTE_MS, PAGE, readItemId, stockSource, Web, Words } from './_contract.ts';
+import {
+  type Acquired,
+  Download,
+  Id,
+  itemIdOf,
+  type Item,
+  type Kind,
+  MINUTE_MS,
+  PAGE,
+  readItemId,
+  stockSource,
+  Web,
+  Words,
+} from './_contract.ts';
 import { secret } from '../kit/declare/fields.ts';
 
 const Hit = z.object({ id: Id, pageURL: Web, tags: Words, user: Words, user_id: Id.nullish() });
@@ -11,7 +24,11 @@ const pageOf = <H extends z.ZodType>(hit: H) => z.object({ totalHits: z.int(), h
 const Pictures = pageOf(Picture);
 const Videos = pageOf(Video);
 
-const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, user_id }: z.output<typeof Hit>): Item => ({
+const itemOf = (
+  kind: Kind,
+  preview: string | null,
+  { id, pageURL, tags, user, user_id }: z.output<typeof Hit>,
+): Item => ({
   id: itemIdOf(kind, id),
   title: tags ?? (kind === 'video' ? 'Video' : 'Image'),
   preview,
@@ -22,7 +39,10 @@ const itemOf = (kind: Kind, preview: string | null, { id, pageURL, tags, user, u
   licenceUrl: 'https://pixabay.com/service/license-summary/',
   credit: `${kind === 'video' ? 'Video' : 'Image'} by ${user ?? 'an unknown person'} on Pixabay`,
 });
-const pictureOf = (hit: z.output<typeof Picture>): Acquired => ({ item: itemOf('image', hit.webformatURL, hit), download: hit.largeImageURL });
+const pictureOf = (hit: z.output<typeof Picture>): Acquired => ({
+  item: itemOf('image', hit.webformatURL, hit),
+  download: hit.largeImageURL,
+});
 const videoOf = (hit: z.output<typeof Video>): Acquired => ({
   item: itemOf('video', hit.videos.tiny.thumbnail, hit),
   download: hit.videos.large?.url || hit.videos.medium.url, // an absent size is an empty string
@@ -52,15 +72,26 @@ export const pixabay = stockSource({
   connect({ http }) {
     const ask = async (kind: Kind, query: Record<string, string>) => {
       if (kind === 'video') {
-        const { hits, totalHits } = (await http.find('/api/videos/', Videos, { query, absent: refusal(/"(id|page)"/) })) ?? { hits: [], totalHits: 0 };
+        const { hits, totalHits } = (await http.find('/api/videos/', Videos, {
+          query,
+          absent: refusal(/"(id|page)"/),
+        })) ?? { hits: [], totalHits: 0 };
         return { found: hits.map(videoOf), totalHits };
       }
-      const { hits, totalHits } = (await http.find('/api/', Pictures, { query, absent: refusal(/"(id|page)"/) })) ?? { hits: [], totalHits: 0 };
+      const { hits, totalHits } = (await http.find('/api/', Pictures, { query, absent: refusal(/"(id|page)"/) })) ?? {
+        hits: [],
+        totalHits: 0,
+      };
       return { found: hits.map(pictureOf), totalHits };
     };
     return {
       async search({ q, kind, page }) {
-        const { found, totalHits } = await ask(kind, { q, page: String(page), per_page: String(PAGE), safesearch: 'true' });
+        const { found, totalHits } = await ask(kind, {
+          q,
+          page: String(page),
+          per_page: String(PAGE),
+          safesearch: 'true',
+        });
         return { items: found.map(({ item }) => item), more: page * PAGE < totalHits };
       },
       async acquire(given) {

@@ -15,7 +15,8 @@ const Results = z.object({ total_pages: z.int(), results: z.array(Photo) });
 
 const HEADERS = { 'accept-version': 'v1' };
 /** Adds the source of the visitor, as the guidelines require. */
-const referred = (url: string | null | undefined): string | null => (url ? `${url}?utm_source=rookery&utm_medium=referral` : null);
+const referred = (url: string | null | undefined): string | null =>
+  url ? `${url}?utm_source=rookery&utm_medium=referral` : null;
 
 const itemOf = ({ id, alt_description, description, urls, links, user }: z.output<typeof Photo>): Item => ({
   id,
@@ -55,7 +56,8 @@ export const unsplash = stockSource({
     async acquire(id) {
       const photo = await http.find(`/photos/${id}`, Photo, { headers: HEADERS });
       if (!photo) return undefined;
-      const { url } = await http.get(photo.links.download_location, z.object({ url: Download }), { headers: HEADERS }); // reports the download, as the guidelines require
+      // reports the download, as the guidelines require
+      const { url } = await http.get(photo.links.download_location, z.object({ url: Download }), { headers: HEADERS });
       return { item: itemOf(photo), download: url };
     },
   }),

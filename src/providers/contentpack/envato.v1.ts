@@ -13,11 +13,16 @@ const Entry = z.object({
   /** By kind of preview; the kinds differ by site. */
   previews: z.record(z.string(), z.unknown()).nullish(),
 });
-const Results = z.object({ matches: z.array(Entry), links: z.object({ next_page_url: z.string().nullish() }).nullish() });
+const Results = z.object({
+  matches: z.array(Entry),
+  links: z.object({ next_page_url: z.string().nullish() }).nullish(),
+});
 
 const previewOf = (previews: z.output<typeof Entry>['previews']): string | null => {
   const known = Object.values(previews ?? {}).flatMap((one) => Preview.safeParse(one).data ?? []);
-  const best = known.map(({ landscape_url, large_url, thumbnail_url, icon_url }) => landscape_url ?? large_url ?? thumbnail_url ?? icon_url);
+  const best = known.map(
+    ({ landscape_url, large_url, thumbnail_url, icon_url }) => landscape_url ?? large_url ?? thumbnail_url ?? icon_url,
+  );
   return best.find((url) => url !== null) ?? null;
 };
 const itemOf = ({ id, name, url, author_username, author_url, previews }: z.output<typeof Entry>): Item => ({
@@ -56,8 +61,14 @@ export default contentPack({
     async acquire(id) {
       const entry = await http.find('/v3/market/catalog/item', Entry, { query: { id } });
       if (!entry) return undefined;
-      const file = await http.find('/v3/market/buyer/download', z.object({ download_url: Download }), { query: { item_id: id } });
-      if (!file) throw refused('rejected', 'Envato gives out only what the owner of the token has bought: buy this item there first');
+      const file = await http.find('/v3/market/buyer/download', z.object({ download_url: Download }), {
+        query: { item_id: id },
+      });
+      if (!file)
+        throw refused(
+          'rejected',
+          'Envato gives out only what the owner of the token has bought: buy this item there first',
+        );
       return { item: itemOf(entry), download: file.download_url };
     },
   }),

@@ -66,11 +66,17 @@ export default contentPack({
     async acquire(id) {
       const resource = await http.find(`/resources/${id}`, Resource);
       if (!resource) return undefined;
-      const offered = resource.file_metadata?.available_file_types.map(({ extension }) => extension.toLowerCase()) ?? [];
+      const offered =
+        resource.file_metadata?.available_file_types.map(({ extension }) => extension.toLowerCase()) ?? [];
       const file_type = TYPES.find((type) => offered.includes(type));
-      if (file_type === undefined) throw refused('unsupported', 'Vecteezy has no file of this item that the library takes');
-      const file = await http.get(`/resources/${id}/download`, z.union([File, Preparing]), { query: { file_type }, creates: true });
-      if (!file) throw refused('unavailable', 'Vecteezy is still preparing this file: try again in a minute', MINUTE_MS);
+      if (file_type === undefined)
+        throw refused('unsupported', 'Vecteezy has no file of this item that the library takes');
+      const file = await http.get(`/resources/${id}/download`, z.union([File, Preparing]), {
+        query: { file_type },
+        creates: true,
+      });
+      if (!file)
+        throw refused('unavailable', 'Vecteezy is still preparing this file: try again in a minute', MINUTE_MS);
       const credit = file.requires_attribution ? { credit: 'Vecteezy.com', url: file.required_attribution_url } : {};
       return { item: { ...itemOf(resource), ...credit }, download: file.url };
     },

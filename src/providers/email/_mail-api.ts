@@ -2,7 +2,15 @@ import type { z } from 'zod';
 import { type Fields, text } from '../kit/declare/fields.ts';
 import type { Call } from '../kit/wire/http.ts';
 import { oneLine } from '../kit/protocols/mailbox.ts';
-import { type Delivery, email, type EmailAdapter, type EmailLine, type EmailSpec, type Message, type ReadReport } from './_contract.ts';
+import {
+  type Delivery,
+  email,
+  type EmailAdapter,
+  type EmailLine,
+  type EmailSpec,
+  type Message,
+  type ReadReport,
+} from './_contract.ts';
 
 /** The sender, the same fields for every provider. */
 export const FROM = {

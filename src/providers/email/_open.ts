@@ -11,7 +11,9 @@ export const openMailer =
     if (!adapter.connect) return undefined;
     const mailer = adapter.connect(lines.open(adapter, values, { owner: null }));
     const send: Mailer['send'] = (message) =>
-      isAddress(message.to) ? mailer.send(message) : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers would read a list
+      isAddress(message.to)
+        ? mailer.send(message)
+        : Promise.reject(new ProviderError('rejected', 'This is not the address of one person')); // some providers would read a list
     return lines.guard(adapter, { ...mailer, send }, { secrets: secretsOf(adapter, values) });
   };
 
@@ -23,5 +25,7 @@ export const openReports =
   (lines: Lines) =>
   (adapter: EmailAdapter, values: Values): ReadReport | undefined => {
     if (!adapter.events) return undefined;
-    return values[adapter.events.key] ? adapter.events.open(lines.open(adapter, values, { owner: null })) : async () => undefined;
+    return values[adapter.events.key]
+      ? adapter.events.open(lines.open(adapter, values, { owner: null }))
+      : async () => undefined;
   };

@@ -38,7 +38,8 @@ const signedText = (envelope: Envelope): string =>
 
 /** Answers the origin of certificates and confirmations of a topic; undefined for an invalid topic. */
 function originOf(topic: string): string | undefined {
-  const [, partition, region] = /^arn:(aws(?:-cn|-us-gov)?):sns:([a-z0-9-]{3,40}):\d{12}:[\w-]{1,256}$/.exec(topic) ?? [];
+  const [, partition, region] =
+    /^arn:(aws(?:-cn|-us-gov)?):sns:([a-z0-9-]{3,40}):\d{12}:[\w-]{1,256}$/.exec(topic) ?? [];
   return region && `https://sns.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`;
 }
 
@@ -53,7 +54,15 @@ function urlAt(origin: string, given: string): URL | undefined {
  * the message, or null where there is none, and confirms a subscription. Undefined for a request that is not genuine,
  * not of this topic or not recent. Nothing is fetched before topic, time and host are checked.
  */
-export function openSns({ topic, fetch, clock }: { topic: string; fetch: Fetch; clock: Clock }): (body: Uint8Array) => Promise<string | null | undefined> {
+export function openSns({
+  topic,
+  fetch,
+  clock,
+}: {
+  topic: string;
+  fetch: Fetch;
+  clock: Clock;
+}): (body: Uint8Array) => Promise<string | null | undefined> {
   const origin = originOf(topic);
   const keyAt = openCertificates(fetch, clock);
 
@@ -67,9 +76,11 @@ export function openSns({ topic, fetch, clock }: { topic: string; fetch: Fetch; 
 
   async function confirm({ SubscribeURL = '' }: Envelope): Promise<boolean> {
     const url = urlAt(origin!, SubscribeURL);
-    if (url?.searchParams.get('Action') !== 'ConfirmSubscription' || url.searchParams.get('TopicArn') !== topic) return false;
+    if (url?.searchParams.get('Action') !== 'ConfirmSubscription' || url.searchParams.get('TopicArn') !== topic)
+      return false;
     const answer = await fetch(url.href, { method: 'GET', headers: { accept: '*/*' } }).catch(() => undefined);
-    if (answer?.status !== 200) throw refused('unavailable', 'The subscription to the topic could not be confirmed now');
+    if (answer?.status !== 200)
+      throw refused('unavailable', 'The subscription to the topic could not be confirmed now');
     return true;
   }
 

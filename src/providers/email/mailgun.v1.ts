@@ -58,16 +58,28 @@ export default mailApi({
         { value: 'eu', label: 'European Union' },
       ],
     }),
-    webhookSigningKey: secret('HTTP webhook signing key', { required: false, help: 'Not the API key: it is shown under API security' }),
+    webhookSigningKey: secret('HTTP webhook signing key', {
+      required: false,
+      help: 'Not the API key: it is shown under API security',
+    }),
   },
   api: 'https://api.mailgun.net',
   regions: { eu: 'https://api.eu.mailgun.net' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key, the domain or its region, which an operator can correct
+  // the key, the domain or its region, which an operator can correct
+  errors: { 403: 'reauthorize', 404: 'reauthorize' },
 
   send: ({ id, to, subject, text: plain, html }, { values }) => ({
     path: `/v3/${values.domain}/messages`,
     headers: login(values),
-    form: { from: mailbox(values.fromName, values.fromAddress), to, subject, text: plain, html, 'h:Auto-Submitted': AUTOMATIC, [`v:${OWN_ID}`]: id },
+    form: {
+      from: mailbox(values.fromName, values.fromAddress),
+      to,
+      subject,
+      text: plain,
+      html,
+      'h:Auto-Submitted': AUTOMATIC,
+      [`v:${OWN_ID}`]: id,
+    },
   }),
   sent: z.object({ id: z.string().min(1).transform(bare) }).transform(({ id }) => id),
 
@@ -77,7 +89,13 @@ export default mailApi({
     const known = await http.find(`/v4/domains/${domain}`, Domain, { headers: login(values), absent: z.unknown() });
     if (known) return `Mailgun takes the key, and ${domain} is ${known.domain.state}`;
     // A sending key may not read domains: it is checked by a mail in test mode, which is accepted and not delivered.
-    const mail = { from: mailbox(fromName, fromAddress), to: fromAddress, subject: 'Test', text: 'Test', 'o:testmode': 'yes' };
+    const mail = {
+      from: mailbox(fromName, fromAddress),
+      to: fromAddress,
+      subject: 'Test',
+      text: 'Test',
+      'o:testmode': 'yes',
+    };
     await http.post(`/v3/${domain}/messages`, z.object({ id: z.string() }), { headers: login(values), form: mail });
     return `Mailgun takes the key, which may only send from ${domain}`;
   },
@@ -90,7 +108,11 @@ export default mailApi({
         const hook = Hook.safeParse(jsonOf(body)).data;
         if (!hook) return undefined;
         const { timestamp, token, signature } = hook.signature;
-        if (!isFresh(timestamp, clock.now(), LATE_MS) || !isHmac(values.webhookSigningKey, [timestamp, token], signature, 'hex')) return undefined;
+        if (
+          !isFresh(timestamp, clock.now(), LATE_MS) ||
+          !isHmac(values.webhookSigningKey, [timestamp, token], signature, 'hex')
+        )
+          return undefined;
         return { token, deliveries: deliveries([hook['event-data']], Event) };
       },
   },

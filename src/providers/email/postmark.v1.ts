@@ -4,7 +4,13 @@ import { mailbox } from '../kit/protocols/mailbox.ts';
 import { equalSecrets } from '../kit/protocols/signatures.ts';
 import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
-const STATUS = { Delivery: 'delivered', Open: 'opened', Click: 'clicked', Bounce: 'bounced', SpamComplaint: 'complained' } as const;
+const STATUS = {
+  Delivery: 'delivered',
+  Open: 'opened',
+  Click: 'clicked',
+  Bounce: 'bounced',
+  SpamComplaint: 'complained',
+} as const;
 /** Bounces after which the mail may still arrive, or has arrived. */
 const PASSING = new Set([
   'Transient',
@@ -60,7 +66,10 @@ export default mailApi({
   credentials: {
     serverToken: secret('Server API token'),
     messageStream: text('Message stream', { default: 'outbound', validation: '[A-Za-z0-9_-]{1,100}' }),
-    webhookSecret: secret('Webhook shared secret', { required: false, help: 'Long and random: the password or header value that the webhook is set up with' }),
+    webhookSecret: secret('Webhook shared secret', {
+      required: false,
+      help: 'Long and random: the password or header value that the webhook is set up with',
+    }),
   },
   api: 'https://api.postmarkapp.com',
   auth: { in: 'header', name: 'x-postmark-server-token', prefix: '', field: 'serverToken' },
@@ -85,7 +94,10 @@ export default mailApi({
   sent: z.object({ MessageID: z.string().min(1), ErrorCode: z.literal(0) }).transform(({ MessageID }) => MessageID),
 
   async check({ http }) {
-    const { Name, DeliveryType } = await http.get('/server', z.object({ Name: z.string(), DeliveryType: z.string().nullish() }));
+    const { Name, DeliveryType } = await http.get(
+      '/server',
+      z.object({ Name: z.string(), DeliveryType: z.string().nullish() }),
+    );
     return `Postmark takes the token of the server ${Name}${DeliveryType === 'Sandbox' ? ', which delivers nothing: it is a sandbox' : ''}`;
   },
 

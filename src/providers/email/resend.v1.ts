@@ -18,7 +18,13 @@ const Said = z.object({ message: z.string().nullish(), reason: z.string().nullis
 const Event = z
   .object({
     type: z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]),
-    data: z.object({ email_id: z.string(), tags: z.unknown().optional(), bounce: Said, failed: Said, suppressed: Said }),
+    data: z.object({
+      email_id: z.string(),
+      tags: z.unknown().optional(),
+      bounce: Said,
+      failed: Said,
+      suppressed: Said,
+    }),
   })
   .transform(({ type, data: { email_id, tags, bounce, failed, suppressed } }) => ({
     messageId: email_id,
@@ -38,14 +44,23 @@ export default mailApi({
   authType: 'api_key',
   credentials: {
     apiKey: secret('API key', { help: 'Starts with re_; one that may only send is enough' }),
-    webhookSecret: secret('Webhook signing secret', { required: false, help: 'Starts with whsec_; shown on the page of the webhook' }),
+    webhookSecret: secret('Webhook signing secret', {
+      required: false,
+      help: 'Starts with whsec_; shown on the page of the webhook',
+    }),
   },
   api: 'https://api.resend.com',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the key or the sending domain, which an operator can correct
   errorOf: z
     .object({
-      name: z.enum(['daily_quota_exceeded', 'monthly_quota_exceeded', 'invalid_from_address', 'concurrent_idempotent_requests', 'invalid_idempotent_request']),
+      name: z.enum([
+        'daily_quota_exceeded',
+        'monthly_quota_exceeded',
+        'invalid_from_address',
+        'concurrent_idempotent_requests',
+        'invalid_idempotent_request',
+      ]),
     })
     .transform(
       ({ name }) =>
@@ -75,11 +90,15 @@ export default mailApi({
 
   async check({ http, values: { fromAddress } }) {
     const Domains = z.object({ data: z.array(z.object({ name: z.string(), status: z.string() })) });
-    const domains = await http.find('/domains', Domains, { absent: z.object({ name: z.literal('restricted_api_key') }) });
+    const domains = await http.find('/domains', Domains, {
+      absent: z.object({ name: z.literal('restricted_api_key') }),
+    });
     if (!domains) return 'Resend takes the key, which may only send';
     const domain = fromAddress.slice(fromAddress.lastIndexOf('@') + 1);
     const status = domains.data.find(({ name }) => name === domain)?.status ?? 'not registered';
-    return status === 'verified' ? `Resend takes the key, and ${domain} is verified` : `Resend takes the key, but ${domain} is ${status} there`;
+    return status === 'verified'
+      ? `Resend takes the key, and ${domain} is verified`
+      : `Resend takes the key, but ${domain} is ${status} there`;
   },
 
   events: {
@@ -89,7 +108,9 @@ export default mailApi({
       return async ({ headers, body }) => {
         const { 'svix-id': id = '', 'svix-timestamp': time = '', 'svix-signature': given = '' } = headers;
         const signed = [`${id}.${time}.`, body];
-        const genuine = given.split(' ').some((one) => one.startsWith('v1,') && isHmac(key, signed, one.slice('v1,'.length), 'base64'));
+        const genuine = given
+          .split(' ')
+          .some((one) => one.startsWith('v1,') && isHmac(key, signed, one.slice('v1,'.length), 'base64'));
         return genuine && isFresh(time, clock.now()) ? { deliveries: deliveries([jsonOf(body)], Event) } : undefined;
       };
     },

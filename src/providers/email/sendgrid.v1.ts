@@ -23,7 +23,12 @@ const Event = z
     [OWN_ID]: z.string().optional().catch(undefined),
     reason: z.string().optional().catch(undefined),
   })
-  .transform(({ event, sg_message_id, [OWN_ID]: id, reason }) => ({ messageId: idOf(sg_message_id), id, status: STATUS[event], reason }));
+  .transform(({ event, sg_message_id, [OWN_ID]: id, reason }) => ({
+    messageId: idOf(sg_message_id),
+    id,
+    status: STATUS[event],
+    reason,
+  }));
 
 /** https://www.twilio.com/docs/sendgrid/api-reference */
 export default mailApi({
@@ -51,7 +56,8 @@ export default mailApi({
   api: 'https://api.sendgrid.com',
   regions: { eu: 'https://api.eu.sendgrid.com' },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' }, // the key or the sender, which an operator can correct
+  // the key or the sender, which an operator can correct
+  errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' },
 
   send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress } }) => ({
     path: '/v3/mail/send',
@@ -67,11 +73,14 @@ export default mailApi({
       headers: { 'Auto-Submitted': AUTOMATIC },
     },
   }),
-  sent: z.object({ headers: z.object({ 'x-message-id': z.string().min(1).transform(idOf) }) }).transform(({ headers }) => headers['x-message-id']),
+  sent: z
+    .object({ headers: z.object({ 'x-message-id': z.string().min(1).transform(idOf) }) })
+    .transform(({ headers }) => headers['x-message-id']),
 
   async check({ http }) {
     const { scopes } = await http.get('/v3/scopes', z.object({ scopes: z.array(z.string()) }));
-    if (!scopes.includes('mail.send')) throw refused('reauthorize', 'Twilio SendGrid takes the key, but it may not send: give it the scope mail.send');
+    if (!scopes.includes('mail.send'))
+      throw refused('reauthorize', 'Twilio SendGrid takes the key, but it may not send: give it the scope mail.send');
     return 'Twilio SendGrid takes the key, and it may send';
   },
 
@@ -80,7 +89,10 @@ export default mailApi({
     open:
       ({ values, clock }) =>
       async ({ headers, body }) => {
-        const { 'x-twilio-email-event-webhook-signature': given = '', 'x-twilio-email-event-webhook-timestamp': time = '' } = headers;
+        const {
+          'x-twilio-email-event-webhook-signature': given = '',
+          'x-twilio-email-event-webhook-timestamp': time = '',
+        } = headers;
         if (!isFresh(time, clock.now()) || !isEcdsa(values.webhookPublicKey, [time, body], given)) return undefined;
         const events = jsonOf(body);
         return { deliveries: deliveries(Array.isArray(events) ? events : [], Event) };

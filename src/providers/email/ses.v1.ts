@@ -23,7 +23,11 @@ const Event = z
     notificationType: Kind.optional(), // sent by an identity
     mail: z.object({ messageId: z.string(), tags: z.unknown().optional() }),
     bounce: z
-      .object({ bounceType: Words, bounceSubType: Words, bouncedRecipients: z.array(z.object({ diagnosticCode: Words })).catch([]) })
+      .object({
+        bounceType: Words,
+        bounceSubType: Words,
+        bouncedRecipients: z.array(z.object({ diagnosticCode: Words })).catch([]),
+      })
       .nullish()
       .catch(undefined),
     reject: z.object({ reason: Words }).nullish().catch(undefined),
@@ -31,7 +35,10 @@ const Event = z
   })
   .transform(({ eventType, notificationType, mail, bounce, reject, failure }) => {
     const kind = eventType ?? notificationType;
-    const why = bounce && (bounce.bouncedRecipients[0]?.diagnosticCode ?? [bounce.bounceType, bounce.bounceSubType].filter(Boolean).join(', '));
+    const why =
+      bounce &&
+      (bounce.bouncedRecipients[0]?.diagnosticCode ??
+        [bounce.bounceType, bounce.bounceSubType].filter(Boolean).join(', '));
     return (
       kind && {
         messageId: mail.messageId,
@@ -54,20 +61,38 @@ export default mailApi({
   setupNotes:
     'For delivery events: a configuration set that publishes to an SNS topic, and an HTTPS subscription of that topic to /webhooks/email, without raw message delivery; the topic has SignatureVersion 2 (SHA-256). The subscription is confirmed by itself.',
   credentials: {
-    accessKeyId: text('Access key id', { validation: '[A-Za-z0-9]{4,128}', help: 'Of a user with ses:SendEmail, and ses:GetAccount for the test' }),
+    accessKeyId: text('Access key id', {
+      validation: '[A-Za-z0-9]{4,128}',
+      help: 'Of a user with ses:SendEmail, and ses:GetAccount for the test',
+    }),
     secretAccessKey: secret('Secret access key'),
     region: text('Region', { validation: '[a-z0-9-]{3,40}', help: 'Like eu-west-1' }),
     sessionToken: secret('Session token', { required: false, default: '', help: 'Of temporary credentials only' }),
     configurationSet: text('Configuration set', { required: false, default: '', help: 'Needed for delivery events' }),
-    snsTopicArn: text('Expected SNS topic ARN', { required: false, help: 'Delivery events of any other topic are refused' }),
+    snsTopicArn: text('Expected SNS topic ARN', {
+      required: false,
+      help: 'Delivery events of any other topic are refused',
+    }),
   },
   api: 'https://email.{region}.amazonaws.com',
-  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // the keys, their rights or the configuration set, which an operator can correct
+  // the keys, their rights or the configuration set, which an operator can correct
+  errors: { 403: 'reauthorize', 404: 'reauthorize' },
   errorHeaders: ['x-amzn-errortype'],
   errorOf: z
     .object({ __type: Words, code: Words, headers: z.object({ 'x-amzn-errortype': Words }) })
-    .transform(({ __type, code, headers }) => (headers['x-amzn-errortype'] ?? __type ?? code ?? '').replace(/^.*#/, '').split(':', 1)[0]!)
-    .pipe(z.enum(['LimitExceededException', 'AccountSuspendedException', 'SendingPausedException', 'MailFromDomainNotVerifiedException', 'NotFoundException']))
+    .transform(
+      ({ __type, code, headers }) =>
+        (headers['x-amzn-errortype'] ?? __type ?? code ?? '').replace(/^.*#/, '').split(':', 1)[0]!,
+    )
+    .pipe(
+      z.enum([
+        'LimitExceededException',
+        'AccountSuspendedException',
+        'SendingPausedException',
+        'MailFromDomainNotVerifiedException',
+        'NotFoundException',
+      ]),
+    )
     .transform((type) => (type === 'LimitExceededException' ? ('exhausted' as const) : ('reauthorize' as const))),
 
   async send({ id, to, subject, text: plain, html }, line) {
@@ -86,7 +111,13 @@ export default mailApi({
       EmailTags: [{ Name: OWN_ID, Value: id }],
       ...(configurationSet !== '' && { ConfigurationSetName: configurationSet }),
     };
-    const headers = await signAws(line.values, { service: 'ses', method: 'POST', url: line.base + path, body: JSON.stringify(mail), now: line.clock.now() });
+    const headers = await signAws(line.values, {
+      service: 'ses',
+      method: 'POST',
+      url: line.base + path,
+      body: JSON.stringify(mail),
+      now: line.clock.now(),
+    });
     return { path, headers, json: mail };
   },
   sent: z.object({ MessageId: z.string().min(1) }).transform(({ MessageId }) => MessageId),
@@ -94,7 +125,9 @@ export default mailApi({
   async check({ http, base, values, clock }) {
     const path = '/v2/email/account';
     const Account = z.object({ SendingEnabled: z.boolean(), ProductionAccessEnabled: z.boolean() });
-    const account = await http.get(path, Account, { headers: await signAws(values, { service: 'ses', method: 'GET', url: base + path, now: clock.now() }) });
+    const account = await http.get(path, Account, {
+      headers: await signAws(values, { service: 'ses', method: 'GET', url: base + path, now: clock.now() }),
+    });
     if (!account.SendingEnabled) return 'Amazon SES takes the keys, but sending is paused for this account';
     return `Amazon SES takes the keys${account.ProductionAccessEnabled ? '' : ', for verified recipients only: the account is in the sandbox'}`;
   },
@@ -105,7 +138,9 @@ export default mailApi({
       const read = openSns({ topic: values.snsTopicArn, fetch, clock });
       return async ({ body }) => {
         const message = await read(body);
-        return message === undefined ? undefined : { deliveries: deliveries(message === null ? [] : [jsonOf(message)], Event) };
+        return message === undefined
+          ? undefined
+          : { deliveries: deliveries(message === null ? [] : [jsonOf(message)], Event) };
       };
     },
   },

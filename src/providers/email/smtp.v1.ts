@@ -13,7 +13,12 @@ export default email({
   authType: 'basic',
   credentials: {
     host: text('Host', { address: true, validation: '[A-Za-z0-9.:_-]{1,253}', help: 'Name or address of the server' }),
-    port: text('Port', { address: true, default: '587', validation: '[0-9]{1,5}', help: '465 is encrypted from the first byte, 587 and 25 are upgraded' }),
+    port: text('Port', {
+      address: true,
+      default: '587',
+      validation: '[0-9]{1,5}',
+      help: '465 is encrypted from the first byte, 587 and 25 are upgraded',
+    }),
     secure: text('Encryption', {
       default: 'starttls',
       options: [
@@ -47,7 +52,13 @@ export default email({
   },
 });
 
-const serverOf = ({ host, port, secure, username, password }: Readonly<Record<'host' | 'port' | 'secure' | 'username' | 'password', string>>): SmtpServer => ({
+const serverOf = ({
+  host,
+  port,
+  secure,
+  username,
+  password,
+}: Readonly<Record<'host' | 'port' | 'secure' | 'username' | 'password', string>>): SmtpServer => ({
   host,
   port: Number(port),
   secure: secure === 'tls' || secure === 'none' ? secure : 'starttls',

@@ -49,7 +49,11 @@ interface NamedFacts {
 }
 
 /** Presents an adapter as a catalog entry; `featuredSortOrder` comes from the featured rows. */
-export function catalogEntryOf(adapter: AnyAdapter, status: Lifecycle, featuredSortOrder: number | null = null): CatalogEntry {
+export function catalogEntryOf(
+  adapter: AnyAdapter,
+  status: Lifecycle,
+  featuredSortOrder: number | null = null,
+): CatalogEntry {
   const { kind = null, defaultDomain = null, mediaCategories = [], ...others }: NamedFacts = { ...adapter.facts };
   return {
     domain: adapter.domain,

@@ -5,7 +5,10 @@ import type { AnyAdapter } from './domains.ts';
 import { declaredStatus } from './rules.ts';
 
 /** By `domain/id`: the peers that an adapter was tested against, and the tests. */
-export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1));
+export const Proofs = z.record(
+  z.string(),
+  z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1),
+);
 
 /**
  * By `domain/id`: the maker's document that a fixture was written from, and how it was read. `description`: in a
@@ -14,7 +17,11 @@ export const Proofs = z.record(z.string(), z.array(z.strictObject({ by: z.string
  */
 export const Documents = z.record(
   z.string(),
-  z.strictObject({ document: z.url().nullable(), basis: z.enum(['description', 'document', 'clients', 'unread']), asOf: z.iso.date() }),
+  z.strictObject({
+    document: z.url().nullable(),
+    basis: z.enum(['description', 'document', 'clients', 'unread']),
+    asOf: z.iso.date(),
+  }),
 );
 const BASIS = {
   description: 'its description for machines',
@@ -38,7 +45,10 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replace(/\s+/
 
 function fieldsOf({ credentials, setup }: AnyAdapter): string {
   const fields = Object.entries({ ...credentials, ...setup?.fields });
-  return fields.map(([name, { secret, required }]) => `${secret ? `**${name}**` : name}${required ? '' : '?'}`).join(', ') || 'none';
+  return (
+    fields.map(([name, { secret, required }]) => `${secret ? `**${name}**` : name}${required ? '' : '?'}`).join(', ') ||
+    'none'
+  );
 }
 
 function settingsOf({ setup }: AnyAdapter): string {

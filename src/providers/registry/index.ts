@@ -1,5 +1,13 @@
 export type { Account, AuthAdapter, Login as PersonLogin } from '../auth/_contract.ts';
-export { CACHE_MS, type ContentPack, type ContentPackAdapter, type Item, type Kind, KINDS, LONGEST_QUERY } from '../contentpack/_contract.ts';
+export {
+  CACHE_MS,
+  type ContentPack,
+  type ContentPackAdapter,
+  type Item,
+  type Kind,
+  KINDS,
+  LONGEST_QUERY,
+} from '../contentpack/_contract.ts';
 export { stockSources } from '../contentpack/_stock.ts';
 export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport, Report } from '../email/_contract.ts';
 export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
@@ -14,8 +22,29 @@ export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } f
 export { checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
-export type { App, Handle, Limits, Login, LookUp, Media, Post, Profile, Published, Social, SocialAdapter, Tokens } from '../social/_contract.ts';
+export type {
+  App,
+  Handle,
+  Limits,
+  Login,
+  LookUp,
+  Media,
+  Post,
+  Profile,
+  Published,
+  Social,
+  SocialAdapter,
+  Tokens,
+} from '../social/_contract.ts';
 export type { ConnectOptions } from '../social/_open.ts';
-export { type Content, type Multipart, type Part, type StorageAdapter, type Store, type Stored, type Upload } from '../storage/_contract.ts';
+export {
+  type Content,
+  type Multipart,
+  type Part,
+  type StorageAdapter,
+  type Store,
+  type Stored,
+  type Upload,
+} from '../storage/_contract.ts';
 export type { Place, Vpn, VpnAdapter } from '../vpn/_contract.ts';
 export type { Routes } from '../vpn/_open.ts';

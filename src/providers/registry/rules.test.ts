@@ -25,7 +25,12 @@ const adapterOf = (version: `v${number}`, status: NonNullable<SocialAdapter['sta
     publish: async () => ({ id: '1', url: 'https://demo.example/1' }),
   });
 const NOW = new Date('2026-11-21T00:00:00Z');
-const all = [adapterOf('v1', 'retired'), adapterOf('v2', 'deprecated'), adapterOf('v3', 'active'), adapterOf('v10', 'preview')];
+const all = [
+  adapterOf('v1', 'retired'),
+  adapterOf('v2', 'deprecated'),
+  adapterOf('v3', 'active'),
+  adapterOf('v10', 'preview'),
+];
 const choose = (options: Parameters<typeof chooseVersion>[3], from = all) => {
   try {
     return chooseVersion(from, 'social', 'demo', options, NOW).version;
@@ -58,12 +63,15 @@ describe('chooseVersion', () => {
     expect(choose({}, [...all, adapterOf('v9', 'active')])).toBe('v9');
     expect(choose({}, [all[3]!])).toBe('preview_not_allowed');
     expect(choose({}, [all[0]!, all[1]!])).toBe('unknown_version');
-    expect(() => chooseVersion(all, 'social', 'nobody', {}, NOW)).toThrow(expect.objectContaining({ code: 'unknown_version', status: 400 }));
+    expect(() => chooseVersion(all, 'social', 'nobody', {}, NOW)).toThrow(
+      expect.objectContaining({ code: 'unknown_version', status: 400 }),
+    );
   });
 });
 
 describe('lifecycleOf', () => {
-  const active = (version: `v${number}`, more: Partial<SocialAdapter> = {}) => ({ ...adapterOf(version, 'active'), ...more }) as SocialAdapter;
+  const active = (version: `v${number}`, more: Partial<SocialAdapter> = {}) =>
+    ({ ...adapterOf(version, 'active'), ...more }) as SocialAdapter;
   const statusOf = (one: SocialAdapter, among: SocialAdapter[] = [one]) => lifecycleOf(one, among, NOW);
 
   test('every new version is a preview until it declares active [VE2, VE3]', () => {
@@ -102,8 +110,16 @@ describe('lifecycleOf', () => {
 });
 
 test('the catalog shows the dates of a deprecated version, and null without one [VE20]', () => {
-  const leaving = { ...adapterOf('v1', 'deprecated'), deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' } as SocialAdapter;
-  expect(catalogEntryOf(leaving, 'deprecated')).toMatchObject({ status: 'deprecated', deprecatedAt: '2026-11-01', sunsetAt: '2027-05-01' });
+  const leaving = {
+    ...adapterOf('v1', 'deprecated'),
+    deprecatedAt: '2026-11-01',
+    sunsetAt: '2027-05-01',
+  } as SocialAdapter;
+  expect(catalogEntryOf(leaving, 'deprecated')).toMatchObject({
+    status: 'deprecated',
+    deprecatedAt: '2026-11-01',
+    sunsetAt: '2027-05-01',
+  });
   expect(catalogEntryOf(adapterOf('v1', 'active'), 'active')).toMatchObject({ deprecatedAt: null, sunsetAt: null });
 });
 
@@ -128,7 +144,11 @@ describe('readFields', () => {
     key: secret('Key'),
   };
   test('fills in defaults, trims, and completes addresses', () => {
-    expect(readFields(fields, { name: ' bob ', key: ' k ' })).toEqual({ server: 'https://home.example', name: 'bob', key: ' k ' });
+    expect(readFields(fields, { name: ' bob ', key: ' k ' })).toEqual({
+      server: 'https://home.example',
+      name: 'bob',
+      key: ' k ',
+    });
     expect(readFields(fields, { name: 'bob', key: '\r\n k k \n' })['key']).toBe(' k k ');
     expect(readFields(fields, { name: 'bob', key: 'a file\nof lines\n' })['key']).toBe('a file\nof lines\n');
     for (const [typed, origin] of [
@@ -149,9 +169,12 @@ describe('readFields', () => {
       'https:///a.example',
       '//a.example',
     ];
-    for (const server of wrong) expect(() => readFields(fields, { name: 'bob', key: 'k', server })).toThrow('must be the address of a server');
+    for (const server of wrong)
+      expect(() => readFields(fields, { name: 'bob', key: 'k', server })).toThrow('must be the address of a server');
     for (const server of ['a.example:8443', 'HTTPS://a.example:8443', 'localhost:8443'])
-      expect(readFields(fields, { name: 'bob', key: 'k', server })['server']).toMatch(/^https:\/\/(a\.example|localhost):8443$/);
+      expect(readFields(fields, { name: 'bob', key: 'k', server })['server']).toMatch(
+        /^https:\/\/(a\.example|localhost):8443$/,
+      );
   });
 
   test('checks the length of a value before its form', () => {
@@ -169,7 +192,9 @@ describe('readFields', () => {
       try {
         return readFields(fields, input, 'fields.');
       } catch (error) {
-        return (error as { extra: { errors: { field: string; rule: string }[] } }).extra.errors.map(({ field, rule }) => `${field} ${rule}`);
+        return (error as { extra: { errors: { field: string; rule: string }[] } }).extra.errors.map(
+          ({ field, rule }) => `${field} ${rule}`,
+        );
       }
     };
     expect(faults({})).toEqual(['fields.name required', 'fields.key required']);
@@ -180,9 +205,13 @@ describe('readFields', () => {
       'fields.kind invalid_value',
       'fields.key invalid_type',
     ]);
-    const inherited = Object.entries({ constructor: 'x', toString: 'x' }).map(([name, value]) => faults({ name: 'bob', key: 'k', [name]: value }));
+    const inherited = Object.entries({ constructor: 'x', toString: 'x' }).map(([name, value]) =>
+      faults({ name: 'bob', key: 'k', [name]: value }),
+    );
     expect(inherited).toEqual([['fields.constructor unknown'], ['fields.toString unknown']]);
-    expect(faults(JSON.parse('{"name":"bob","key":"k","__proto__":"x"}') as Record<string, unknown>)).toEqual(['fields.__proto__ unknown']);
+    expect(faults(JSON.parse('{"name":"bob","key":"k","__proto__":"x"}') as Record<string, unknown>)).toEqual([
+      'fields.__proto__ unknown',
+    ]);
   });
 });
 

@@ -12,7 +12,8 @@ export interface Resolve {
 }
 
 const numberOf = ({ version }: Pick<AnyAdapter, 'version'>) => Number(version.slice(1));
-const newest = <A extends AnyAdapter>(adapters: readonly A[]) => adapters.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
+const newest = <A extends AnyAdapter>(adapters: readonly A[]) =>
+  adapters.toSorted((a, b) => numberOf(b) - numberOf(a))[0];
 /** Answers the declared status; every version is a preview until it declares another (VE2, VE3). */
 export const declaredStatus = ({ status = 'preview' }: Pick<Manifest, 'status'>): Lifecycle => status;
 
@@ -24,7 +25,8 @@ export function lifecycleOf(adapter: AnyAdapter, registered: readonly AnyAdapter
   const status = declaredStatus(adapter);
   if (status !== 'active' && status !== 'deprecated') return status;
   if (adapter.sunsetAt !== undefined && new Date(adapter.sunsetAt) <= now) return 'retired';
-  const isNewer = (other: AnyAdapter) => other.domain === adapter.domain && other.id === adapter.id && numberOf(other) > numberOf(adapter);
+  const isNewer = (other: AnyAdapter) =>
+    other.domain === adapter.domain && other.id === adapter.id && numberOf(other) > numberOf(adapter);
   return registered.some((other) => declaredStatus(other) === 'active' && isNewer(other)) ? 'deprecated' : status;
 }
 
@@ -48,19 +50,27 @@ export function chooseVersion<A extends AnyAdapter>(
   if (versions.length === 0) throw new AppError('unknown_version', `Unknown provider ${domain}/${id}`);
   const chosen =
     version === undefined
-      ? (newest(versions.filter((one) => statusOf(one) === 'active')) ?? newest(versions.filter((one) => statusOf(one) === 'preview')))
+      ? (newest(versions.filter((one) => statusOf(one) === 'active')) ??
+        newest(versions.filter((one) => statusOf(one) === 'preview')))
       : versions.find((one) => one.version === version);
   if (!chosen)
-    throw new AppError('unknown_version', version === undefined ? `No version of ${domain}/${id} is active` : `Unknown version ${version} of ${domain}/${id}`);
+    throw new AppError(
+      'unknown_version',
+      version === undefined
+        ? `No version of ${domain}/${id} is active`
+        : `Unknown version ${version} of ${domain}/${id}`,
+    );
   const name = `${domain}/${id}@${chosen.version}`;
   switch (statusOf(chosen)) {
     case 'retired':
       throw new AppError('version_retired', `${name} is retired: choose a newer version`);
     case 'deprecated':
-      if (use === 'new') throw new AppError('version_deprecated', `${name} is deprecated: new connections need a newer version`);
+      if (use === 'new')
+        throw new AppError('version_deprecated', `${name} is deprecated: new connections need a newer version`);
       return chosen;
     case 'preview':
-      if (use === 'new' && !allowPreview) throw new AppError('preview_not_allowed', `${name} is a preview: send allowPreview: true to use it`);
+      if (use === 'new' && !allowPreview)
+        throw new AppError('preview_not_allowed', `${name} is a preview: send allowPreview: true to use it`);
       return chosen;
     case 'active':
       return chosen;
@@ -69,8 +79,10 @@ export function chooseVersion<A extends AnyAdapter>(
 
 /** Freezes an adapter: a released version never changes. */
 export function immutable<A extends AnyAdapter>(adapter: A): A {
-  for (const fields of [adapter.credentials, adapter.setup?.fields ?? {}]) for (const field of Object.values(Object.freeze(fields))) Object.freeze(field);
-  for (const part of [adapter.setup, adapter.capabilities, adapter.facts, adapter.errors, adapter.auth]) if (part) Object.freeze(part);
+  for (const fields of [adapter.credentials, adapter.setup?.fields ?? {}])
+    for (const field of Object.values(Object.freeze(fields))) Object.freeze(field);
+  for (const part of [adapter.setup, adapter.capabilities, adapter.facts, adapter.errors, adapter.auth])
+    if (part) Object.freeze(part);
   return Object.freeze(adapter);
 }
 
@@ -82,14 +94,17 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
   const values: Record<string, string> = {};
   for (const [name, field] of Object.entries(fields)) {
     const given = input[name] === undefined || input[name] === null || input[name] === '' ? field.default : input[name];
-    const fault = (message: string, rule: string) => errors.push({ field: at + name, message: `${field.label}: ${message}`, rule });
+    const fault = (message: string, rule: string) =>
+      errors.push({ field: at + name, message: `${field.label}: ${message}`, rule });
     if (given === undefined) {
       if (field.required) fault('is needed', 'required');
     } else if (typeof given !== 'string') fault('must be a text', 'invalid_type');
-    else if (given.length > (field.maxLength ?? MAX_LENGTH)) fault(`has more than ${field.maxLength ?? MAX_LENGTH} characters`, 'too_big');
+    else if (given.length > (field.maxLength ?? MAX_LENGTH))
+      fault(`has more than ${field.maxLength ?? MAX_LENGTH} characters`, 'too_big');
     else if (field.options && !field.options.some(({ value }) => value === given))
       fault(`must be one of ${field.options.map(({ value }) => value).join(', ')}`, 'invalid_value');
-    else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim())) fault(field.help ?? 'has another form', 'invalid_format');
+    else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim()))
+      fault(field.help ?? 'has another form', 'invalid_format');
     else if (field.fault?.(given) !== undefined) fault(field.fault(given)!, 'invalid_format');
     else if (field.form === 'origin') {
       const origin = originOf(given);
@@ -117,7 +132,8 @@ function oneLine(secret: string): string {
 function originOf(typed: string): string | undefined {
   const text = typed.trim();
   const host = text.replace(/^https?:\/\//i, '');
-  if (/^([a-z][a-z0-9+.-]*:(?!\d)|[/\\])/i.test(host)) return undefined; // another scheme, which would be read as the host
+  // another scheme, which would be read as the host
+  if (/^([a-z][a-z0-9+.-]*:(?!\d)|[/\\])/i.test(host)) return undefined;
   const whole = host === text ? `https://${text}` : text;
   if (!URL.canParse(whole)) return undefined;
   const url = new URL(whole);
@@ -126,7 +142,9 @@ function originOf(typed: string): string | undefined {
 
 function isAddress(text: string): boolean {
   const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
+  return (
+    url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === ''
+  );
 }
 
 /** Checks the settings of a post; a wrong value of a known key is 400, unknown keys pass (T6). */

@@ -76,7 +76,9 @@ export interface Providers extends ReturnType<typeof openDomains> {
 /** Names the secret fields of credentials, settings and logins. */
 function secretFieldsOf({ credentials, setup, ...adapter }: AnyAdapter): string[] {
   const login = 'login' in adapter && 'fields' in adapter.login ? (adapter.login.fields as Fields) : {};
-  return [credentials, setup?.fields ?? {}, login].flatMap((fields) => Object.keys(fields).filter((name) => fields[name]!.secret));
+  return [credentials, setup?.fields ?? {}, login].flatMap((fields) =>
+    Object.keys(fields).filter((name) => fields[name]!.secret),
+  );
 }
 
 /** Opens the registry. Needs no database. */
@@ -99,26 +101,37 @@ export function openProviders({
   const known = [...registered, ...adapters];
   keepOutOfLogs(known.flatMap(secretFieldsOf));
   const all: readonly AnyAdapter[] = known
-    .filter(({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)))
+    .filter(
+      ({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)),
+    )
     .map(immutable);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
   const lines = openLines({ outbound, operatorOutbound, clock, servers, authorities, timeoutMs, folder, onCall });
   const domains = openDomains(lines, { apps, appName, outbound, echoUrl });
 
   return {
-    list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never, // the overloads state the type
-    resolve: <D extends keyof AdapterOf>(domain: D, id: string, options: Resolve = {}) => chooseVersion(all, domain, id, options, clock.now()) as AdapterOf[D],
+    // the overloads state the type
+    list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never,
+    resolve: <D extends keyof AdapterOf>(domain: D, id: string, options: Resolve = {}) =>
+      chooseVersion(all, domain, id, options, clock.now()) as AdapterOf[D],
     status,
     catalog(domain, featured = new Map()) {
       const wanted = domain === undefined ? undefined : knownDomain(domain);
       const shown = all.filter((adapter) => wanted === undefined || adapter.domain === wanted);
-      return shown.map((adapter) => catalogEntryOf(adapter, status(adapter), featured.get(`${adapter.domain}/${adapter.id}`) ?? null)).toSorted(inOrder);
+      return shown
+        .map((adapter) =>
+          catalogEntryOf(adapter, status(adapter), featured.get(`${adapter.domain}/${adapter.id}`) ?? null),
+        )
+        .toSorted(inOrder);
     },
     fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
     check: (adapter, values, owner) =>
       adapter.domain === 'vpn'
         ? domains.routes.check(adapter, values, owner)
-        : adapter.check && lines.call(adapter, { secrets: secretsOf(adapter, values) }, () => adapter.check!(lines.open(adapter, values, { owner }))),
+        : adapter.check &&
+          lines.call(adapter, { secrets: secretsOf(adapter, values) }, () =>
+            adapter.check!(lines.open(adapter, values, { owner })),
+          ),
     forget: lines.forget,
     ...domains,
   };

@@ -15,13 +15,20 @@ export interface Changes extends AsyncDisposable {
  * Drops the connections with earlier settings in every process (VE22). A lost message does no harm: settings are read
  * for each use, other credentials open another connection, and the old one expires.
  */
-export async function openChanges({ cache, providers }: { cache: Cache; providers: Pick<Providers, 'forget'> }): Promise<Changes> {
+export async function openChanges({
+  cache,
+  providers,
+}: {
+  cache: Cache;
+  providers: Pick<Providers, 'forget'>;
+}): Promise<Changes> {
   const heard = await cache.subscribe(CHANNEL, (message) => {
     const { orgId, ...provider } = Change.parse(JSON.parse(message));
     providers.forget(provider, orgId);
   });
   return {
-    tell: (orgId, { domain, id }) => void cache.publish(CHANNEL, JSON.stringify({ orgId, domain, id })).catch(() => undefined),
+    tell: (orgId, { domain, id }) =>
+      void cache.publish(CHANNEL, JSON.stringify({ orgId, domain, id })).catch(() => undefined),
     [Symbol.asyncDispose]: () => heard[Symbol.asyncDispose](),
   };
 }

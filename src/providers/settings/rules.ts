@@ -16,7 +16,10 @@ export function setupOf(adapter: AnyAdapter, owner: Owner): Setup {
   const { setup } = adapter;
   if (!setup) throw new AppError('invalid_request', `${adapter.domain}/${adapter.id} has no settings`);
   if (!setup.owners.includes(owner === null ? 'instance' : 'org'))
-    throw new AppError('invalid_request', `${adapter.domain}/${adapter.id} is set for ${owner === null ? 'each organization' : 'the whole instance'} only`);
+    throw new AppError(
+      'invalid_request',
+      `${adapter.domain}/${adapter.id} is set for ${owner === null ? 'each organization' : 'the whole instance'} only`,
+    );
   return setup;
 }
 
@@ -28,7 +31,8 @@ export function merged({ fields }: Setup, given: Given, kept: Values = {}): Reco
     return fields[name]!.secret ? [{ field, message: `${field}: belongs to the credentials`, rule: 'misplaced' }] : [];
   });
   if (wrong.length > 0) throw validationFailed(wrong);
-  const known = Object.fromEntries(Object.entries(kept).filter(([name]) => Object.hasOwn(fields, name))); // a newer version may have other fields
+  // a newer version may have other fields
+  const known = Object.fromEntries(Object.entries(kept).filter(([name]) => Object.hasOwn(fields, name)));
   return { ...known, ...given.options, ...given.credentials };
 }
 
@@ -36,24 +40,31 @@ export function merged({ fields }: Setup, given: Given, kept: Values = {}): Reco
 export function checkGroups({ oneOf }: Setup, values: Values): void {
   if (!oneOf || oneOf.some((group) => group.every((name) => values[name]))) return;
   const groups = oneOf.map((group) => group.join(', ')).join(', or ');
-  throw validationFailed([{ field: `credentials.${oneOf[0]![0]!}`, message: `credentials: needed are ${groups}`, rule: 'required' }]);
+  throw validationFailed([
+    { field: `credentials.${oneOf[0]![0]!}`, message: `credentials: needed are ${groups}`, rule: 'required' },
+  ]);
 }
 
 /** Splits values into plain and secret ones. */
 export function split(fields: Fields, values: Values): { plain: Values; secrets: Values } {
-  const of = (secret: boolean) => Object.fromEntries(Object.entries(values).filter(([name]) => fields[name]?.secret === secret));
+  const of = (secret: boolean) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => fields[name]?.secret === secret));
   return { plain: of(false), secrets: of(true) };
 }
 
 /** Names the address fields whose value differs, with the old and the new host. */
 export const movedAddresses = (fields: Fields, before: Values, now: Values): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>
-    isAddressField(field) && before[name] !== now[name] ? [`${name}: ${hostOf(before[name])} → ${hostOf(now[name])}`] : [],
+    isAddressField(field) && before[name] !== now[name]
+      ? [`${name}: ${hostOf(before[name])} → ${hostOf(now[name])}`]
+      : [],
   );
-const hostOf = (address: string | undefined): string => (address === undefined ? 'none' : URL.parse(address)?.host || address);
+const hostOf = (address: string | undefined): string =>
+  address === undefined ? 'none' : URL.parse(address)?.host || address;
 
 const HINT = 4;
 /** Names of generated secrets; of chosen secrets and files nothing is shown. */
 const isKey = (name: string): boolean => /(key|keyid|secret|token)$/i.test(name);
 /** Answers the last characters of a long key; null for any other secret. */
-export const hintOf = (name: string, secret: string): string | null => (isKey(name) && secret.length >= 4 * HINT ? `…${secret.slice(-HINT)}` : null);
+export const hintOf = (name: string, secret: string): string | null =>
+  isKey(name) && secret.length >= 4 * HINT ? `…${secret.slice(-HINT)}` : null;

@@ -3,7 +3,14 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, isId, newId, notFound, ProviderError, type Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import { type AdapterOf, type AnyAdapter, knownDomain, type Lifecycle, type Providers, type Values } from '../registry/index.ts';
+import {
+  type AdapterOf,
+  type AnyAdapter,
+  knownDomain,
+  type Lifecycle,
+  type Providers,
+  type Values,
+} from '../registry/index.ts';
 import type { Changes } from './changes.ts';
 import { checkGroups, type Given, hintOf, merged, movedAddresses, type Owner, setupOf, split } from './rules.ts';
 import * as store from './store.ts';
@@ -57,7 +64,12 @@ export interface ProviderSettings {
    */
   update(owner: Owner, id: string, change: SettingChange, by: AuditActor): Promise<SettingView>;
   /** Moves a setting to another version; nothing else does. */
-  upgrade(owner: Owner, id: string, to: { version: string; allowPreview?: boolean | undefined }, by: AuditActor): Promise<SettingView>;
+  upgrade(
+    owner: Owner,
+    id: string,
+    to: { version: string; allowPreview?: boolean | undefined },
+    by: AuditActor,
+  ): Promise<SettingView>;
   /** Removes a setting; 409 while something refers to it. */
   remove(owner: Owner, id: string, by: AuditActor): Promise<void>;
   /** Asks the provider; a refusal is an answer, not an error (S160). */
@@ -68,7 +80,10 @@ export interface ProviderSettings {
    * settings, but none is enabled with a usable version. Read for each call, so that a change applies in every process
    * at once.
    */
-  configured<D extends keyof AdapterOf>(owner: Owner, domain: D): Promise<ReadonlyMap<string, Configured<AdapterOf[D]> | undefined>>;
+  configured<D extends keyof AdapterOf>(
+    owner: Owner,
+    domain: D,
+  ): Promise<ReadonlyMap<string, Configured<AdapterOf[D]> | undefined>>;
   /**
    * Answers the setting in use of a domain: the default of the owner, else the oldest that is enabled with a usable
    * version.
@@ -102,7 +117,9 @@ export function openProviderSettings({
   changes = { tell: () => {} },
 }: Options): ProviderSettings {
   const adapterOf = (row: Pick<store.SettingRow, 'domain' | 'providerId' | 'version'>): AnyAdapter | undefined =>
-    providers.list().find(({ domain, id, version }) => domain === row.domain && id === row.providerId && version === row.version);
+    providers
+      .list()
+      .find(({ domain, id, version }) => domain === row.domain && id === row.providerId && version === row.version);
   const newestOf = ({ domain, providerId }: store.SettingRow): AnyAdapter | undefined => {
     try {
       return providers.resolve(domain as keyof AdapterOf, providerId);
@@ -125,7 +142,8 @@ export function openProviderSettings({
     const setup = setupOf(adapter, owner);
     const values = providers.fields({ credentials: setup.fields }, merged(setup, given, kept), 'credentials.');
     checkGroups(setup, values);
-    for (const [name, { form }] of Object.entries(setup.fields)) if (form && values[name]) judgeAddress(owner, name, values[name]);
+    for (const [name, { form }] of Object.entries(setup.fields))
+      if (form && values[name]) judgeAddress(owner, name, values[name]);
     return values;
   }
   function judgeAddress(owner: Owner, name: string, address: string): void {
@@ -151,7 +169,10 @@ export function openProviderSettings({
     return {
       ...row,
       secrets: Object.fromEntries(
-        fields.map(([name]) => [name, { set: Boolean(values[name]), hint: values[name] === undefined ? null : hintOf(name, values[name]) }]),
+        fields.map(([name]) => [
+          name,
+          { set: Boolean(values[name]), hint: values[name] === undefined ? null : hintOf(name, values[name]) },
+        ]),
       ),
       status: adapter ? providers.status(adapter) : 'retired',
       upgradeAvailable: newest && newest.version !== row.version ? newest.version : null,
@@ -174,7 +195,8 @@ export function openProviderSettings({
       detail: { domain: row.domain, providerId: row.providerId, ...detail },
     });
 
-  const changed = (owner: Owner, { domain, providerId }: Pick<store.SettingRow, 'domain' | 'providerId'>) => changes.tell(owner, { domain, id: providerId });
+  const changed = (owner: Owner, { domain, providerId }: Pick<store.SettingRow, 'domain' | 'providerId'>) =>
+    changes.tell(owner, { domain, id: providerId });
 
   /** Changes a row under its lock. */
   const change = async (
@@ -199,7 +221,11 @@ export function openProviderSettings({
 
   async function ask(owner: Owner, adapter: AnyAdapter, values: Values): Promise<Tested> {
     const started = clock.monotonic();
-    const done = (ok: boolean, message: string): Tested => ({ ok, message, latencyMs: Math.round(clock.monotonic() - started) });
+    const done = (ok: boolean, message: string): Tested => ({
+      ok,
+      message,
+      latencyMs: Math.round(clock.monotonic() - started),
+    });
     try {
       const asked = providers.check(adapter, values, owner);
       if (!asked) throw new AppError('invalid_request', `${adapter.title} cannot be asked`);
@@ -244,7 +270,10 @@ export function openProviderSettings({
 
     update: (owner, id, wanted, by) =>
       change(owner, id, by, 'provider_setting.updated', (row) => {
-        const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
+        const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, {
+          version: row.version,
+          use: 'pinned',
+        });
         const { fields: declared } = setupOf(adapter, owner);
         const before = valuesOf(row);
         const kept = judge(adapter, owner, wanted, before);
@@ -263,9 +292,16 @@ export function openProviderSettings({
     upgrade: (owner, id, { version, allowPreview }, by) =>
       change(owner, id, by, 'provider_setting.upgraded', (row) => {
         const use = version === row.version ? 'pinned' : 'new';
-        const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version, allowPreview, use });
+        const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, {
+          version,
+          allowPreview,
+          use,
+        });
         const { plain, secrets } = split(setupOf(adapter, owner).fields, judge(adapter, owner, {}, valuesOf(row)));
-        return { row: { ...row, version, options: plain, credentials: sealed(secrets) }, detail: { from: row.version, to: version } };
+        return {
+          row: { ...row, version, options: plain, credentials: sealed(secrets) },
+          detail: { from: row.version, to: version },
+        };
       }),
 
     async remove(owner, id, by) {
@@ -281,7 +317,10 @@ export function openProviderSettings({
     async test(owner, id) {
       const row = isId(id) ? await store.settingOf(sql, owner, id) : undefined;
       if (!row) throw unknown();
-      const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
+      const adapter = providers.resolve(row.domain as keyof AdapterOf, row.providerId, {
+        version: row.version,
+        use: 'pinned',
+      });
       const tested = await ask(owner, adapter, judge(adapter, owner, {}, valuesOf(row)));
       await store.noteTest(sql, owner, row, tested.ok);
       return tested;

@@ -24,7 +24,8 @@ export type SettingToInsert = Omit<SettingRow, 'lastTestAt' | 'lastTestOk' | 'cr
 
 const owned = (sql: Sql, owner: Owner): Fragment => (owner === null ? sql`org_id is null` : sql`org_id = ${owner}`);
 const columns = (sql: Sql): Fragment => sql`
-  id, domain, provider_id as "providerId", provider_version as version, name, is_default as "isDefault", enabled, options, credentials,
+  id, domain, provider_id as "providerId", provider_version as version, name, is_default as "isDefault", enabled,
+  options, credentials,
   last_test_at as "lastTestAt", last_test_ok as "lastTestOk", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** Lists the rows of an owner, of one domain when given; the default first, then the oldest. */
@@ -34,33 +35,42 @@ export const settingsOf = (sql: Sql, owner: Owner, domain?: string) => sql<Setti
   order by domain, is_default desc, created_at, id`;
 
 export async function settingOf(sql: Sql, owner: Owner, id: string): Promise<SettingRow | undefined> {
-  const [row] = await sql<SettingRow[]>`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)}`;
+  const [row] = await sql<
+    SettingRow[]
+  >`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)}`;
   return row;
 }
 
 /** Reads a row for a change, and locks it until the commit. */
 export async function settingForUpdate(sql: Sql, owner: Owner, id: string): Promise<SettingRow | undefined> {
-  const [row] = await sql<SettingRow[]>`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)} for update`;
+  const [row] = await sql<
+    SettingRow[]
+  >`select ${columns(sql)} from provider_settings where id = ${id} and ${owned(sql, owner)} for update`;
   return row;
 }
 
 export const unsetDefault = (sql: Sql, owner: Owner, domain: string, exceptId: string) => sql`
-  update provider_settings set is_default = false, updated_at = now() where ${owned(sql, owner)} and domain = ${domain} and is_default and id <> ${exceptId}`;
+  update provider_settings
+  set is_default = false, updated_at = now()
+  where ${owned(sql, owner)} and domain = ${domain} and is_default and id <> ${exceptId}`;
 
 /** Two concurrent defaults: the later one gets a conflict. */
 async function oneDefault<T>(work: PromiseLike<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (isUniqueViolation(error, 'provider_settings_default')) throw new AppError('conflict', 'Another setting became the default meanwhile: try again');
+    if (isUniqueViolation(error, 'provider_settings_default'))
+      throw new AppError('conflict', 'Another setting became the default meanwhile: try again');
     throw error;
   }
 }
 
 export async function insertSetting(sql: Sql, owner: Owner, row: SettingToInsert): Promise<SettingRow> {
   const [made] = await oneDefault(sql<SettingRow[]>`
-    insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, is_default, enabled, options, credentials)
-    values (${row.id}, ${owner}, ${row.domain}, ${row.providerId}, ${row.version}, ${row.name}, ${row.isDefault}, ${row.enabled}, ${sql.json(row.options)}, ${row.credentials})
+    insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, is_default, enabled,
+      options, credentials)
+    values (${row.id}, ${owner}, ${row.domain}, ${row.providerId}, ${row.version}, ${row.name}, ${row.isDefault},
+      ${row.enabled}, ${sql.json(row.options)}, ${row.credentials})
     returning ${columns(sql)}`);
   return made!;
 }
@@ -68,21 +78,30 @@ export async function insertSetting(sql: Sql, owner: Owner, row: SettingToInsert
 /** Writes the whole row, and clears the result of its last test. */
 export async function updateSetting(sql: Sql, owner: Owner, row: SettingToInsert): Promise<SettingRow> {
   const [made] = await oneDefault(sql<SettingRow[]>`
-    update provider_settings set provider_version = ${row.version}, name = ${row.name}, is_default = ${row.isDefault}, enabled = ${row.enabled},
-      options = ${sql.json(row.options)}, credentials = ${row.credentials}, last_test_at = null, last_test_ok = null, updated_at = now()
+    update provider_settings
+    set provider_version = ${row.version}, name = ${row.name}, is_default = ${row.isDefault}, enabled = ${row.enabled},
+      options = ${sql.json(row.options)}, credentials = ${row.credentials}, last_test_at = null, last_test_ok = null,
+      updated_at = now()
     where id = ${row.id} and ${owned(sql, owner)}
     returning ${columns(sql)}`);
   return made!;
 }
 
 /** Deletes a setting; fails where a row refers to it by a foreign key. */
-export async function deleteSetting(sql: Sql, owner: Owner, id: string): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
+export async function deleteSetting(
+  sql: Sql,
+  owner: Owner,
+  id: string,
+): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
   try {
     const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
-      delete from provider_settings where id = ${id} and ${owned(sql, owner)} returning domain, provider_id as "providerId"`;
+      delete from provider_settings
+      where id = ${id} and ${owned(sql, owner)}
+      returning domain, provider_id as "providerId"`;
     return row;
   } catch (error) {
-    if (isReferenced(error)) throw new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
+    if (isReferenced(error))
+      throw new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
     throw error;
   }
 }
@@ -90,5 +109,12 @@ export async function deleteSetting(sql: Sql, owner: Owner, id: string): Promise
 /**
  * Writes the result of a test to the row as it was tested: every write encrypts anew, so a changed row does not match.
  */
-export const noteTest = (sql: Sql, owner: Owner, { id, credentials }: Pick<SettingRow, 'id' | 'credentials'>, ok: boolean) => sql`
-  update provider_settings set last_test_at = now(), last_test_ok = ${ok} where id = ${id} and ${owned(sql, owner)} and credentials = ${credentials}`;
+export const noteTest = (
+  sql: Sql,
+  owner: Owner,
+  { id, credentials }: Pick<SettingRow, 'id' | 'credentials'>,
+  ok: boolean,
+) => sql`
+  update provider_settings
+  set last_test_at = now(), last_test_ok = ${ok}
+  where id = ${id} and ${owned(sql, owner)} and credentials = ${credentials}`;

@@ -37,7 +37,12 @@ interface ShortlinkSpec<F extends Fields> extends Manifest<F> {
   /** One of these groups of fields must be complete. */
   oneOf?: readonly (readonly (keyof F & string)[])[];
 }
-export interface ShortlinkAdapter<F extends Fields = Fields> extends Adapter<'shortlink', ShortlinkFacts, ShortlinkLine<F>, F> {
+export interface ShortlinkAdapter<F extends Fields = Fields> extends Adapter<
+  'shortlink',
+  ShortlinkFacts,
+  ShortlinkLine<F>,
+  F
+> {
   repeatable: boolean;
   connect(line: ShortlinkLine<F>): Shortener | undefined;
 }
@@ -47,7 +52,15 @@ const TIMEOUT_MS = 10_000;
 const EXAMPLE = 'https://example.com/';
 
 /** Declares a provider of short links. */
-export function shortlink<const F extends Fields>({ repeatable, shorten, clicks, check, oneOf, facts = {}, ...manifest }: ShortlinkSpec<F>): ShortlinkAdapter {
+export function shortlink<const F extends Fields>({
+  repeatable,
+  shorten,
+  clicks,
+  check,
+  oneOf,
+  facts = {},
+  ...manifest
+}: ShortlinkSpec<F>): ShortlinkAdapter {
   const adapter: ShortlinkAdapter<F> = {
     timeoutMs: TIMEOUT_MS,
     ...manifest,
@@ -55,7 +68,8 @@ export function shortlink<const F extends Fields>({ repeatable, shorten, clicks,
     facts,
     capabilities: [...(shorten ? ['shorten'] : []), ...(clicks ? ['clicks'] : [])],
     repeatable: repeatable ?? false,
-    connect: (line) => shorten && { shorten: (url) => shorten(line, url), ...(clicks && { clicks: (link) => clicks(line, link) }) },
+    connect: (line) =>
+      shorten && { shorten: (url) => shorten(line, url), ...(clicks && { clicks: (link) => clicks(line, link) }) },
     ...(shorten && {
       setup: { fields: manifest.credentials, owners: ['instance', 'org'], ...(oneOf && { oneOf }) },
       check: check ?? (async (line) => `It works: ${(await shorten(line, EXAMPLE)).shortUrl} leads to ${EXAMPLE}`),

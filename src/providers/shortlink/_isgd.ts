@@ -2,7 +2,12 @@ import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { shortlink, type ShortlinkAdapter, ShortUrl } from './_contract.ts';
 
-const FAILURES: Readonly<Record<number, ProviderFailure>> = { 1: 'rejected', 2: 'rejected', 3: 'rate_limited', 4: 'unavailable' };
+const FAILURES: Readonly<Record<number, ProviderFailure>> = {
+  1: 'rejected',
+  2: 'rejected',
+  3: 'rate_limited',
+  4: 'unavailable',
+};
 /** A refusal, with status 200 or an error status. */
 const Refusal = z.object({ errorcode: z.int() }).transform(({ errorcode }) => FAILURES[errorcode] ?? 'rejected');
 const Made = z.object({ shorturl: ShortUrl }).transform(({ shorturl }) => ({ id: shorturl, shortUrl: shorturl }));

@@ -7,6 +7,9 @@ import type { ShortlinkAdapter, Shortener } from './_contract.ts';
 export const openShortener =
   (lines: Lines) =>
   (adapter: ShortlinkAdapter, use: Use): Shortener => {
-    if (adapter.setup === undefined) return { shorten: () => Promise.reject(new ProviderError('unsupported', adapter.setupNotes ?? adapter.description)) };
+    if (adapter.setup === undefined)
+      return {
+        shorten: () => Promise.reject(new ProviderError('unsupported', adapter.setupNotes ?? adapter.description)),
+      };
     return lines.opened(adapter, use, (line) => adapter.connect(line)!);
   };

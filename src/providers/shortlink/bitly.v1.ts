@@ -26,7 +26,10 @@ export default shortlink({
   errorOf: Quota.transform(() => 'exhausted' as const), // sent with 429, although waiting does not help
   repeatable: true,
   shorten: ({ http, values }, url) =>
-    http.post('/shorten', Bitlink, { json: { long_url: url, domain: values.domain, group_guid: values.groupGuid }, creates: true }),
+    http.post('/shorten', Bitlink, {
+      json: { long_url: url, domain: values.domain, group_guid: values.groupGuid },
+      creates: true,
+    }),
   async clicks({ http }, { id }) {
     const reply = z.object({ total_clicks: Clicks });
     const query = { unit: 'day', units: '-1' };

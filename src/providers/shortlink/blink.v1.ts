@@ -11,12 +11,19 @@ const credentials = {
   email: text('E-mail of the account'),
   password: secret('Password', { required: false, help: 'Not needed with a refresh token' }),
   refreshToken: secret('API refresh token', { required: false, help: 'Better than the password' }),
-  domainId: text('Domain id', { required: false, validation: '[0-9]{1,18}', help: 'Without it the domain is looked up by its name' }),
+  domainId: text('Domain id', {
+    required: false,
+    validation: '[0-9]{1,18}',
+    help: 'Without it the domain is looked up by its name',
+  }),
   domain: ownDomain,
 };
 
 /** Logs in; answers the headers of later calls. */
-async function logIn({ http, values: { email, password, refreshToken } }: ShortlinkLine<typeof credentials>): Promise<Record<string, string>> {
+async function logIn({
+  http,
+  values: { email, password, refreshToken },
+}: ShortlinkLine<typeof credentials>): Promise<Record<string, string>> {
   const json = refreshToken ? { email, refresh_token: refreshToken } : { email, password };
   const { access_token } = await http.post('/access_token', z.object({ access_token: z.string().min(1) }), { json });
   return { authorization: `Bearer ${access_token}` };

@@ -4,10 +4,20 @@ import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, shortlink, ShortUrl } from './_contract.ts';
 
 type Words = NonNullable<Manifest['errors']>;
-const OF_LINK: Words = { 1: 'rejected', 2: 'rejected', 3: 'rejected', 4: 'reauthorize', 5: 'rejected', 6: 'rejected', 8: 'exhausted' };
+const OF_LINK: Words = {
+  1: 'rejected',
+  2: 'rejected',
+  3: 'rejected',
+  4: 'reauthorize',
+  5: 'rejected',
+  6: 'rejected',
+  8: 'exhausted',
+};
 const OF_STATISTICS: Words = { 0: 'rejected', 2: 'reauthorize' };
 const refusal = (key: string, words: Words) =>
-  z.object({ [key]: z.object({ status: z.coerce.number().refine((status) => words[status] !== undefined) }) }).transform((said) => words[said[key]!.status]!);
+  z
+    .object({ [key]: z.object({ status: z.coerce.number().refine((status) => words[status] !== undefined) }) })
+    .transform((said) => words[said[key]!.status]!);
 
 const YES_NO = [
   { value: 'no', label: 'No' },
@@ -36,11 +46,15 @@ export default shortlink({
   shorten: ({ http, values }, url) =>
     http.get(
       pathOf(values.team),
-      z.object({ url: z.object({ shortLink: ShortUrl }) }).transform(({ url: { shortLink } }) => ({ id: shortLink, shortUrl: shortLink })),
+      z
+        .object({ url: z.object({ shortLink: ShortUrl }) })
+        .transform(({ url: { shortLink } }) => ({ id: shortLink, shortUrl: shortLink })),
       { query: { short: url, ...(values.useBrandedDomain === 'yes' && { userDomain: '1' }) }, creates: true },
     ),
   async clicks({ http, values }, { shortUrl }) {
-    const { stats } = await http.get(pathOf(values.team), z.object({ stats: z.object({ clicks: Clicks }) }), { query: { stats: shortUrl } });
+    const { stats } = await http.get(pathOf(values.team), z.object({ stats: z.object({ clicks: Clicks }) }), {
+      query: { stats: shortUrl },
+    });
     return stats.clicks;
   },
 });

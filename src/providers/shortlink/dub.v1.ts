@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
-const Link = z.object({ id: z.string().min(1), shortLink: ShortUrl }).transform(({ id, shortLink }) => ({ id, shortUrl: shortLink }));
+const Link = z
+  .object({ id: z.string().min(1), shortLink: ShortUrl })
+  .transform(({ id, shortLink }) => ({ id, shortUrl: shortLink }));
 
 export default shortlink({
   id: 'dub',
@@ -19,7 +21,8 @@ export default shortlink({
   facts: { defaultDomain: 'dub.sh' },
   errors: { 403: 'exhausted' }, // the plan or its limit
   repeatable: true,
-  shorten: ({ http, values }, url) => http.put('/links/upsert', Link, { json: { url, domain: values.domain }, creates: true }),
+  shorten: ({ http, values }, url) =>
+    http.put('/links/upsert', Link, { json: { url, domain: values.domain }, creates: true }),
   async clicks({ http }, { id }) {
     const query = { event: 'clicks', groupBy: 'count', linkId: id, interval: 'all' };
     return (await http.get('/analytics', z.object({ clicks: Clicks }), { query })).clicks;

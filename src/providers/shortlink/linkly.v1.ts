@@ -28,10 +28,21 @@ export default shortlink({
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
   shorten: ({ http, values }, url) =>
-    http.post('/link', Link, { json: { url, workspace_id: Number(values.workspaceId), domain: values.domain }, creates: true }),
+    http.post('/link', Link, {
+      json: { url, workspace_id: Number(values.workspaceId), domain: values.domain },
+      creates: true,
+    }),
   async clicks({ http, values, clock }, { id }) {
-    const query = { link_id: id, start: '2015-01-01', end: clock.now().toISOString().slice(0, 10), frequency: 'day', bots: 'false' };
-    const { traffic } = await http.get(`/workspace/${values.workspaceId}/clicks`, z.object({ traffic: z.array(Row) }), { query });
+    const query = {
+      link_id: id,
+      start: '2015-01-01',
+      end: clock.now().toISOString().slice(0, 10),
+      frequency: 'day',
+      bots: 'false',
+    };
+    const { traffic } = await http.get(`/workspace/${values.workspaceId}/clicks`, z.object({ traffic: z.array(Row) }), {
+      query,
+    });
     return traffic.reduce((sum, [count]) => sum + count, 0);
   },
   async check({ http, values }) {

@@ -8,7 +8,8 @@ export default shortlink({
   website: 'https://www.hootsuite.com',
   status: 'preview',
   authType: 'api_key',
-  setupNotes: 'Hootsuite gives out no more keys for Ow.ly, and its old interface is not encrypted: its links cannot be made from here.',
+  setupNotes:
+    'Hootsuite gives out no more keys for Ow.ly, and its old interface is not encrypted: its links cannot be made from here.',
   credentials: {},
   api: '',
   facts: { defaultDomain: 'ow.ly' },

@@ -12,7 +12,8 @@ export default shortlink({
   website: 'https://pixelme.me',
   status: 'preview',
   authType: 'api_key',
-  setupNotes: 'PixelMe publishes no description of its interface. This follows what programs of 2018 to 2020 did, and may not work any more.',
+  setupNotes:
+    'PixelMe publishes no description of its interface. This follows what programs of 2018 to 2020 did, and may not work any more.',
   credentials: {
     apiKey: secret('API key'),
     domain: ownDomain,

@@ -21,7 +21,11 @@ export default shortlink({
   setupNotes: 'Make a key at app.rebrandly.com > Account > API keys.',
   credentials: {
     apiKey: secret('API key'),
-    workspaceId: text('Workspace id', { required: false, validation: '[A-Za-z0-9-]{1,64}', help: 'Without it the main one' }),
+    workspaceId: text('Workspace id', {
+      required: false,
+      validation: '[A-Za-z0-9-]{1,64}',
+      help: 'Without it the main one',
+    }),
     domain: ownDomain,
   },
   api: 'https://api.rebrandly.com/v1',
@@ -30,8 +34,14 @@ export default shortlink({
   errors: { 403: 'exhausted' }, // the plan or its limit
   errorOf: Taken,
   shorten: ({ http, values: { domain, workspaceId } }, url) =>
-    http.post('/links', Link, { ...within(workspaceId), json: { destination: url, ...(domain && { domain: { fullName: domain } }) }, creates: true }),
+    http.post('/links', Link, {
+      ...within(workspaceId),
+      json: { destination: url, ...(domain && { domain: { fullName: domain } }) },
+      creates: true,
+    }),
   clicks: async ({ http, values }, { id }) =>
-    (await http.get(`/links/${encodeURIComponent(id)}`, z.object({ clicks: Clicks }), within(values.workspaceId))).clicks,
-  check: async ({ http, values }) => `The key is ${(await http.get('/account', z.object({ email: z.string() }), within(values.workspaceId))).email}'s`,
+    (await http.get(`/links/${encodeURIComponent(id)}`, z.object({ clicks: Clicks }), within(values.workspaceId)))
+      .clicks,
+  check: async ({ http, values }) =>
+    `The key is ${(await http.get('/account', z.object({ email: z.string() }), within(values.workspaceId))).email}'s`,
 });

@@ -17,20 +17,26 @@ export default shortlink({
   website: 'https://short.io',
   authType: 'api_key',
   setupNotes: 'Make a secret key at app.short.io > Integrations & API.',
-  credentials: { apiKey: secret('Secret API key', { placeholder: 'sk_…' }), domain: { ...ownDomain, required: true, help: 'A domain of the account' } },
+  credentials: {
+    apiKey: secret('Secret API key', { placeholder: 'sk_…' }),
+    domain: { ...ownDomain, required: true, help: 'A domain of the account' },
+  },
   api: 'https://api.short.io',
   auth: { in: 'header', name: 'authorization', prefix: '', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
   repeatable: true,
-  shorten: ({ http, values }, url) => http.post('/links', Link, { json: { originalURL: url, domain: values.domain }, creates: true }),
+  shorten: ({ http, values }, url) =>
+    http.post('/links', Link, { json: { originalURL: url, domain: values.domain }, creates: true }),
   async clicks({ http, values }, { id }) {
     const headers = { authorization: values.apiKey }; // another host, to which `auth` does not apply
     const reply = z.object({ totalClicks: Clicks });
-    return (await http.get(STATISTICS + encodeURIComponent(id), reply, { headers, query: { period: 'total' } })).totalClicks;
+    return (await http.get(STATISTICS + encodeURIComponent(id), reply, { headers, query: { period: 'total' } }))
+      .totalClicks;
   },
   async check({ http, values }) {
     const domains = await http.get('/api/domains', z.array(z.object({ hostname: z.string() })));
-    if (!domains.some(({ hostname }) => hostname === values.domain)) throw refused('rejected', `Short.io knows no domain ${values.domain} of this account`);
+    if (!domains.some(({ hostname }) => hostname === values.domain))
+      throw refused('rejected', `Short.io knows no domain ${values.domain} of this account`);
     return `Short links will be of ${values.domain}`;
   },
 });

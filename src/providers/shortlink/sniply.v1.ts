@@ -12,11 +12,16 @@ export default shortlink({
   website: 'https://sniply.io',
   status: 'preview',
   authType: 'api_key',
-  setupNotes: 'Sniply publishes no description of its interface. This follows what programs of 2016 did, and may not work any more.',
-  credentials: { apiKey: secret('API key'), campaignId: text('Campaign id', { required: false, help: 'The call to action to show' }) },
+  setupNotes:
+    'Sniply publishes no description of its interface. This follows what programs of 2016 did, and may not work any more.',
+  credentials: {
+    apiKey: secret('API key'),
+    campaignId: text('Campaign id', { required: false, help: 'The call to action to show' }),
+  },
   api: 'https://snip.ly/api/v2',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   facts: { defaultDomain: 'snip.ly' },
   errors: { 403: 'reauthorize' },
-  shorten: ({ http, values }, url) => http.post('/links/', Made, { json: { url, campaign: values.campaignId }, creates: true }),
+  shorten: ({ http, values }, url) =>
+    http.post('/links/', Made, { json: { url, campaign: values.campaignId }, creates: true }),
 });

@@ -14,8 +14,16 @@ const credentials = {
 };
 
 /** Queries GraphQL on another host: links are made by REST, and read by GraphQL. */
-const query = <S extends z.ZodType>({ http, values }: ShortlinkLine<typeof credentials>, reply: S, text: string, variables = {}) =>
-  http.post('https://graphql.switchy.io/v1/graphql', reply, { headers: { 'api-authorization': values.apiKey }, json: { query: text, variables } });
+const query = <S extends z.ZodType>(
+  { http, values }: ShortlinkLine<typeof credentials>,
+  reply: S,
+  text: string,
+  variables = {},
+) =>
+  http.post('https://graphql.switchy.io/v1/graphql', reply, {
+    headers: { 'api-authorization': values.apiKey },
+    json: { query: text, variables },
+  });
 
 export default shortlink({
   id: 'switchy',
@@ -30,9 +38,11 @@ export default shortlink({
   api: 'https://api.switchy.io/v1',
   auth: { in: 'header', name: 'api-authorization', prefix: '', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
-  shorten: ({ http, values }, url) => http.post('/links/create', Made, { json: { link: { url, domain: values.domain } }, creates: true }),
+  shorten: ({ http, values }, url) =>
+    http.post('/links/create', Made, { json: { link: { url, domain: values.domain } }, creates: true }),
   async clicks(line, { id, shortUrl }) {
-    const text = 'query ($domain: String!, $id: String!) { links(where: {domain: {_eq: $domain}, id: {_eq: $id}}) { clicks } }';
+    const text =
+      'query ($domain: String!, $id: String!) { links(where: {domain: {_eq: $domain}, id: {_eq: $id}}) { clicks } }';
     return (await query(line, Counted, text, { domain: new URL(shortUrl).host, id })).data.links[0].clicks;
   },
   async check(line) {

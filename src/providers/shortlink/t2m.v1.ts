@@ -35,6 +35,7 @@ export default shortlink({
     }),
   async clicks({ http, values }, { id }) {
     const reply = z.object({ data: z.object({ hits: Clicks }) });
-    return (await http.get(`/urls/${encodeURIComponent(id)}`, reply, { headers: { apisecret: values.apiSecret } })).data.hits;
+    return (await http.get(`/urls/${encodeURIComponent(id)}`, reply, { headers: { apisecret: values.apiSecret } })).data
+      .hits;
   },
 });

@@ -14,7 +14,8 @@ export default shortlink({
   description: 'The oldest of the short links.',
   website: 'https://tinyurl.com',
   authType: 'api_key',
-  setupNotes: 'A token is made at tinyurl.com > Settings > API. Without one, links are made without an account. How often a link was followed is not told.',
+  setupNotes:
+    'A token is made at tinyurl.com > Settings > API. Without one, links are made without an account. How often a link was followed is not told.',
   credentials: { apiToken: secret('API token', { required: false }), domain: ownDomain },
   api: 'https://api.tinyurl.com',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiToken' },

@@ -18,10 +18,16 @@ export default shortlink({
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   facts: { defaultDomain: 't.ly' },
   errors: { 403: 'reauthorize' },
-  shorten: ({ http, values }, url) => http.post('/api/v1/link/shorten', Link, { json: { long_url: url, domain: values.domain }, creates: true }),
-  clicks: async ({ http }, { shortUrl }) => (await http.get('/api/v1/link/stats', z.object({ clicks: Clicks }), { query: { short_url: shortUrl } })).clicks,
+  shorten: ({ http, values }, url) =>
+    http.post('/api/v1/link/shorten', Link, { json: { long_url: url, domain: values.domain }, creates: true }),
+  clicks: async ({ http }, { shortUrl }) =>
+    (await http.get('/api/v1/link/stats', z.object({ clicks: Clicks }), { query: { short_url: shortUrl } })).clicks,
   async check({ http }) {
-    const { total } = await http.get('/api/v1/link/list', z.object({ data: z.array(z.unknown()), total: z.int().nullish() }), { query: { limit: '1' } });
+    const { total } = await http.get(
+      '/api/v1/link/list',
+      z.object({ data: z.array(z.unknown()), total: z.int().nullish() }),
+      { query: { limit: '1' } },
+    );
     return `The account has ${total ?? 0} links`;
   },
 });

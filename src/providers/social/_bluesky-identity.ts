@@ -30,7 +30,10 @@ function addressOf(plc: string, did: string): string {
 export async function homeOf(http: Http, plc: string, did: string): Promise<string> {
   const document = await http.find(addressOf(plc, did), Document);
   if (document?.id !== did) throw refused('rejected', `service: names the account ${did}, which is not known`);
-  const server = document.service?.find(({ id, type }) => type === ENDPOINT && (id === '#atproto_pds' || id === `${did}#atproto_pds`))?.serviceEndpoint;
-  if (typeof server !== 'string' || !URL.canParse(server)) throw refused('rejected', `service: the account ${did} lives at no server`);
+  const server = document.service?.find(
+    ({ id, type }) => type === ENDPOINT && (id === '#atproto_pds' || id === `${did}#atproto_pds`),
+  )?.serviceEndpoint;
+  if (typeof server !== 'string' || !URL.canParse(server))
+    throw refused('rejected', `service: the account ${did} lives at no server`);
   return new URL(server).origin;
 }

@@ -9,7 +9,10 @@ export interface Facet {
  * Writes rich text of the AT Protocol, with positions in UTF-8 bytes. A mention whose handle does not resolve stays
  * plain text.
  */
-export async function facetsOf(text: string, resolve: (handle: string) => Promise<string | undefined>): Promise<Facet[]> {
+export async function facetsOf(
+  text: string,
+  resolve: (handle: string) => Promise<string | undefined>,
+): Promise<Facet[]> {
   const facets: Facet[] = [];
   for (const { kind, value, start, end } of findInText(text)) {
     const feature = await featureOf(kind, value, resolve);

@@ -67,7 +67,12 @@ export type Login<F extends Fields = Fields> =
       scopes: readonly string[];
       pkce?: boolean;
       /** Registers an app, where a network has many servers and the person names one. */
-      registerApp?: (call: { http: Http; redirectUri: string; scopes: readonly string[]; appName: string }) => Promise<App>;
+      registerApp?: (call: {
+        http: Http;
+        redirectUri: string;
+        scopes: readonly string[];
+        appName: string;
+      }) => Promise<App>;
     }
   | {
       kind: 'credentials';
@@ -112,7 +117,9 @@ type Attempt<F extends Fields, S extends z.ZodType> = PostCall<F, S> & {
  * Looks for a post whose answer was lost. Answers one post when the network knows it by our key or id, else a list of
  * all posts since then that look like it (same text, parent and media), whoever made them. Throws where it cannot tell.
  */
-type Find<F extends Fields, S extends z.ZodType> = (call: PostCall<F, S> & LookUp) => Promise<Published | readonly Published[] | undefined>;
+type Find<F extends Fields, S extends z.ZodType> = (
+  call: PostCall<F, S> & LookUp,
+) => Promise<Published | readonly Published[] | undefined>;
 
 /** The means by which a post is published once. Every class but the last can look for a post. */
 type Once<F extends Fields, S extends z.ZodType> =
@@ -179,12 +186,18 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
     facts: { login: spec.login.kind, once: spec.once, limits: spec.limits },
     capabilities: ['publish', ...(['find', 'remove', 'serverLimits'] as const).filter((name) => spec[name])],
     connect(connection) {
-      const settled = (post: Post, settings: unknown) => ({ ...connection, post, settings: spec.settings.parse(settings) });
+      const settled = (post: Post, settings: unknown) => ({
+        ...connection,
+        post,
+        settings: spec.settings.parse(settings),
+      });
       const { find, remove, serverLimits } = spec;
       return {
         profile: () => spec.profile(connection),
         publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
-        ...(find && { find: (post: Post, settings: unknown, attempt: LookUp) => find({ ...settled(post, settings), ...attempt }) }),
+        ...(find && {
+          find: (post: Post, settings: unknown, attempt: LookUp) => find({ ...settled(post, settings), ...attempt }),
+        }),
         ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
         ...(serverLimits && { serverLimits: () => serverLimits(connection) }),
       };

@@ -56,7 +56,13 @@ const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() }
 const Instance = z.object({
   configuration: z
     .object({
-      statuses: z.object({ max_characters: limit(1, 1_000_000), max_media_attachments: limit(1, 100), characters_reserved_per_url: limit(1, 1_000) }).nullish(),
+      statuses: z
+        .object({
+          max_characters: limit(1, 1_000_000),
+          max_media_attachments: limit(1, 100),
+          characters_reserved_per_url: limit(1, 1_000),
+        })
+        .nullish(),
       media_attachments: z
         .object({
           image_size_limit: limit(65_536, 2 ** 40),
@@ -114,7 +120,9 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       scopes,
       pkce: !quirks.noPkce,
       async registerApp({ http, redirectUri, appName }) {
-        const app = await http.post('/v1/apps', AppReply, { form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') } });
+        const app = await http.post('/v1/apps', AppReply, {
+          form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') },
+        });
         return { clientId: app.client_id, clientSecret: app.client_secret };
       },
     },
@@ -172,7 +180,8 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
         const media = status.media_attachments ?? [];
         if (media.some(({ id }) => own.has(id))) return releaseOf(status);
         const sameParent = (status.in_reply_to_id ?? undefined) === parent;
-        if (sameParent && media.length === post.media.length && sameText(status.content, post.text)) similar.push(status);
+        if (sameParent && media.length === post.media.length && sameText(status.content, post.text))
+          similar.push(status);
       }
       return similar.map(releaseOf);
     },
@@ -208,7 +217,10 @@ async function* statusesSince(http: Http, account: string, since: Date): AsyncGe
 }
 
 async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
-  return (await http.find('/v2/instance', Instance)) ?? (await http.find('/v1/instance', Instance)) ?? { configuration: null };
+  return (
+    (await http.find('/v2/instance', Instance)) ??
+    (await http.find('/v1/instance', Instance)) ?? { configuration: null }
+  );
 }
 
 /** Uploads the media, converted where the server would refuse their size, and waits until each is ready. */
@@ -224,7 +236,8 @@ async function upload(line: Line, media: readonly Media[], path: string): Promis
       types: limits?.supported_mime_types ?? [item.contentType],
     });
     const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
-    if (!fitted && item.size > (most ?? Infinity)) throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
+    if (!fitted && item.size > (most ?? Infinity))
+      throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
     ids.push(await uploaded(line, path, { file: fitted ?? item, description: item.alt || undefined }));
   }
   return ids;

@@ -5,7 +5,11 @@ import type { Socket } from '../kit/wire/sockets.ts';
 import type { SocialLine } from './_contract.ts';
 
 /** A relay's answer to an event. `sent`: it may have the event, and did not say so. */
-export type Verdict = { relay: string; word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent'; reason: string };
+export type Verdict = {
+  relay: string;
+  word: 'stored' | 'rate_limited' | 'rejected' | 'unavailable' | 'sent';
+  reason: string;
+};
 
 type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'>;
 
@@ -47,7 +51,11 @@ function parse(text: string): unknown {
   }
 }
 
-async function withRelay<T>({ sockets, timeoutMs }: Line, relay: string, work: (socket: Socket, signal: AbortSignal) => Promise<T>): Promise<T> {
+async function withRelay<T>(
+  { sockets, timeoutMs }: Line,
+  relay: string,
+  work: (socket: Socket, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const socket = await sockets.open(relay, timeoutMs);
   try {
     return await work(socket, AbortSignal.timeout(timeoutMs));
@@ -57,7 +65,13 @@ async function withRelay<T>({ sockets, timeoutMs }: Line, relay: string, work: (
 }
 
 /** Sends a signed event to one relay; logs in (NIP-42) when the relay asks for it. */
-function sendTo(line: Line, relay: string, relays: number, event: NostrEvent, privateKey: Uint8Array): Promise<Verdict> {
+function sendTo(
+  line: Line,
+  relay: string,
+  relays: number,
+  event: NostrEvent,
+  privateKey: Uint8Array,
+): Promise<Verdict> {
   return withRelay(line, relay, async (socket, signal): Promise<Verdict> => {
     let challenge: string | undefined;
     let loggedIn: string | undefined;
@@ -98,7 +112,12 @@ function wordOf(accepted: boolean, reason: string): Pick<Verdict, 'word' | 'reas
 }
 
 /** Sends to all relays at once. One that stores the event is enough; else the best of the answers decides. */
-export async function sendToAll(line: Line, relays: readonly string[], event: NostrEvent, privateKey: Uint8Array): Promise<Verdict[]> {
+export async function sendToAll(
+  line: Line,
+  relays: readonly string[],
+  event: NostrEvent,
+  privateKey: Uint8Array,
+): Promise<Verdict[]> {
   const verdicts = await Promise.all(
     relays.map((relay) =>
       sendTo(line, relay, relays.length, event, privateKey).catch((error: unknown): Verdict => ({
@@ -111,8 +130,10 @@ export async function sendToAll(line: Line, relays: readonly string[], event: No
   if (verdicts.some(({ word }) => word === 'stored')) return verdicts;
   const said = verdicts.map(({ relay, reason }) => `${relay}: ${reason}`).join('; ');
   if (verdicts.some(({ word }) => word === 'sent')) throw refused('lost', `No relay confirmed the note (${said})`);
-  if (verdicts.some(({ word }) => word === 'rate_limited')) throw refused('rate_limited', `The relays ask to wait (${said})`);
-  if (verdicts.some(({ word }) => word === 'unavailable')) throw refused('unavailable', `No relay could be reached (${said})`);
+  if (verdicts.some(({ word }) => word === 'rate_limited'))
+    throw refused('rate_limited', `The relays ask to wait (${said})`);
+  if (verdicts.some(({ word }) => word === 'unavailable'))
+    throw refused('unavailable', `No relay could be reached (${said})`);
   throw refused('rejected', `No relay takes the note (${said})`);
 }
 
@@ -123,13 +144,19 @@ export interface Filter {
   limit?: number;
 }
 const fits = ({ ids, kinds, authors }: Filter, event: NostrEvent): boolean =>
-  (ids?.includes(event.id) ?? true) && (kinds?.includes(event.kind) ?? true) && (authors?.includes(event.pubkey) ?? true);
+  (ids?.includes(event.id) ?? true) &&
+  (kinds?.includes(event.kind) ?? true) &&
+  (authors?.includes(event.pubkey) ?? true);
 
 /**
  * Answers the newest of the first events of each relay, and the relays that have it. `unavailable` when no relay
  * answered completely.
  */
-export async function ask(line: Line, relays: readonly string[], filter: Filter): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
+export async function ask(
+  line: Line,
+  relays: readonly string[],
+  filter: Filter,
+): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {
@@ -144,7 +171,8 @@ export async function ask(line: Line, relays: readonly string[], filter: Filter)
     ),
   );
   const newest = answers.flatMap(({ event }) => event ?? []).toSorted((a, b) => b.created_at - a.created_at)[0];
-  if (newest) return { event: newest, relays: answers.filter(({ event }) => event?.id === newest.id).map(({ relay }) => relay) };
+  if (newest)
+    return { event: newest, relays: answers.filter(({ event }) => event?.id === newest.id).map(({ relay }) => relay) };
   if (!answers.some(({ whole }) => whole)) throw refused('unavailable', 'No relay answered');
   return undefined;
 }

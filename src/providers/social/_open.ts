@@ -1,7 +1,14 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { Values } from '../kit/declare/fields.ts';
-import { authorizeUrl, exchangeCode, newVerifier, type OAuth2, refreshGrant, TokenRefusal } from '../kit/protocols/oauth.ts';
+import {
+  authorizeUrl,
+  exchangeCode,
+  newVerifier,
+  type OAuth2,
+  refreshGrant,
+  TokenRefusal,
+} from '../kit/protocols/oauth.ts';
 import { fill } from '../kit/wire/open-http.ts';
 import { type LineOptions, type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { App, Social, SocialAdapter, Tokens } from './_contract.ts';
@@ -25,13 +32,28 @@ export interface SocialProviders {
   /** Answers the operator's app for this server; undefined: register one (and store it), or consent is not offered. */
   ownApp(adapter: SocialAdapter, values: Values): App | undefined;
   /** Registers an app at the server in the values. Undefined where the network does not offer it. */
-  registerApp(adapter: SocialAdapter, values: Values, redirectUri: string, egressRoute?: EgressRoute): Promise<App | undefined>;
+  registerApp(
+    adapter: SocialAdapter,
+    values: Values,
+    redirectUri: string,
+    egressRoute?: EgressRoute,
+  ): Promise<App | undefined>;
   /** Answers the address of the consent page. The caller stores `verifier` (PKCE) encrypted for `exchange`. */
-  authorize(adapter: SocialAdapter, call: { app: App; values: Values; redirectUri: string; state: string }): { url: string; verifier: string | undefined };
+  authorize(
+    adapter: SocialAdapter,
+    call: { app: App; values: Values; redirectUri: string; state: string },
+  ): { url: string; verifier: string | undefined };
   /** Exchanges the code for tokens; a refused code throws `ProviderError` `reauthorize`. */
   exchange(
     adapter: SocialAdapter,
-    call: { app: App; values: Values; redirectUri: string; code: string; verifier?: string | undefined; egressRoute?: EgressRoute | undefined },
+    call: {
+      app: App;
+      values: Values;
+      redirectUri: string;
+      code: string;
+      verifier?: string | undefined;
+      egressRoute?: EgressRoute | undefined;
+    },
   ): Promise<Tokens>;
   /**
    * Exchanges typed fields for tokens; undefined where the fields are used as they are. Wrong credentials throw
@@ -60,16 +82,23 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
   const { clock } = lines;
   const hidden = (tokens?: Tokens) => [tokens?.accessToken, tokens?.refreshToken];
   /** Opens the tool of a login: `secrets` are those of this call, beside the values and the tokens. */
-  const httpOf = (adapter: SocialAdapter, values: Values, tokens?: Tokens, { secrets = [], ...more }: LineOptions = {}) =>
+  const httpOf = (
+    adapter: SocialAdapter,
+    values: Values,
+    tokens?: Tokens,
+    { secrets = [], ...more }: LineOptions = {},
+  ) =>
     lines.open(adapter, { ...values, ...tokens?.values }, { secrets: [...hidden(tokens), ...secrets], ...more }).http;
-  const asked = <T>(adapter: SocialAdapter, secrets: readonly (string | undefined)[], work: () => Promise<T>) => lines.call(adapter, { secrets }, work);
+  const asked = <T>(adapter: SocialAdapter, secrets: readonly (string | undefined)[], work: () => Promise<T>) =>
+    lines.call(adapter, { secrets }, work);
 
   return {
     ownApp(adapter, values) {
       const app = apps[adapter.id];
       if (!app) return undefined;
       const server = Object.entries(adapter.credentials).find(([, { form }]) => form === 'origin')?.[0];
-      if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? '')) return undefined; // it belongs to another server
+      if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? ''))
+        return undefined; // it belongs to another server
       return { clientId: app.clientId, clientSecret: app.clientSecret };
     },
     async registerApp(adapter, values, redirectUri, egressRoute) {
@@ -78,7 +107,12 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
       return (
         register &&
         asked(adapter, [], () =>
-          register({ http: httpOf(adapter, values, undefined, { outbound: egressRoute }), redirectUri, scopes: consentOf(adapter, values).scopes, appName }),
+          register({
+            http: httpOf(adapter, values, undefined, { outbound: egressRoute }),
+            redirectUri,
+            scopes: consentOf(adapter, values).scopes,
+            appName,
+          }),
         )
       );
     },
@@ -97,7 +131,9 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
       const signIn = adapter.login.kind === 'credentials' ? adapter.login.signIn : undefined;
       return (
         signIn &&
-        asked(adapter, secretsOf(adapter, values), () => signIn({ http: httpOf(adapter, values, undefined, { outbound: egressRoute }), values, clock }))
+        asked(adapter, secretsOf(adapter, values), () =>
+          signIn({ http: httpOf(adapter, values, undefined, { outbound: egressRoute }), values, clock }),
+        )
       );
     },
     async refresh(adapter, { values, tokens, app, egressRoute }) {
@@ -105,20 +141,37 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
       const secrets = [...secretsOf(adapter, values), ...hidden(tokens), app?.clientSecret];
       if (login.kind === 'credentials') {
         const { refresh } = login;
-        return refresh && asked(adapter, secrets, () => refresh({ http: httpOf(adapter, values, tokens, { outbound: egressRoute }), values, tokens, clock }));
+        return (
+          refresh &&
+          asked(adapter, secrets, () =>
+            refresh({ http: httpOf(adapter, values, tokens, { outbound: egressRoute }), values, tokens, clock }),
+          )
+        );
       }
       const { refreshToken } = tokens;
       if (refreshToken === undefined) return undefined;
       if (!app) throw new ProviderError('reauthorize', `${adapter.title}: the app of this login is not known any more`);
-      const http = httpOf(adapter, values, tokens, { secrets: [app.clientSecret], errorOf: TokenRefusal, outbound: egressRoute });
-      return asked(adapter, secrets, () => refreshGrant(http, clock, consentOf(adapter, values), { app, refreshToken }));
+      const http = httpOf(adapter, values, tokens, {
+        secrets: [app.clientSecret],
+        errorOf: TokenRefusal,
+        outbound: egressRoute,
+      });
+      return asked(adapter, secrets, () =>
+        refreshGrant(http, clock, consentOf(adapter, values), { app, refreshToken }),
+      );
     },
 
     connect(adapter, { values, account, tokens, renew, egressRoute, ended }) {
       const line = lines.open(
         adapter,
         { ...values, ...tokens?.values },
-        { token: tokens?.accessToken, secrets: hidden(tokens), renew: renew && (async () => (await renew()).accessToken), outbound: egressRoute, ended },
+        {
+          token: tokens?.accessToken,
+          secrets: hidden(tokens),
+          renew: renew && (async () => (await renew()).accessToken),
+          outbound: egressRoute,
+          ended,
+        },
       );
       const channel = adapter.connect({ ...line, account, token: tokens?.accessToken });
       return lines.guard(adapter, channel, { secrets: [...secretsOf(adapter, values), ...hidden(tokens)] });
@@ -129,7 +182,8 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
 /** Fills the addresses of consent page and token endpoint from the values. */
 function consentOf(adapter: SocialAdapter, values: Values): OAuth2 {
   const { login } = adapter;
-  if (login.kind !== 'oauth2') throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);
+  if (login.kind !== 'oauth2')
+    throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`);
   return { ...login, authorize: fill(login.authorize, values), token: fill(login.token, values) };
 }
 

@@ -14,10 +14,19 @@ const IMAGE_BYTES = 1_000_000;
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 
 const DidDoc = z.object({ service: z.array(z.object({ id: z.string(), serviceEndpoint: z.url() })) });
-const Session = z.object({ accessJwt: z.string(), refreshJwt: z.string(), did: z.string(), handle: z.string(), didDoc: DidDoc.nullish().catch(undefined) });
+const Session = z.object({
+  accessJwt: z.string(),
+  refreshJwt: z.string(),
+  did: z.string(),
+  handle: z.string(),
+  didDoc: DidDoc.nullish().catch(undefined),
+});
 const Me = z.object({ did: z.string(), handle: z.string() });
 const ProfileRecord = z.object({
-  value: z.object({ displayName: z.string().nullish(), avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish() }),
+  value: z.object({
+    displayName: z.string().nullish(),
+    avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish(),
+  }),
 });
 const Blob = z.object({ blob: z.unknown() });
 const Written = z.object({ uri: z.string(), cid: z.string() });
@@ -49,7 +58,12 @@ const GATES: Readonly<Record<string, readonly string[]>> = {
 function tokensOf(session: z.output<typeof Session>, typed: string): Tokens {
   const home = session.didDoc?.service.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint ?? typed;
   const expiresAt = jwtExpiry(session.accessJwt);
-  return { accessToken: session.accessJwt, refreshToken: session.refreshJwt, values: { service: home }, ...(expiresAt && { expiresAt }) };
+  return {
+    accessToken: session.accessJwt,
+    refreshToken: session.refreshJwt,
+    values: { service: home },
+    ...(expiresAt && { expiresAt }),
+  };
 }
 
 const signIn = async (http: Http, values: { service: string; identifier: string; password: string }): Promise<Tokens> =>
@@ -68,16 +82,23 @@ export default social({
   description: 'Short posts on the AT Protocol; each account lives on a personal data server.',
   website: 'https://bsky.app',
   authType: 'app_password',
-  setupNotes: 'Make an app password under Settings > Privacy and security > App passwords. Never use the password of the account itself.',
+  setupNotes:
+    'Make an app password under Settings > Privacy and security > App passwords. Never use the password of the account itself.',
   credentials: {
-    service: text('Server', { form: 'origin', default: 'https://bsky.social', help: 'The personal data server of the account' }),
+    service: text('Server', {
+      form: 'origin',
+      default: 'https://bsky.social',
+      help: 'The personal data server of the account',
+    }),
     identifier: text('Handle or email', { validation: '.{3,300}', help: 'For example alice.bsky.social' }),
     password: secret('App password'),
   },
   api: '{service}/xrpc',
   hosts: { plc: 'https://plc.directory' },
   auth: { in: 'token' },
-  errorOf: z.object({ error: z.enum(Object.keys(WORDS) as (keyof typeof WORDS)[]) }).transform(({ error }) => WORDS[error]),
+  errorOf: z
+    .object({ error: z.enum(Object.keys(WORDS) as (keyof typeof WORDS)[]) })
+    .transform(({ error }) => WORDS[error]),
   once: 'own-id',
   limits: { text: 300, unit: 'graphemes', textBytes: 3_000, media: 4, mediaTypes: IMAGE_TYPES },
   settings: z.object({
@@ -97,7 +118,9 @@ export default social({
         'reauthorize',
         async () =>
           tokensOf(
-            await http.post('/com.atproto.server.refreshSession', Session, { headers: { authorization: `Bearer ${tokens.refreshToken}` } }),
+            await http.post('/com.atproto.server.refreshSession', Session, {
+              headers: { authorization: `Bearer ${tokens.refreshToken}` },
+            }),
             tokens.values?.['service'] ?? values.service,
           ),
         () => signIn(http, values),
@@ -119,7 +142,9 @@ export default social({
       name: record?.value.displayName || handle,
       handle: `@${handle}`,
       server: values.service,
-      ...(picture && { picture: `${values.service}/xrpc/com.atproto.sync.getBlob?did=${encodeURIComponent(did)}&cid=${picture}` }),
+      ...(picture && {
+        picture: `${values.service}/xrpc/com.atproto.sync.getBlob?did=${encodeURIComponent(did)}&cid=${picture}`,
+      }),
     };
   },
 
@@ -127,7 +152,12 @@ export default social({
     const earlier = Key.safeParse(saved).data;
     const { rkey, createdAt } = earlier ?? { rkey: newTid(clock.now()), createdAt: clock.now().toISOString() };
     const resolve = async (handle: string) =>
-      (await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), { query: { handle }, absent: NoSuchHandle }))?.did;
+      (
+        await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), {
+          query: { handle },
+          absent: NoSuchHandle,
+        })
+      )?.did;
     const facets = await facetsOf(post.text, resolve);
     const images = await upload(http, post.media);
     const reply = replyTo(thread);
@@ -137,7 +167,9 @@ export default social({
       createdAt,
       ...(facets.length > 0 && { facets }),
       ...(settings.languages?.length && { langs: settings.languages }),
-      ...(settings.selfLabels?.length && { labels: { $type: 'com.atproto.label.defs#selfLabels', values: settings.selfLabels.map((val) => ({ val })) } }),
+      ...(settings.selfLabels?.length && {
+        labels: { $type: 'com.atproto.label.defs#selfLabels', values: settings.selfLabels.map((val) => ({ val })) },
+      }),
       ...(images.length > 0 && { embed: { $type: 'app.bsky.embed.images', images } }),
       ...(reply && { reply }),
     };
@@ -151,13 +183,19 @@ export default social({
         createdAt,
         allow: rules.map((rule) => ({ $type: `app.bsky.feed.threadgate#${rule}` })),
       };
-      await http.post('/com.atproto.repo.putRecord', Written, { json: { repo: account, collection: 'app.bsky.feed.threadgate', rkey, record: gate } });
+      await http.post('/com.atproto.repo.putRecord', Written, {
+        json: { repo: account, collection: 'app.bsky.feed.threadgate', rkey, record: gate },
+      });
     }
     // a second record with the same key is refused: `putRecord` writes the same record again
-    const { uri, cid } = await http.post(earlier ? '/com.atproto.repo.putRecord' : '/com.atproto.repo.createRecord', Written, {
-      json: { repo: account, collection: COLLECTION, rkey, record },
-      creates: true,
-    });
+    const { uri, cid } = await http.post(
+      earlier ? '/com.atproto.repo.putRecord' : '/com.atproto.repo.createRecord',
+      Written,
+      {
+        json: { repo: account, collection: COLLECTION, rkey, record },
+        creates: true,
+      },
+    );
     return publishedAs(account, uri, cid);
   },
 
@@ -172,7 +210,9 @@ export default social({
   },
 
   async remove({ http, account, published }) {
-    await http.post('/com.atproto.repo.deleteRecord', z.unknown(), { json: { repo: account, collection: COLLECTION, rkey: published.id.split('/').at(-1) } });
+    await http.post('/com.atproto.repo.deleteRecord', z.unknown(), {
+      json: { repo: account, collection: COLLECTION, rkey: published.id.split('/').at(-1) },
+    });
   },
 });
 

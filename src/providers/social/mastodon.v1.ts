@@ -14,7 +14,17 @@ export default mastodonApi({
     linkLength: 23,
     media: 4,
     imageBytes: 16_777_216,
-    mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/avif', 'video/mp4', 'video/webm', 'video/quicktime'],
+    mediaTypes: [
+      'image/jpeg',
+      'image/png',
+      'image/gif',
+      'image/webp',
+      'image/heic',
+      'image/avif',
+      'video/mp4',
+      'video/webm',
+      'video/quicktime',
+    ],
   },
   forbidden: 'reauthorize', // the login is disabled, or lacks a scope
 });

@@ -2,15 +2,33 @@ import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import { decodeNpub, encodeNevent, encodeNpub, NostrEvent, publicKeyOf, readPrivateKey, signEvent } from '../kit/protocols/nostr.ts';
+import {
+  decodeNpub,
+  encodeNevent,
+  encodeNpub,
+  NostrEvent,
+  publicKeyOf,
+  readPrivateKey,
+  signEvent,
+} from '../kit/protocols/nostr.ts';
 import { findInText } from '../kit/protocols/text.ts';
 import { type Media, type Post, type Published, social } from './_contract.ts';
 import { ask, sendToAll } from './_nostr-relays.ts';
 
-const RELAYS = ['wss://nos.lol', 'wss://relay.damus.io', 'wss://relay.snort.social', 'wss://temp.iris.to', 'wss://vault.iris.to'];
+const RELAYS = [
+  'wss://nos.lol',
+  'wss://relay.damus.io',
+  'wss://relay.snort.social',
+  'wss://temp.iris.to',
+  'wss://vault.iris.to',
+];
 const MAX_RELAYS = 10;
 const relay = z.url({ protocol: /^wss?$/ });
-const Card = z.object({ name: z.string().nullish(), display_name: z.string().nullish(), picture: z.string().nullish() });
+const Card = z.object({
+  name: z.string().nullish(),
+  display_name: z.string().nullish(),
+  picture: z.string().nullish(),
+});
 /** Data of a published note that a reply needs. */
 const Saved = z.object({ event: NostrEvent, relays: z.array(z.string()) });
 
@@ -20,7 +38,8 @@ const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
 /** Describes the fault of a typed list of relays; undefined for a valid one. */
 function relaysFault(typed: string): string | undefined {
   const relays = relaysOf(typed);
-  if (relays.length === 0 || relays.some((one) => !relay.safeParse(one).success)) return 'must be wss:// addresses, with commas between them';
+  if (relays.length === 0 || relays.some((one) => !relay.safeParse(one).success))
+    return 'must be wss:// addresses, with commas between them';
   return relays.length > MAX_RELAYS ? `must be ${MAX_RELAYS} addresses at most` : undefined;
 }
 
@@ -40,7 +59,10 @@ export default social({
   authType: 'password',
   setupNotes: 'The private key controls the identity for ever and cannot be replaced. It is stored sealed.',
   credentials: {
-    password: secret('Private key', { validation: '[0-9a-fA-F]{64}|nsec1[02-9ac-hj-np-z]{58}', help: '64 hexadecimal characters, or nsec1…' }),
+    password: secret('Private key', {
+      validation: '[0-9a-fA-F]{64}|nsec1[02-9ac-hj-np-z]{58}',
+      help: '64 hexadecimal characters, or nsec1…',
+    }),
     relays: text('Relays', {
       required: false,
       default: RELAYS.join(', '),
@@ -62,14 +84,24 @@ export default social({
     const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [publicKey], limit: 1 });
     const card = found && Card.safeParse(read(found.event.content)).data;
     const npub = encodeNpub(publicKey);
-    return { id: publicKey, name: card?.display_name || card?.name || `${npub.slice(0, 12)}…`, handle: npub, ...(card?.picture && { picture: card.picture }) };
+    return {
+      id: publicKey,
+      name: card?.display_name || card?.name || `${npub.slice(0, 12)}…`,
+      handle: npub,
+      ...(card?.picture && { picture: card.picture }),
+    };
   },
 
   async publish({ values, post, settings, saved, save, thread, ...line }) {
     const key = keyOf(values.password);
     const relays = settings.relays ?? relaysOf(values.relays);
     const earlier = NostrEvent.safeParse(saved).data;
-    const event = earlier ?? signEvent({ created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) }, key);
+    const event =
+      earlier ??
+      signEvent(
+        { created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) },
+        key,
+      );
     if (!earlier) await save(event); // from here on every attempt sends the same note
     const verdicts = await sendToAll(line, relays, event, key);
     return publishedAs(
@@ -110,7 +142,8 @@ const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
   saved: { event, relays } satisfies z.output<typeof Saved>,
 });
 
-const contentOf = (post: Post): string => [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
+const contentOf = (post: Post): string =>
+  [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
 
 /**
  * Makes the tags of a note: hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and its parent
@@ -121,7 +154,9 @@ function tagsOf(post: Post, thread: readonly Published[]): string[][] {
   const tags = findInText(post.text)
     .filter(({ kind }) => kind === 'tag')
     .map(({ value }) => value.toLowerCase());
-  const people = [...post.text.matchAll(/\bnostr:(npub1[02-9ac-hj-np-z]{58})\b/g)].flatMap(([, npub]) => decodeNpub(npub!) ?? []);
+  const people = [...post.text.matchAll(/\bnostr:(npub1[02-9ac-hj-np-z]{58})\b/g)].flatMap(
+    ([, npub]) => decodeNpub(npub!) ?? [],
+  );
   return [
     ...[...new Set(tags)].map((tag) => ['t', tag]),
     ...[...new Set(people)].map((person) => ['p', person]),

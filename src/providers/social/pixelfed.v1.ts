@@ -8,7 +8,14 @@ export default mastodonApi({
   instance: 'https://pixelfed.social',
   scopes: ['read', 'write'],
   visibilities: ['public', 'unlisted', 'private'],
-  limits: { text: 500, unit: 'characters', media: 4, needsMedia: true, imageBytes: 15_000_000, mediaTypes: ['image/jpeg', 'image/png', 'image/gif'] },
+  limits: {
+    text: 500,
+    unit: 'characters',
+    media: 4,
+    needsMedia: true,
+    imageBytes: 15_000_000,
+    mediaTypes: ['image/jpeg', 'image/png', 'image/gif'],
+  },
   forbidden: 'rejected',
   quirks: { noPkce: true, noIdempotencyKey: true, mediaV1: true },
 });

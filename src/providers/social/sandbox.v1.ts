@@ -17,7 +17,9 @@ export default social({
   status: 'preview',
   optional: 'sandbox',
   authType: 'none',
-  credentials: { name: text('Account name', { validation: '.{1,100}', help: 'Any name; the same name is the same account' }) },
+  credentials: {
+    name: text('Account name', { validation: '.{1,100}', help: 'Any name; the same name is the same account' }),
+  },
   api: 'http://127.0.0.1:4510', // the process passes its real address
   auth: { in: 'token' },
   timeoutMs: 15_000,
@@ -31,14 +33,18 @@ export default social({
       return { accessToken: token };
     },
     async refresh({ http, tokens }) {
-      const { token } = await http.post('/tokens', z.object({ token: z.string() }), { headers: { authorization: `Bearer ${tokens.accessToken}` } });
+      const { token } = await http.post('/tokens', z.object({ token: z.string() }), {
+        headers: { authorization: `Bearer ${tokens.accessToken}` },
+      });
       return { accessToken: token };
     },
   },
   limits: { text: 10_000, unit: 'characters', media: 20, mediaTypes: ['image/*', 'video/*'] },
   settings: z.object({
     latencyMs: z.int().min(0).max(120_000).optional(),
-    outcome: z.enum(['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage']).optional(),
+    outcome: z
+      .enum(['ok', 'rate_limited', 'error', 'error_after_accept', 'hang', 'auth_expired', 'garbage'])
+      .optional(),
     retryAfterSeconds: z.int().min(0).max(86_400).optional(),
     times: z.int().min(0).max(1_000).optional(),
   }),

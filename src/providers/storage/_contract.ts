@@ -104,7 +104,8 @@ interface StorageSpec<F extends Fields> extends Manifest<F> {
   can: readonly ('multipart' | 'direct' | 'url')[];
   connect(line: StorageLine<F>): Store;
 }
-export type StorageAdapter<F extends Fields = Fields> = Pick<StorageSpec<F>, 'connect'> & Adapter<'storage', StorageFacts, StorageLine<F>, F>;
+export type StorageAdapter<F extends Fields = Fields> = Pick<StorageSpec<F>, 'connect'> &
+  Adapter<'storage', StorageFacts, StorageLine<F>, F>;
 
 /** Declares a store. */
 export function storage<const F extends Fields>({ can, owners, facts = {}, ...spec }: StorageSpec<F>): StorageAdapter {

@@ -28,7 +28,10 @@ export function openDiskMultipart(disk: Disk): Multipart {
   const parts = join(disk.folder, PARTS);
 
   /** An upload that was interrupted before its key was written is identified by its id. */
-  const keyOf = (id: string) => readFile(join(parts, id, KEY_FILE), 'utf8').catch((error: unknown) => (isMissing(error) ? id : Promise.reject(error)));
+  const keyOf = (id: string) =>
+    readFile(join(parts, id, KEY_FILE), 'utf8').catch((error: unknown) =>
+      isMissing(error) ? id : Promise.reject(error),
+    );
   /** Answers the folder of an upload; undefined for an unknown upload of this key. */
   async function folderOf({ key, id }: Upload): Promise<string | undefined> {
     const folder = join(parts, id);
@@ -43,7 +46,13 @@ export function openDiskMultipart(disk: Disk): Multipart {
   /** Reads a part; its etag differs with each writing. */
   async function partOf(folder: string, number: number): Promise<Part | undefined> {
     const found = await stat(join(folder, String(number)), { bigint: true }).catch(() => undefined);
-    return found && { number, bytes: Number(found.size), etag: `${found.size.toString(16)}-${found.mtimeNs.toString(16)}-${found.ino.toString(16)}` };
+    return (
+      found && {
+        number,
+        bytes: Number(found.size),
+        etag: `${found.size.toString(16)}-${found.mtimeNs.toString(16)}-${found.ino.toString(16)}`,
+      }
+    );
   }
 
   return {
@@ -70,7 +79,10 @@ export function openDiskMultipart(disk: Disk): Multipart {
     parts: (upload) =>
       worded(async () => {
         const folder = await folderOf(upload);
-        const names = folder && (await readdir(folder).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))); // completed or aborted meanwhile
+        const names =
+          folder &&
+          // completed or aborted meanwhile
+          (await readdir(folder).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error))));
         if (!names) return undefined;
         const numbers = names.filter((name) => NUMBER.test(name)).map(Number);
         const found = await Promise.all(numbers.toSorted((a, b) => a - b).map((number) => partOf(folder, number)));
@@ -79,11 +91,16 @@ export function openDiskMultipart(disk: Disk): Multipart {
     complete: (upload, wanted) =>
       worded(async () => {
         const folder = await there(upload);
-        for (const part of wanted) if ((await partOf(folder, part.number))?.etag !== part.etag) throw refused('rejected', `Part ${part.number} is not as said`);
+        for (const part of wanted)
+          if ((await partOf(folder, part.number))?.etag !== part.etag)
+            throw refused('rejected', `Part ${part.number} is not as said`);
         const path = await disk
           .write(
             (async function* () {
-              for (const { number } of wanted) yield* createReadStream(join(folder, String(number)), { highWaterMark: MIB }) as AsyncIterable<Uint8Array>;
+              for (const { number } of wanted)
+                yield* createReadStream(join(folder, String(number)), {
+                  highWaterMark: MIB,
+                }) as AsyncIterable<Uint8Array>;
             })(),
             wanted.reduce((sum, { bytes }) => sum + bytes, 0),
           )
@@ -100,7 +117,9 @@ export function openDiskMultipart(disk: Disk): Multipart {
       }),
     uploads: () =>
       worded(async () => {
-        const ids = (await readdir(parts).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error)))).filter((id) => ID.test(id));
+        const ids = (
+          await readdir(parts).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error)))
+        ).filter((id) => ID.test(id));
         const uploads = [];
         for (const id of ids) {
           // sequentially: there may be more than the limit of open files

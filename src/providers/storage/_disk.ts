@@ -31,7 +31,8 @@ export function openDisk(folder: string): Store {
           if (written > bytes) break;
           await writeWhole(handle, piece);
         }
-        if (written !== bytes) throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
+        if (written !== bytes)
+          throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
         await handle.datasync();
         return path;
       } catch (error) {
@@ -58,7 +59,8 @@ export function openDisk(folder: string): Store {
   /** Moves a complete file, or copies it from another disk. */
   async function take({ from, bytes }: Content): Promise<string> {
     if (!('path' in from)) return disk.write(from, bytes);
-    if ((await stat(from.path)).size !== bytes) throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
+    if ((await stat(from.path)).size !== bytes)
+      throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
     await mkdir(join(folder, INCOMING), { recursive: true, mode: 0o750 });
     const path = join(folder, INCOMING, `put-${randomBytes(16).toString('hex')}`);
     try {
@@ -86,7 +88,8 @@ export function openDisk(folder: string): Store {
       try {
         const path = await placeOf(key);
         if (!path) return undefined;
-        const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK); // opening a pipe would block
+        // opening a pipe would block
+        const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
         const stats = await handle.stat();
         if (stats.isFile()) return stored(handle, stats);
         await handle.close();

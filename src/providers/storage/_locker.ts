@@ -17,7 +17,12 @@ const LEAST_SECONDS = 60;
 const MAX_REFUSAL = 4_096;
 
 /** Opens a store at MediaLocker: bytes are transferred by signed addresses. */
-export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'http' | 'stream' | 'clock' | 'values'>): Store {
+export function openLocker({
+  http,
+  stream,
+  clock,
+  values,
+}: Pick<StorageLine, 'http' | 'stream' | 'clock' | 'values'>): Store {
   const { bucketId = '' } = values;
   const at = (key: string) => {
     if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
@@ -25,18 +30,28 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
   };
 
   const presign = async (key: string, { bytes, mime }: Omit<Content, 'from'>) => {
-    const { url, headers } = await http.post('/presign/upload', Upload, { json: { ...at(key), contentType: mime, ...(bytes > 0 && { size: bytes }) } });
+    const { url, headers } = await http.post('/presign/upload', Upload, {
+      json: { ...at(key), contentType: mime, ...(bytes > 0 && { size: bytes }) },
+    });
     return { url, headers: headers ?? {} };
   };
   /** Confirms an upload, which is mandatory; also finds the id of a key. May be repeated. */
   const confirm = async (key: string) => http.post('/presign/confirm', Confirmed, { json: at(key) });
-  const idOf = async (key: string) => (await http.find('/presign/confirm', Confirmed, { json: at(key), absent: NotUploaded }))?.objectId;
+  const idOf = async (key: string) =>
+    (await http.find('/presign/confirm', Confirmed, { json: at(key), absent: NotUploaded }))?.objectId;
   const addressOf = async (objectId: string, seconds: number) =>
-    (await http.post('/presign/download', Download, { json: { objectId, expiresIn: Math.min(Math.max(Math.ceil(seconds), LEAST_SECONDS), MOST_SECONDS) } }))
-      .url;
+    (
+      await http.post('/presign/download', Download, {
+        json: { objectId, expiresIn: Math.min(Math.max(Math.ceil(seconds), LEAST_SECONDS), MOST_SECONDS) },
+      })
+    ).url;
 
   /** Sends a request to the store behind it, which answers like S3. `also`: statuses that are no failure. */
-  async function transfer(url: string, request: Parameters<StorageLine['stream']>[1], also: readonly number[] = []): Promise<Streamed> {
+  async function transfer(
+    url: string,
+    request: Parameters<StorageLine['stream']>[1],
+    also: readonly number[] = [],
+  ): Promise<Streamed> {
     const answer = await stream(url, request).catch((error: unknown) => {
       const { cause } = Object(error) as { cause?: unknown };
       if (cause instanceof ProviderError) throw cause; // the content had another length
@@ -46,7 +61,11 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
     const code = /<Code>(\w+)<\/Code>/.exec(await head(answer))?.[1] ?? '';
     const failure = failureOfS3(code, answer.status);
     const wait = failure === 'rate_limited' ? retryAfterMs(answer.headers, clock.now()) : undefined;
-    throw refused(failure, `The store of MediaLocker answered ${answer.status} ${adviceOfS3(code, answer.status) ?? code}`.trim(), wait);
+    throw refused(
+      failure,
+      `The store of MediaLocker answered ${answer.status} ${adviceOfS3(code, answer.status) ?? code}`.trim(),
+      wait,
+    );
   }
 
   return {
@@ -62,7 +81,9 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
       const url = await addressOf(id, MOST_SECONDS);
       const probe = await transfer(url, { headers: { range: 'bytes=0-0' } }, [416]); // 416: the object is empty
       probe.cancel();
-      const size = Number(/\/(\d+)$/.exec(probe.headers.get('content-range') ?? '')?.[1] ?? probe.headers.get('content-length'));
+      const size = Number(
+        /\/(\d+)$/.exec(probe.headers.get('content-range') ?? '')?.[1] ?? probe.headers.get('content-length'),
+      );
       const modified = new Date(probe.headers.get('last-modified') ?? NaN);
       if (!Number.isSafeInteger(size) || Number.isNaN(modified.getTime()))
         throw refused('unavailable', 'The store of MediaLocker did not say how long the object is');
@@ -72,7 +93,9 @@ export function openLocker({ http, stream, clock, values }: Pick<StorageLine, 'h
         read: (range) =>
           Readable.from(
             (async function* () {
-              if (size > 0) yield* (await transfer(url, { headers: range ? { range: `bytes=${range.start}-${range.end}` } : {} })).body;
+              if (size > 0)
+                yield* (await transfer(url, { headers: range ? { range: `bytes=${range.start}-${range.end}` } : {} }))
+                  .body;
             })(),
             { objectMode: false },
           ),

@@ -10,28 +10,34 @@ const stream = (pieces: readonly Uint8Array[]) => ({
 
 test('sends chunks of any size in parts of one size, the last with the rest', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 }), fc.integer({ min: 1, max: 50 }), async (chunks, size) => {
-      const whole = Buffer.concat(chunks);
-      const content = { from: stream(chunks), bytes: whole.length, mime: 'video/mp4' };
-      const parts: Buffer[] = [];
-      await sendParts(content, size, async (number, data) => {
-        await new Promise(setImmediate);
-        expect(parts[number]).toBeUndefined();
-        parts[number] = Buffer.from(data);
-      });
-      const sent = parts.slice(1);
-      expect(Buffer.concat(sent).equals(whole)).toBe(true);
-      expect(sent).toHaveLength(Math.max(1, Math.ceil(whole.length / size)));
-      for (const part of sent.slice(0, -1)) expect(part).toHaveLength(size);
-      expect(Buffer.from(await wholeOf(content)).equals(whole)).toBe(true);
-    }),
+    fc.asyncProperty(
+      fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 }),
+      fc.integer({ min: 1, max: 50 }),
+      async (chunks, size) => {
+        const whole = Buffer.concat(chunks);
+        const content = { from: stream(chunks), bytes: whole.length, mime: 'video/mp4' };
+        const parts: Buffer[] = [];
+        await sendParts(content, size, async (number, data) => {
+          await new Promise(setImmediate);
+          expect(parts[number]).toBeUndefined();
+          parts[number] = Buffer.from(data);
+        });
+        const sent = parts.slice(1);
+        expect(Buffer.concat(sent).equals(whole)).toBe(true);
+        expect(sent).toHaveLength(Math.max(1, Math.ceil(whole.length / size)));
+        for (const part of sent.slice(0, -1)) expect(part).toHaveLength(size);
+        expect(Buffer.from(await wholeOf(content)).equals(whole)).toBe(true);
+      },
+    ),
   );
 });
 
 test.each([-1, 1, 100])('refuses content that is %i bytes off before its last part is sent', async (off) => {
   const content = { from: stream([Buffer.alloc(60), Buffer.alloc(60 + off)]), bytes: 120, mime: 'video/mp4' };
   const sent: number[] = [];
-  await expect(sendParts(content, 50, async (number) => void sent.push(number))).rejects.toMatchObject({ failure: 'rejected' });
+  await expect(sendParts(content, 50, async (number) => void sent.push(number))).rejects.toMatchObject({
+    failure: 'rejected',
+  });
   expect(sent).not.toContain(3);
   await expect(wholeOf(content)).rejects.toMatchObject({ failure: 'rejected' });
   const all = async () => {
@@ -74,7 +80,11 @@ test('lends no more memory than the limit, in FIFO order', async () => {
 
 test('begins no part after a failure, and waits for those under way', async () => {
   let [sent, under] = [0, 0];
-  const content = { from: stream(Array.from({ length: 50 }, () => Buffer.alloc(1_000))), bytes: 50_000, mime: 'video/mp4' };
+  const content = {
+    from: stream(Array.from({ length: 50 }, () => Buffer.alloc(1_000))),
+    bytes: 50_000,
+    mime: 'video/mp4',
+  };
   const work = sendParts(content, 1_000, async (number) => {
     [sent, under] = [sent + 1, under + 1];
     await new Promise(setImmediate);

@@ -11,14 +11,20 @@ const TOGETHER_BYTES = 32 * MIB;
 const lend = openBuffers(64 * MIB);
 
 /** Answers the size of the parts of an object: at least `usual`, and such that there are at most `most` parts. */
-export const partBytesOf = (bytes: number, { usual = 8 * MIB, most = 10_000 }: { usual?: number | undefined; most?: number | undefined } = {}): number =>
-  Math.max(usual, Math.ceil(bytes / most / MIB) * MIB);
+export const partBytesOf = (
+  bytes: number,
+  { usual = 8 * MIB, most = 10_000 }: { usual?: number | undefined; most?: number | undefined } = {},
+): number => Math.max(usual, Math.ceil(bytes / most / MIB) * MIB);
 
 /**
  * Sends a content in parts of this size, a few at once, each held in memory until it is sent. After a failure no
  * further part is begun. A content of another length than declared is refused before its last part is sent.
  */
-export async function sendParts(content: Content, partBytes: number, send: (number: number, data: Uint8Array) => Promise<void>): Promise<void> {
+export async function sendParts(
+  content: Content,
+  partBytes: number,
+  send: (number: number, data: Uint8Array) => Promise<void>,
+): Promise<void> {
   await using reader = await openReader(content);
   const next = inParts(reader, content.bytes);
   const size = Math.min(partBytes, content.bytes);
@@ -34,7 +40,10 @@ export async function sendParts(content: Content, partBytes: number, send: (numb
         throw error;
       });
   };
-  const together = Math.max(1, Math.min(TOGETHER, Math.floor(TOGETHER_BYTES / partBytes), Math.ceil(content.bytes / partBytes)));
+  const together = Math.max(
+    1,
+    Math.min(TOGETHER, Math.floor(TOGETHER_BYTES / partBytes), Math.ceil(content.bytes / partBytes)),
+  );
   const outcomes = await Promise.allSettled(Array.from({ length: together }, worker));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
@@ -78,7 +87,10 @@ async function filled(buffer: Uint8Array, read: (into: Uint8Array) => Promise<nu
 }
 
 /** Reads the parts of a content in order, each into the buffer that is passed; undefined at the end. */
-function inParts(reader: Reader, bytes: number): (buffer: Uint8Array) => Promise<{ number: number; data: Uint8Array } | undefined> {
+function inParts(
+  reader: Reader,
+  bytes: number,
+): (buffer: Uint8Array) => Promise<{ number: number; data: Uint8Array } | undefined> {
   let [left, number] = [bytes, 0];
   const take = async (buffer: Uint8Array) => {
     if (left === 0 && number > 0) return undefined;
@@ -87,7 +99,10 @@ function inParts(reader: Reader, bytes: number): (buffer: Uint8Array) => Promise
     left -= data.length;
     number += 1;
     if (missing > 0 || (left === 0 && (await reader.fill(Buffer.alloc(1))) > 0))
-      throw refused('rejected', `The content is ${missing > 0 ? 'shorter' : 'longer'} than the ${bytes} bytes that it should have`);
+      throw refused(
+        'rejected',
+        `The content is ${missing > 0 ? 'shorter' : 'longer'} than the ${bytes} bytes that it should have`,
+      );
     return { number, data };
   };
   let turn: ReturnType<typeof take> = Promise.resolve(undefined);

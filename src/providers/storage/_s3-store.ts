@@ -20,7 +20,15 @@ export interface S3StoreOptions {
 }
 
 /** Opens a store in a bucket: small objects by one request, others in parts. */
-export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBytes: usual, mostParts: most }: S3StoreOptions): Store {
+export function openS3Store({
+  s3,
+  prefix,
+  acl,
+  publicUrl,
+  deleteOneByOne,
+  partBytes: usual,
+  mostParts: most,
+}: S3StoreOptions): Store {
   const at = (key: string) => {
     if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
     return prefix + key;
@@ -49,14 +57,18 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
     parts: async ({ key, id }) => s3.parts(at(key), id),
     complete,
     abort: async ({ key, id }) => s3.abort(at(key), id),
-    uploads: async () => (await s3.uploads(prefix)).map(({ key, ...upload }) => ({ key: key.slice(prefix.length), ...upload })).filter(({ key }) => isKey(key)),
+    uploads: async () =>
+      (await s3.uploads(prefix))
+        .map(({ key, ...upload }) => ({ key: key.slice(prefix.length), ...upload }))
+        .filter(({ key }) => isKey(key)),
   };
 
   return {
     multipart,
     async put(key, content) {
       const partBytes = sizeOf(content.bytes);
-      if (content.bytes <= partBytes) return sendParts(content, partBytes, (_, data) => s3.put(at(key), data, { mime: content.mime, acl }));
+      if (content.bytes <= partBytes)
+        return sendParts(content, partBytes, (_, data) => s3.put(at(key), data, { mime: content.mime, acl }));
       const upload = await multipart.begin(key, content);
       const parts: Part[] = [];
       try {
@@ -99,9 +111,11 @@ export function openS3Store({ s3, prefix, acl, publicUrl, deleteOneByOne, partBy
       }
       for (let n = 0; n < keys.length; n += MOST_AT_ONCE) await s3.deleteMany(keys.slice(n, n + MOST_AT_ONCE).map(at));
     },
-    url: (key) => (publicUrl === undefined ? undefined : `${publicUrl}/${at(key).split('/').map(encodeURIComponent).join('/')}`),
+    url: (key) =>
+      publicUrl === undefined ? undefined : `${publicUrl}/${at(key).split('/').map(encodeURIComponent).join('/')}`,
     direct: {
-      get: async (key, seconds, { saveAs } = {}) => s3.signGet(at(key), seconds, saveAs === undefined ? {} : { disposition: dispositionOf(saveAs) }),
+      get: async (key, seconds, { saveAs } = {}) =>
+        s3.signGet(at(key), seconds, saveAs === undefined ? {} : { disposition: dispositionOf(saveAs) }),
       put: async (key, { bytes, mime }, seconds) => s3.signPut(at(key), { bytes, mime, acl }, seconds),
       async confirm(key) {
         if (!(await s3.head(at(key)))) throw refused('rejected', `Nothing has arrived at ${key}`);
@@ -137,6 +151,9 @@ async function* piecesOf(get: () => Promise<AsyncIterable<Uint8Array>>): AsyncGe
 /** Writes a content disposition (RFC 6266) with an ASCII fallback of the name. */
 const dispositionOf = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const extended = encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  const extended = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `attachment; filename="${ascii}"; filename*=UTF-8''${extended}`;
 };

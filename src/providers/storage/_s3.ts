@@ -40,7 +40,8 @@ interface Brand {
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]';
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 /** Makes a field for a label of a host name. */
-export const label = (title: string, more: Omit<Field, 'label' | 'secret' | 'validation'> = {}): Field => text(title, { validation: LABEL, ...more });
+export const label = (title: string, more: Omit<Field, 'label' | 'secret' | 'validation'> = {}): Field =>
+  text(title, { validation: LABEL, ...more });
 const PATH = '[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*/?';
 
 const visibility = text('Visibility of new objects', {
@@ -52,7 +53,14 @@ const visibility = text('Visibility of new objects', {
 });
 
 /** Declares a store with the S3 API; brands differ in data only. */
-export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt, fields = {}, quirks = {}, ...brand }: Brand): StorageAdapter {
+export function s3Compatible({
+  endpoint,
+  endpointFor = (base) => base,
+  publicAt,
+  fields = {},
+  quirks = {},
+  ...brand
+}: Brand): StorageAdapter {
   const credentials = {
     accessKeyId: text('Access key id', { validation: '\\S{3,200}' }),
     secretAccessKey: secret('Secret access key'),
@@ -66,7 +74,11 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
       help: 'Where everybody can read the objects: a domain or a CDN in front of the bucket, to which the key is added. Without it, networks get signed addresses.',
       ...(publicAt !== undefined && { placeholder: publicAt }),
     }),
-    keyPrefix: text('Folder in the bucket', { required: false, validation: PATH, help: 'Letters, digits, dots, dashes and slashes' }),
+    keyPrefix: text('Folder in the bucket', {
+      required: false,
+      validation: PATH,
+      help: 'Letters, digits, dots, dashes and slashes',
+    }),
   } satisfies Fields;
 
   return storage({
@@ -80,7 +92,15 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
     can: ['multipart', 'direct', 'url'],
     facts: { protocol: 's3' },
     connect({ s3, base, values }) {
-      const { accessKeyId = '', secretAccessKey = '', sessionToken, bucket = '', region = '', forcePathStyle, keyPrefix = '' } = values;
+      const {
+        accessKeyId = '',
+        secretAccessKey = '',
+        sessionToken,
+        bucket = '',
+        region = '',
+        forcePathStyle,
+        keyPrefix = '',
+      } = values;
       const isOpen = quirks.acl && values['visibility'] === 'public-read';
       return openS3Store({
         s3: s3({
@@ -94,7 +114,9 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
         }),
         prefix: keyPrefix && `${keyPrefix.replace(/(?<!\/)\/+$/, '')}/`,
         acl: isOpen ? 'public-read' : undefined,
-        publicUrl: (values['publicUrl'] ?? (isOpen && publicAt !== undefined ? filled(publicAt, values) : undefined))?.replace(/(?<!\/)\/+$/, ''),
+        publicUrl: (
+          values['publicUrl'] ?? (isOpen && publicAt !== undefined ? filled(publicAt, values) : undefined)
+        )?.replace(/(?<!\/)\/+$/, ''),
         deleteOneByOne: quirks.deleteOneByOne ?? false,
         partBytes: quirks.partBytes,
         mostParts: quirks.mostParts,
@@ -103,4 +125,5 @@ export function s3Compatible({ endpoint, endpointFor = (base) => base, publicAt,
   });
 }
 
-const filled = (template: string, values: Readonly<Record<string, string>>): string => template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+const filled = (template: string, values: Readonly<Record<string, string>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');

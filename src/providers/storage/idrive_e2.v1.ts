@@ -9,7 +9,11 @@ export default s3Compatible({
   setupNotes: 'Public access is switched on for each bucket in its console; the public address is shown there.',
   endpoint: '{endpoint}',
   fields: {
-    endpoint: text('Endpoint', { form: 'origin', help: 'From the console, for example s3.us-west-1.idrivee2.com', placeholder: 's3.us-west-1.idrivee2.com' }),
+    endpoint: text('Endpoint', {
+      form: 'origin',
+      help: 'From the console, for example s3.us-west-1.idrivee2.com',
+      placeholder: 's3.us-west-1.idrivee2.com',
+    }),
     region: label('Region', { default: 'us-east-1', help: 'Region of the bucket, for example us-west-1' }),
   },
   quirks: { acl: true },

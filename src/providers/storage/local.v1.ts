@@ -9,7 +9,8 @@ export default storage({
   status: 'active',
   title: 'Local disk',
   description: "Files on the server's own disk, served under /uploads.",
-  setupNotes: 'Nothing to set. Several machines need one shared folder, and networks must be able to reach this server.',
+  setupNotes:
+    'Nothing to set. Several machines need one shared folder, and networks must be able to reach this server.',
   authType: 'none',
   credentials: {},
   api: '',

@@ -8,7 +8,10 @@ export default s3Compatible({
   endpoint: '{endpoint}',
   fields: {
     endpoint: text('Endpoint', { form: 'url', placeholder: 'https://s3.example.com' }),
-    region: label('Region', { default: 'us-east-1', help: 'What requests are signed for; us-east-1 where the server has no regions' }),
+    region: label('Region', {
+      default: 'us-east-1',
+      help: 'What requests are signed for; us-east-1 where the server has no regions',
+    }),
     forcePathStyle: text('Bucket in the path', {
       default: 'true',
       options: [

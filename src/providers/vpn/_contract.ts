@@ -49,7 +49,8 @@ const HOST = '(?:[A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\])';
 /** A number from 1 to 65535. */
 export const PORT = '[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]';
 /** A field for one host name or address; an IPv6 address is in brackets. */
-export const host = (label: string, more = {}) => text(label, { required: false, validation: HOST, help: 'A name or an address', address: true, ...more });
+export const host = (label: string, more = {}) =>
+  text(label, { required: false, validation: HOST, help: 'A name or an address', address: true, ...more });
 
 const TUNNEL = {
   wireguardConfig: secret('WireGuard file', {
@@ -65,19 +66,45 @@ const TUNNEL = {
     placeholder: '127.0.0.1:25344',
     help: 'host:port where a program of the operator, such as wireproxy, offers the tunnel by SOCKS5; EGRESS_SIDECARS must list it for its owner when its address is private',
   }),
-  sidecarUsername: text('User name at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
-  sidecarPassword: secret('Password at the sidecar', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
+  sidecarUsername: text('User name at the sidecar', {
+    required: false,
+    validation: '.{1,255}',
+    help: 'At most 255 characters',
+  }),
+  sidecarPassword: secret('Password at the sidecar', {
+    required: false,
+    validation: '.{1,255}',
+    help: 'At most 255 characters',
+  }),
 };
 const SIDECAR_NOTE = 'WireGuard runs in a sidecar of the operator (wireproxy), which this service reaches by SOCKS5.';
 
-function sidecarOf({ sidecar, sidecarUsername: username, sidecarPassword: password }: Readonly<Record<string, string>>): Proxy | undefined {
+function sidecarOf({
+  sidecar,
+  sidecarUsername: username,
+  sidecarPassword: password,
+}: Readonly<Record<string, string>>): Proxy | undefined {
   if (sidecar === undefined) return undefined;
   const at = sidecar.lastIndexOf(':');
-  return { protocol: 'socks5', host: sidecar.slice(0, at), port: Number(sidecar.slice(at + 1)), ...(username !== undefined && { username, password }) };
+  return {
+    protocol: 'socks5',
+    host: sidecar.slice(0, at),
+    port: Number(sidecar.slice(at + 1)),
+    ...(username !== undefined && { username, password }),
+  };
 }
 
 /** Declares a VPN. */
-export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, account, oneOf = [], setupNotes, ...manifest }: VpnSpec<F>): VpnAdapter {
+export function vpn<const F extends Fields>({
+  api = '',
+  proxy,
+  tunnel,
+  places,
+  account,
+  oneOf = [],
+  setupNotes,
+  ...manifest
+}: VpnSpec<F>): VpnAdapter {
   const drivable = proxy !== undefined || tunnel === true;
   const credentials = { ...manifest.credentials, ...(tunnel && TUNNEL) };
   const groups = [...oneOf, ...(tunnel ? [['sidecar']] : [])];
@@ -90,7 +117,9 @@ export function vpn<const F extends Fields>({ api = '', proxy, tunnel, places, a
     domain: 'vpn' as const,
     facts: {},
     capabilities: [...(drivable ? ['proxy'] : []), ...(places ? ['places'] : []), ...(account ? ['account'] : [])],
-    ...(drivable && { setup: { fields: credentials, owners: ['instance', 'org'], ...(groups.length > 0 && { oneOf: groups }) } }),
+    ...(drivable && {
+      setup: { fields: credentials, owners: ['instance', 'org'], ...(groups.length > 0 && { oneOf: groups }) },
+    }),
     connect(line: VpnLine<F>): Vpn {
       let known: Promise<Proxy> | undefined; // cached: some providers are asked for the login of the proxy
       async function find(): Promise<Proxy> {

@@ -1,5 +1,11 @@
 import { AppError, ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
-import { type Outbound, OutboundError, parseAddress, type ProxyFault, type EgressRoute } from '../../platform/outbound/index.ts';
+import {
+  type Outbound,
+  OutboundError,
+  parseAddress,
+  type ProxyFault,
+  type EgressRoute,
+} from '../../platform/outbound/index.ts';
 import type { Use } from '../kit/declare/line.ts';
 import { type Lines, secretsOf } from '../kit/wire/open-line.ts';
 import type { Values } from '../kit/declare/fields.ts';
@@ -43,7 +49,8 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: RoutesOptions): 
     const { status, text } = await ask(egressRoute);
     const said = text.trim();
     const address = /^\{.*"ip"\s*:\s*"([^"]*)"/s.exec(said)?.[1] ?? said;
-    if (status !== 200 || !parseAddress(address)) throw new ProviderError('unavailable', 'The service that tells addresses answered something else');
+    if (status !== 200 || !parseAddress(address))
+      throw new ProviderError('unavailable', 'The service that tells addresses answered something else');
     return address;
   }
   async function ask(egressRoute: Pick<EgressRoute, 'fetch'>): Promise<{ status: number; text: string }> {
@@ -59,7 +66,8 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: RoutesOptions): 
 
   const routes: Routes = {
     vpn: (adapter, use) => lines.opened(adapter, use, (line) => adapter.connect(line)),
-    openRoute: async (adapter, use, label) => outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
+    openRoute: async (adapter, use, label) =>
+      outbound.through({ ...(await routes.vpn(adapter, use).proxy()), label, owner: use.orgId }),
     async exitOf(egressRoute) {
       const exit = await addressBy(egressRoute);
       // Without an own address there is nothing to compare: the proxy did answer.
@@ -67,7 +75,8 @@ export function openRoutes(lines: Lines, { outbound, echoUrl }: RoutesOptions): 
         if (error instanceof AppError) return undefined;
         throw error;
       });
-      if (exit === open) throw new ProviderError('rejected', `The route comes out at ${exit}, as calls without it do: it hides nothing`);
+      if (exit === open)
+        throw new ProviderError('rejected', `The route comes out at ${exit}, as calls without it do: it hides nothing`);
       return exit;
     },
     check: (adapter, values, owner) =>

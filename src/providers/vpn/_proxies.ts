@@ -6,12 +6,20 @@ import type { Place } from './_contract.ts';
 export type Hosts = Readonly<Record<string, readonly [name: string, host: string]>>;
 const PORT = 1_080;
 
-const LOGIN = { required: false, validation: '.{1,255}', help: 'Made in the account of the provider; not the login of its site' } as const;
+const LOGIN = {
+  required: false,
+  validation: '.{1,255}',
+  help: 'Made in the account of the provider; not the login of its site',
+} as const;
 export const user = (label: string) => secret(label, LOGIN);
 
 /** Makes the field `location`. */
 export const location = (hosts: Hosts) =>
-  text('Location', { required: false, default: Object.keys(hosts)[0]!, options: Object.entries(hosts).map(([value, [label]]) => ({ value, label })) });
+  text('Location', {
+    required: false,
+    default: Object.keys(hosts)[0]!,
+    options: Object.entries(hosts).map(([value, [label]]) => ({ value, label })),
+  });
 
 export const placesOf = (hosts: Hosts) => async (): Promise<readonly Place[]> =>
   Object.entries(hosts).map(([id, [name, host]]) => ({ id, name, country: countryOf(id, host) }));
@@ -22,7 +30,14 @@ const countryOf = (id: string, host: string) =>
  * Answers the proxy of a location with this login; undefined without a login, and for a location that is no longer
  * offered.
  */
-export function at(hosts: Hosts, place: string, username: string | undefined, password: string | undefined): Proxy | undefined {
+export function at(
+  hosts: Hosts,
+  place: string,
+  username: string | undefined,
+  password: string | undefined,
+): Proxy | undefined {
   const host = hosts[place]?.[1];
-  return host === undefined || username === undefined || password === undefined ? undefined : { protocol: 'socks5', host, port: PORT, username, password };
+  return host === undefined || username === undefined || password === undefined
+    ? undefined
+    : { protocol: 'socks5', host, port: PORT, username, password };
 }

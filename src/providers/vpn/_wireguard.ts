@@ -5,12 +5,16 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   interface: ['privatekey', 'address', 'dns', 'mtu', 'listenport'],
   peer: ['publickey', 'presharedkey', 'endpoint', 'allowedips', 'persistentkeepalive'],
 };
-const NEEDED: Readonly<Record<string, readonly string[]>> = { interface: ['privatekey', 'address'], peer: ['publickey', 'endpoint', 'allowedips'] };
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  interface: ['privatekey', 'address'],
+  peer: ['publickey', 'endpoint', 'allowedips'],
+};
 
 const V4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
 const isV4 = (text: string) => V4.test(text);
 const isV6 = (text: string) => text.includes(':') && URL.canParse(`http://[${text}]/`);
-const isName = (text: string) => /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text);
+const isName = (text: string) =>
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text);
 const isPort = (text: string) => /^[1-9]\d{0,4}$/.test(text) && Number(text) < 65_536;
 const isNumber = (text: string) => /^\d{1,5}$/.test(text) && Number(text) < 65_536;
 
@@ -21,7 +25,9 @@ function isKey(text: string): boolean {
 function isRange(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');
   const most = isV4(address) ? 32 : isV6(address) ? 128 : -1;
-  return most > 0 && more.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= most));
+  return (
+    most > 0 && more.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= most))
+  );
 }
 function isEndpoint(text: string): boolean {
   const [, six, host = '', port = ''] = /^(?:\[(.+)\]|([^:[\]]+)):(\d+)$/.exec(text) ?? [];
@@ -62,13 +68,15 @@ export function wireguardFault(file: string): string | undefined {
     const split = line.indexOf('=');
     const key = line.slice(0, split).trim().toLowerCase();
     if (!section || split < 1) return `${at}: is no setting of a section`;
-    if (!KEYS[section.name]!.includes(key)) return `${at}: only ${KEYS[section.name]!.join(', ')} may stand in [${section.name}]`;
+    if (!KEYS[section.name]!.includes(key))
+      return `${at}: only ${KEYS[section.name]!.join(', ')} may stand in [${section.name}]`;
     const [good, what] = CHECKS[key]!;
     if (!good(line.slice(split + 1).trim())) return `${at}: ${key} must be ${what}`;
     section.keys.add(key);
   }
   if (sections.filter(({ name }) => name === 'interface').length !== 1) return 'needs one [Interface]';
   if (!sections.some(({ name }) => name === 'peer')) return 'needs a [Peer]';
-  for (const { name, keys } of sections) for (const needed of NEEDED[name]!) if (!keys.has(needed)) return `[${name}] needs ${needed}`;
+  for (const { name, keys } of sections)
+    for (const needed of NEEDED[name]!) if (!keys.has(needed)) return `[${name}] needs ${needed}`;
   return undefined;
 }

@@ -24,7 +24,12 @@ export default vpn({
       ],
     }),
     host: host('Host'),
-    port: text('Port', { required: false, validation: PORT, address: true, help: 'Often 1080 for SOCKS5, 3128, 8080 or 443 for the others' }),
+    port: text('Port', {
+      required: false,
+      validation: PORT,
+      address: true,
+      help: 'Often 1080 for SOCKS5, 3128, 8080 or 443 for the others',
+    }),
     username: text('User name', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
     password: secret('Password', { required: false, validation: '.{1,255}', help: 'At most 255 characters' }),
     country: text('Country', { required: false, validation: '.{1,100}', help: 'For people; at most 100 characters' }),

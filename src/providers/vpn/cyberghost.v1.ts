@@ -8,6 +8,7 @@ export default vpn({
   description: 'OpenVPN with a certificate for each device.',
   website: 'https://www.cyberghostvpn.com',
   authType: 'none',
-  setupNotes: 'A server cannot drive CyberGhost: it has no proxies and only OpenVPN. With a WireGuard file of yours, use the custom route.',
+  setupNotes:
+    'A server cannot drive CyberGhost: it has no proxies and only OpenVPN. With a WireGuard file of yours, use the custom route.',
   credentials: {},
 });

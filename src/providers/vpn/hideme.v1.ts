@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { vpn } from './_contract.ts';
 
-const Servers = z.array(z.object({ hostname: z.string(), displayName: z.string(), geo: z.object({ countryCode: z.string() }).nullish() }));
+const Servers = z.array(
+  z.object({ hostname: z.string(), displayName: z.string(), geo: z.object({ countryCode: z.string() }).nullish() }),
+);
 
 export default vpn({
   id: 'hideme',
@@ -18,6 +20,10 @@ export default vpn({
   api: 'https://api.hide.me',
   async places({ http }) {
     const servers = await http.get('/v1/network/free/en', Servers);
-    return servers.map(({ hostname, displayName, geo }) => ({ id: hostname, name: displayName, country: geo?.countryCode.toUpperCase() ?? null }));
+    return servers.map(({ hostname, displayName, geo }) => ({
+      id: hostname,
+      name: displayName,
+      country: geo?.countryCode.toUpperCase() ?? null,
+    }));
   },
 });

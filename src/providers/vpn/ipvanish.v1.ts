@@ -19,7 +19,9 @@ const CITIES = {
   mel: 'Melbourne',
   syd: 'Sydney',
 };
-const HOSTS: Hosts = Object.fromEntries(Object.entries(CITIES).map(([code, city]) => [code, [city, `${code}.socks.ipvanish.com`]]));
+const HOSTS: Hosts = Object.fromEntries(
+  Object.entries(CITIES).map(([code, city]) => [code, [city, `${code}.socks.ipvanish.com`]]),
+);
 
 export default vpn({
   id: 'ipvanish',
@@ -29,9 +31,15 @@ export default vpn({
   description: 'SOCKS5 proxies in many cities.',
   website: 'https://www.ipvanish.com',
   authType: 'basic',
-  setupNotes: 'The SOCKS5 tab of the account makes the login. Some of the cities may have been given up: test the route before you use it.',
-  credentials: { socksUsername: user('SOCKS5 user name'), socksPassword: user('SOCKS5 password'), location: location(HOSTS) },
+  setupNotes:
+    'The SOCKS5 tab of the account makes the login. Some of the cities may have been given up: test the route before you use it.',
+  credentials: {
+    socksUsername: user('SOCKS5 user name'),
+    socksPassword: user('SOCKS5 password'),
+    location: location(HOSTS),
+  },
   oneOf: [['socksUsername', 'socksPassword']],
   places: placesOf(HOSTS),
-  proxy: ({ values: { socksUsername, socksPassword, location: place } }) => at(HOSTS, place, socksUsername, socksPassword),
+  proxy: ({ values: { socksUsername, socksPassword, location: place } }) =>
+    at(HOSTS, place, socksUsername, socksPassword),
 });

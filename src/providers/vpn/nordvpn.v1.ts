@@ -30,7 +30,8 @@ export default vpn({
   description: 'A large network with SOCKS5 servers in four countries.',
   website: 'https://nordvpn.com',
   authType: 'basic',
-  setupNotes: 'Nord Account, NordVPN, Manual setup: give the access token, or the service credentials; the login of the site does not work.',
+  setupNotes:
+    'Nord Account, NordVPN, Manual setup: give the access token, or the service credentials; the login of the site does not work.',
   credentials: {
     accessToken: secret('Access token', { required: false }),
     serviceUsername: user('Service user name'),
@@ -44,7 +45,9 @@ export default vpn({
   async proxy({ http, values: { accessToken, serviceUsername, servicePassword, location: place } }) {
     const own = at(HOSTS, place, serviceUsername, servicePassword);
     if (own || !accessToken) return own;
-    const { username, password } = await http.get('/v1/users/services/credentials', Login, { headers: basic(accessToken) });
+    const { username, password } = await http.get('/v1/users/services/credentials', Login, {
+      headers: basic(accessToken),
+    });
     return at(HOSTS, place, username, password);
   },
   async account({ http, values: { accessToken } }) {

@@ -5,7 +5,9 @@ import { at, type Hosts, user } from './_proxies.ts';
 
 const HOSTS: Hosts = { nl: ['Netherlands', 'proxy-nl.privateinternetaccess.com'] };
 const SERVERS = 'https://serverlist.piaservers.net/vpninfo/servers/v6';
-const Regions = z.object({ regions: z.array(z.object({ id: z.string(), name: z.string(), country: z.string(), offline: z.boolean().nullish() })) });
+const Regions = z.object({
+  regions: z.array(z.object({ id: z.string(), name: z.string(), country: z.string(), offline: z.boolean().nullish() })),
+});
 /** The list is one line of JSON, followed by a signature. */
 const FirstLine = z.union([
   Regions,

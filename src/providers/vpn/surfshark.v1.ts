@@ -3,7 +3,9 @@ import { text } from '../kit/declare/fields.ts';
 import { vpn } from './_contract.ts';
 import { user } from './_proxies.ts';
 
-const Clusters = z.array(z.object({ country: z.string(), countryCode: z.string(), location: z.string(), connectionName: z.string() }));
+const Clusters = z.array(
+  z.object({ country: z.string(), countryCode: z.string(), location: z.string(), connectionName: z.string() }),
+);
 
 export default vpn({
   id: 'surfshark',
@@ -18,7 +20,12 @@ export default vpn({
   credentials: {
     serviceUsername: user('Service user name'),
     servicePassword: user('Service password'),
-    location: text('Location', { required: false, validation: '[a-z]{2}-[a-z]{3}', placeholder: 'de-fra', help: 'A country and a city, like de-fra' }),
+    location: text('Location', {
+      required: false,
+      validation: '[a-z]{2}-[a-z]{3}',
+      placeholder: 'de-fra',
+      help: 'A country and a city, like de-fra',
+    }),
   },
   tunnel: true,
   oneOf: [['serviceUsername', 'servicePassword', 'location']],

@@ -8,6 +8,7 @@ export default vpn({
   description: 'Apps, and OpenVPN for few countries.',
   website: 'https://www.tunnelbear.com',
   authType: 'none',
-  setupNotes: 'A server cannot drive TunnelBear: it has no proxies, and neither WireGuard files nor a public interface.',
+  setupNotes:
+    'A server cannot drive TunnelBear: it has no proxies, and neither WireGuard files nor a public interface.',
   credentials: {},
 });

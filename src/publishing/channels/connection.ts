@@ -25,7 +25,10 @@ export interface Snapshot {
 export interface Connected {
   social: Social;
   once: SocialAdapter['once'];
-  /** Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this lane. */
+  /**
+   * Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this
+   * lane.
+   */
   lane: string;
   timeoutMs?: number | undefined;
   settlesWithinMs?: number | undefined;
@@ -62,7 +65,8 @@ const needsPerson = (message = 'The channel needs a new login') => new ProviderE
 const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
 
 /** Whether the service can log in again by itself, with the fields that a person typed. */
-export const signsIn = ({ login }: SocialAdapter): boolean => login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
+export const signsIn = ({ login }: SocialAdapter): boolean =>
+  login.kind === 'credentials' && (login.signIn !== undefined || login.refresh !== undefined);
 const canRenew = (adapter: SocialAdapter, { tokens }: Credentials) =>
   adapter.login.kind === 'credentials' ? signsIn(adapter) : tokens?.refreshToken !== undefined;
 
@@ -77,7 +81,8 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
       const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app, egressRoute }));
       if (renewed) return tokens.values && !renewed.values ? { ...renewed, values: tokens.values } : renewed;
     } catch (error) {
-      if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error; // else the fields themselves may still be good
+      // else the fields themselves may still be good
+      if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error;
     }
     const signed = await providers.signIn(adapter, values, egressRoute);
     if (!signed) throw needsPerson(`${adapter.title}: the login has ended`);
@@ -98,7 +103,8 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
     while (!(await store.claimRenewal(sql, target.orgId, target.channelId, seen.sealed, claim, CLAIM_MS))) {
       const other = await replacement(target, seen);
       if (other) return other;
-      if (clock.monotonic() >= end) throw new ProviderError('unavailable', 'The login of this channel is being renewed');
+      if (clock.monotonic() >= end)
+        throw new ProviderError('unavailable', 'The login of this channel is being renewed');
       await clock.sleep(LOOK_MS);
     }
     return undefined;
@@ -110,7 +116,11 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
     const other = await claimOr(target, seen, claim);
     if (other) return other;
     try {
-      const credentials = { ...seen.credentials, tokens: await freshTokens(target, seen.credentials), grantedAt: clock.now() };
+      const credentials = {
+        ...seen.credentials,
+        tokens: await freshTokens(target, seen.credentials),
+        grantedAt: clock.now(),
+      };
       const fresh = { sealed: sealCredentials(vault, credentials), credentials };
       const saved = await store.saveRenewal(sql, orgId, channelId, seen.sealed, {
         credentials: fresh.sealed,
@@ -164,7 +174,11 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
     try {
       return providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
     } catch (cause) {
-      throw new ProviderError('unsupported', cause instanceof AppError ? cause.message : `${providerId} is not offered here`, { cause });
+      throw new ProviderError(
+        'unsupported',
+        cause instanceof AppError ? cause.message : `${providerId} is not offered here`,
+        { cause },
+      );
     }
   }
 
@@ -193,7 +207,8 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
       });
       const withSettings: Social = {
         ...social,
-        publish: (post, settings, handle) => social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),
+        publish: (post, settings, handle) =>
+          social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),
       };
       return {
         social: confirming(
@@ -217,8 +232,8 @@ function originOf(values: Readonly<Record<string, string>>): string {
 }
 
 /**
- * When a refused login is believed (S137): after a forced renewal at once; where there is nothing to renew, only when the network
- * refuses to say who we are, too. Otherwise it was this one request that was refused.
+ * When a refused login is believed (S137): after a forced renewal at once; where there is nothing to renew, only when
+ * the network refuses to say who we are, too. Otherwise it was this one request that was refused.
  */
 function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: string) => Promise<unknown>): Social {
   const checked = async <R>(call: () => Promise<R>): Promise<R> => {
@@ -241,7 +256,11 @@ function confirming(social: Social, wasRenewed: () => boolean, lost: (reason: st
   return {
     ...social,
     publish: (post, settings, handle) => checked(() => social.publish(post, settings, handle)),
-    ...(social.find && { find: (...call: Parameters<NonNullable<Social['find']>>) => checked(() => social.find!(...call)) }),
-    ...(social.remove && { remove: (...call: Parameters<NonNullable<Social['remove']>>) => checked(() => social.remove!(...call)) }),
+    ...(social.find && {
+      find: (...call: Parameters<NonNullable<Social['find']>>) => checked(() => social.find!(...call)),
+    }),
+    ...(social.remove && {
+      remove: (...call: Parameters<NonNullable<Social['remove']>>) => checked(() => social.remove!(...call)),
+    }),
   };
 }

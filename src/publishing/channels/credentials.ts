@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Vault } from '../../platform/kernel/index.ts';
 import type { App, Tokens } from '../../providers/registry/index.ts';
 
-/** What a channel needs to act at its network. It exists sealed in `channels.credentials`, and open only while it is used. */
+/**
+ * What a channel needs to act at its network. It exists sealed in `channels.credentials`, and open only while it is
+ * used.
+ */
 export interface Credentials {
   /** `Profile.id` of the account. */
   account: string;
@@ -21,7 +24,12 @@ export interface PendingLogin {
 const Texts = z.record(z.string(), z.string());
 const StoredApp = z.object({ clientId: z.string(), clientSecret: z.string() });
 const StoredTokens = z
-  .object({ accessToken: z.string(), refreshToken: z.string().optional(), expiresAt: z.coerce.date().optional(), values: Texts.optional() })
+  .object({
+    accessToken: z.string(),
+    refreshToken: z.string().optional(),
+    expiresAt: z.coerce.date().optional(),
+    values: Texts.optional(),
+  })
   .transform(({ accessToken, refreshToken, expiresAt, values }): Tokens => ({
     accessToken,
     ...(refreshToken !== undefined && { refreshToken }),
@@ -37,7 +45,10 @@ const StoredCredentials = z.object({
 });
 const StoredLogin = z.object({ values: Texts, app: StoredApp, verifier: z.string().optional() });
 
-export const sealCredentials = (vault: Vault, credentials: Credentials): string => vault.seal(JSON.stringify(credentials));
-export const openCredentials = (vault: Vault, sealed: string): Credentials => StoredCredentials.parse(JSON.parse(vault.open(sealed)));
+export const sealCredentials = (vault: Vault, credentials: Credentials): string =>
+  vault.seal(JSON.stringify(credentials));
+export const openCredentials = (vault: Vault, sealed: string): Credentials =>
+  StoredCredentials.parse(JSON.parse(vault.open(sealed)));
 export const sealLogin = (vault: Vault, login: PendingLogin): string => vault.seal(JSON.stringify(login));
-export const openLogin = (vault: Vault, sealed: string): PendingLogin => StoredLogin.parse(JSON.parse(vault.open(sealed)));
+export const openLogin = (vault: Vault, sealed: string): PendingLogin =>
+  StoredLogin.parse(JSON.parse(vault.open(sealed)));

@@ -2,7 +2,18 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Egress } from '../egress/index.ts';
-import { AppError, type Clock, invalidField, isId, newId, notFound, ProviderError, randomBase64url, sha256, type Vault } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  type Clock,
+  invalidField,
+  isId,
+  newId,
+  notFound,
+  ProviderError,
+  randomBase64url,
+  sha256,
+  type Vault,
+} from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError, type EgressRoute } from '../../platform/outbound/index.ts';
 import type { App, Profile, Providers, SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { openLogin, sealCredentials, sealLogin } from './credentials.ts';
@@ -64,8 +75,12 @@ interface Account {
   tokens?: Tokens | undefined;
 }
 
-const otherAccount = () => new AppError('conflict', 'This is another account: log in with the account of the channel, or connect a new channel');
-/** What a failed login means for the person who tries it: their input (400 with the network's name), or a fault of the line. */
+const otherAccount = () =>
+  new AppError('conflict', 'This is another account: log in with the account of the channel, or connect a new channel');
+/**
+ * What a failed login means for the person who tries it: their input (400 with the network's name), or a fault of the
+ * line.
+ */
 function asLoginError(adapter: SocialAdapter, error: unknown, extra: Record<string, unknown> = {}): unknown {
   if (!(error instanceof ProviderError)) return error;
   if (error.failure === 'unavailable' || error.failure === 'lost' || error.failure === 'rate_limited') return error;
@@ -73,22 +88,52 @@ function asLoginError(adapter: SocialAdapter, error: unknown, extra: Record<stri
 }
 
 /** Connecting channels: by consent at the network, or by fields typed in here. */
-export function openLogins({ sql, clock, vault, providers, outbound, billing, egress, frontendUrl, returnUrlAllowlist, signsIn }: Deps) {
+export function openLogins({
+  sql,
+  clock,
+  vault,
+  providers,
+  outbound,
+  billing,
+  egress,
+  frontendUrl,
+  returnUrlAllowlist,
+  signsIn,
+}: Deps) {
   const redirectOf = (providerId: string) => `${frontendUrl}/integrations/social/${providerId}`;
 
   /** The channel that is to get a new login; of another network or organization, it is unknown. */
-  async function channelToRefresh(orgId: string, providerId: string, id: string): Promise<store.ChannelAccount | undefined> {
+  async function channelToRefresh(
+    orgId: string,
+    providerId: string,
+    id: string,
+  ): Promise<store.ChannelAccount | undefined> {
     const account = isId(id) ? await store.accountOf(sql, orgId, id) : undefined;
     return account?.providerId === providerId ? account : undefined;
   }
-  /** A channel that gets a new login keeps its version while that works (VE18); whatever is connected anew gets the newest. */
-  function versionFor(providerId: string, channel: store.ChannelAccount | undefined, allowPreview: boolean | undefined): SocialAdapter {
-    const kept = channel && providers.list('social').find(({ id, version }) => id === providerId && version === channel.providerVersion);
-    return kept && providers.status(kept) !== 'retired' ? kept : providers.resolve('social', providerId, { allowPreview });
+  /**
+   * A channel that gets a new login keeps its version while that works (VE18); whatever is connected anew gets the
+   * newest.
+   */
+  function versionFor(
+    providerId: string,
+    channel: store.ChannelAccount | undefined,
+    allowPreview: boolean | undefined,
+  ): SocialAdapter {
+    const kept =
+      channel &&
+      providers.list('social').find(({ id, version }) => id === providerId && version === channel.providerVersion);
+    return kept && providers.status(kept) !== 'retired'
+      ? kept
+      : providers.resolve('social', providerId, { allowPreview });
   }
 
   /** The app to log in with: the operator's, else one that is registered at the server and kept for a while. */
-  async function appFor(adapter: SocialAdapter, values: Readonly<Record<string, string>>, egressRoute: EgressRoute | undefined): Promise<App> {
+  async function appFor(
+    adapter: SocialAdapter,
+    values: Readonly<Record<string, string>>,
+    egressRoute: EgressRoute | undefined,
+  ): Promise<App> {
     const own = providers.ownApp(adapter, values);
     if (own) return own;
     const redirectUri = redirectOf(adapter.id);
@@ -97,10 +142,18 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     if (known) return { clientId: known.clientId, clientSecret: vault.open(known.clientSecret) };
     const app = await providers.registerApp(adapter, values, redirectUri, egressRoute);
     if (!app)
-      throw new AppError('invalid_request', `${adapter.title} cannot be connected here: the operator has not set its app credentials`, {
-        provider: adapter.id,
-      });
-    await saveApp(sql, { ...key, providerVersion: adapter.version }, { clientId: app.clientId, clientSecret: vault.seal(app.clientSecret) });
+      throw new AppError(
+        'invalid_request',
+        `${adapter.title} cannot be connected here: the operator has not set its app credentials`,
+        {
+          provider: adapter.id,
+        },
+      );
+    await saveApp(
+      sql,
+      { ...key, providerVersion: adapter.version },
+      { clientId: app.clientId, clientSecret: vault.seal(app.clientSecret) },
+    );
     return app;
   }
 
@@ -118,7 +171,9 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     if (!URL.canParse(address))
       throw new AppError('validation_failed', 'externalUrl: is not the address of a server', {
         err: true,
-        errors: [{ field: 'externalUrl', message: 'externalUrl: is not the address of a server', rule: 'invalid_format' }],
+        errors: [
+          { field: 'externalUrl', message: 'externalUrl: is not the address of a server', rule: 'invalid_format' },
+        ],
       });
     try {
       return providers.fields(adapter, { [field]: outbound.judge(address).origin });
@@ -136,7 +191,9 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
   ): Promise<{ id: string; created: boolean }> {
     let profile: Profile;
     try {
-      profile = await providers.connect(adapter, { values: account.values, account: '', tokens: account.tokens, egressRoute }).profile();
+      profile = await providers
+        .connect(adapter, { values: account.values, account: '', tokens: account.tokens, egressRoute })
+        .profile();
     } catch (error) {
       throw asLoginError(adapter, error);
     }
@@ -154,14 +211,21 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
       tokenExpiresAt: loginExpiry(credentials, signsIn(adapter)),
     };
     const saved = await saveLogin(sql, billing, person.orgId, { ...login, mayReplace: person.mayUpdate }, person.by);
-    if (saved.full) throw new AppError('limit_exceeded', `${saved.full.message}. The login was kept, and the channel is disabled`, saved.full.extra);
+    if (saved.full)
+      throw new AppError(
+        'limit_exceeded',
+        `${saved.full.message}. The login was kept, and the channel is disabled`,
+        saved.full.extra,
+      );
     return saved;
   }
 
   async function byFields(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed> {
-    const refresh = call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, call.refresh);
+    const refresh =
+      call.refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, call.refresh);
     const adapter = versionFor(providerId, refresh, call.allowPreview);
-    if (call.refresh !== undefined && !refresh) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
+    if (call.refresh !== undefined && !refresh)
+      throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const values = providers.fields(adapter, typedFields(call), 'fields.');
     const egressRoute = await egress.egressRouteOf(person.orgId, call.refresh);
     let tokens: Tokens | undefined;
@@ -173,44 +237,75 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
     return { ...(await save(person, adapter, { values, tokens }, refresh, egressRoute)), returnUrl: null };
   }
 
-  async function byConsent(person: ChannelConnector, providerId: string, { code, state, refresh }: Complete): Promise<Completed> {
+  async function byConsent(
+    person: ChannelConnector,
+    providerId: string,
+    { code, state, refresh }: Complete,
+  ): Promise<Completed> {
     if (!code) throw invalidField('code', 'code: is needed; the network sends it after consent', 'required');
     if (!state) throw invalidField('state', 'state: is needed', 'required');
     const begun = await takeState(sql, person.orgId, person.userId, providerId, sha256(state));
     if (!begun)
-      throw new AppError('invalid_request', 'This login was used before, took longer than an hour, or was begun elsewhere: start again', {
-        provider: providerId,
-      });
+      throw new AppError(
+        'invalid_request',
+        'This login was used before, took longer than an hour, or was begun elsewhere: start again',
+        {
+          provider: providerId,
+        },
+      );
     const adapter = providers.resolve('social', providerId, { version: begun.providerVersion, use: 'pinned' });
     const channelId = begun.refreshChannelId ?? refresh;
-    if (refresh !== undefined && begun.refreshChannelId !== null && refresh !== begun.refreshChannelId) throw otherAccount();
+    if (refresh !== undefined && begun.refreshChannelId !== null && refresh !== begun.refreshChannelId)
+      throw otherAccount();
     const channel = channelId === undefined ? undefined : await channelToRefresh(person.orgId, providerId, channelId);
-    if (channelId !== undefined && !channel) throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
+    if (channelId !== undefined && !channel)
+      throw invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
     const { values, app, verifier } = openLogin(vault, begun.sealed);
     const egressRoute = await egress.egressRouteOf(person.orgId, channelId);
     let tokens: Tokens;
     try {
-      tokens = await providers.exchange(adapter, { app, values, redirectUri: redirectOf(providerId), code, verifier, egressRoute });
+      tokens = await providers.exchange(adapter, {
+        app,
+        values,
+        redirectUri: redirectOf(providerId),
+        code,
+        verifier,
+        egressRoute,
+      });
     } catch (error) {
       throw asLoginError(adapter, error);
     }
-    return { ...(await save(person, adapter, { values, app, tokens }, channel, egressRoute)), returnUrl: begun.returnUrl };
+    return {
+      ...(await save(person, adapter, { values, app, tokens }, channel, egressRoute)),
+      returnUrl: begun.returnUrl,
+    };
   }
 
   return {
     /** The address of the consent page, with a state that is good for an hour and once (S130). */
-    async begin(person: Person, providerId: string, { refresh, externalUrl, returnUrl, allowPreview }: Begin): Promise<{ url: string }> {
+    async begin(
+      person: Person,
+      providerId: string,
+      { refresh, externalUrl, returnUrl, allowPreview }: Begin,
+    ): Promise<{ url: string }> {
       const channel = refresh === undefined ? undefined : await channelToRefresh(person.orgId, providerId, refresh);
       const adapter = versionFor(providerId, channel, allowPreview);
       if (adapter.login.kind !== 'oauth2')
-        throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`, { provider: adapter.id });
+        throw new AppError('invalid_request', `${adapter.title} is connected by its fields, not by consent`, {
+          provider: adapter.id,
+        });
       if (returnUrl !== undefined) checkReturnUrl(returnUrlAllowlist, returnUrl);
       if (refresh !== undefined && !channel) throw notFound('Integration not found');
       const values = serverFields(adapter, externalUrl);
       try {
         const app = await appFor(adapter, values, await egress.egressRouteOf(person.orgId, refresh));
         const state = randomBase64url(32);
-        const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: redirectOf(providerId), state });
+        const { url, verifier } = providers.authorize(adapter, {
+          app,
+          values,
+          redirectUri: redirectOf(providerId),
+          state,
+        });
         await insertState(
           sql,
           {
@@ -227,13 +322,17 @@ export function openLogins({ sql, clock, vault, providers, outbound, billing, eg
         );
         return { url };
       } catch (error) {
-        throw error instanceof ProviderError ? new AppError('invalid_request', error.message, { err: true, provider: adapter.id }, { cause: error }) : error;
+        throw error instanceof ProviderError
+          ? new AppError('invalid_request', error.message, { err: true, provider: adapter.id }, { cause: error })
+          : error;
       }
     },
 
     /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */
     async complete(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed> {
-      const consent = providers.list('social').some((adapter) => adapter.id === providerId && adapter.login.kind === 'oauth2');
+      const consent = providers
+        .list('social')
+        .some((adapter) => adapter.id === providerId && adapter.login.kind === 'oauth2');
       if (consent) return byConsent(person, providerId, call);
       return byFields(person, providerId, call);
     },

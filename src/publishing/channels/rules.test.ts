@@ -9,7 +9,11 @@ const login = (minutes: number | undefined, refreshToken?: string): Credentials 
   account: '1',
   values: {},
   grantedAt: at(0),
-  tokens: { accessToken: 'a', ...(minutes !== undefined && { expiresAt: at(minutes) }), ...(refreshToken !== undefined && { refreshToken }) },
+  tokens: {
+    accessToken: 'a',
+    ...(minutes !== undefined && { expiresAt: at(minutes) }),
+    ...(refreshToken !== undefined && { refreshToken }),
+  },
 });
 
 describe('a token', () => {
@@ -20,7 +24,9 @@ describe('a token', () => {
     [8, 5, false],
     [8, 6, true],
     [undefined, 1e6, false],
-  ])('that lasts %p minutes is to be renewed at minute %p: %p', (life, now, expected) => expect(isExpiring(login(life), at(now))).toBe(expected));
+  ])('that lasts %p minutes is to be renewed at minute %p: %p', (life, now, expected) =>
+    expect(isExpiring(login(life), at(now))).toBe(expected),
+  );
 
   test('that does not exist does not expire', () => {
     const none = { ...login(1), tokens: undefined };
@@ -28,7 +34,11 @@ describe('a token', () => {
   });
 
   test('needs a person at its end only when nothing else can renew it [S127]', () => {
-    expect([loginExpiry(login(60), false), loginExpiry(login(60, 'r'), false), loginExpiry(login(60), true)]).toEqual([at(60), null, null]);
+    expect([loginExpiry(login(60), false), loginExpiry(login(60, 'r'), false), loginExpiry(login(60), true)]).toEqual([
+      at(60),
+      null,
+      null,
+    ]);
     expect([daysLeft(at(60 * 24 * 3 + 1), at(0)), daysLeft(at(0), at(5)), daysLeft(null, at(0))]).toEqual([3, 0, null]);
   });
 
@@ -82,5 +92,6 @@ test('additional settings are an object or a list of names and values [S140]', (
   expect(readAdditional('{"a":1}')).toEqual({ a: 1 });
   expect(readAdditional('[{"name":"a","value":1},{"title":"b","value":"c"},{"value":2}]')).toEqual({ a: 1, b: 'c' });
   expect(readAdditional('[]')).toEqual({});
-  for (const bad of ['', '{', '1', '"x"', '[1]', 'null']) expect(() => readAdditional(bad)).toThrow('additionalSettings');
+  for (const bad of ['', '{', '1', '"x"', '[1]', 'null'])
+    expect(() => readAdditional(bad)).toThrow('additionalSettings');
 });

@@ -5,22 +5,33 @@ import type { Credentials } from './credentials.ts';
 const MARGIN_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
 
-/** Whether a token is to be renewed before it is used: five minutes ahead, and a quarter of its life where that is shorter. */
+/**
+ * Whether a token is to be renewed before it is used: five minutes ahead, and a quarter of its life where that is
+ * shorter.
+ */
 export function isExpiring({ tokens, grantedAt }: Credentials, now: Date): boolean {
   if (!tokens?.expiresAt) return false;
   const left = tokens.expiresAt.getTime() - now.getTime();
   return left <= Math.min(MARGIN_MS, (tokens.expiresAt.getTime() - grantedAt.getTime()) / 4);
 }
-export const isExpired = ({ tokens }: Credentials, now: Date): boolean => tokens?.expiresAt !== undefined && tokens.expiresAt <= now;
+export const isExpired = ({ tokens }: Credentials, now: Date): boolean =>
+  tokens?.expiresAt !== undefined && tokens.expiresAt <= now;
 
 /** When a person has to log in again; null where the service renews the token itself, or it does not expire. */
 export const loginExpiry = ({ tokens }: Credentials, signsIn: boolean): Date | null =>
   tokens?.refreshToken !== undefined || signsIn ? null : (tokens?.expiresAt ?? null);
-export const daysLeft = (expiry: Date | null, now: Date): number | null => expiry && Math.max(0, Math.floor((expiry.getTime() - now.getTime()) / DAY_MS));
+export const daysLeft = (expiry: Date | null, now: Date): number | null =>
+  expiry && Math.max(0, Math.floor((expiry.getTime() - now.getTime()) / DAY_MS));
 
 const Open = z.record(z.string(), z.unknown());
 /** The typed fields of a login: `fields`, or `code` as base64 of a JSON object (S132). */
-export function typedFields({ code, fields }: { code?: string | undefined; fields?: Record<string, unknown> | undefined }): Record<string, unknown> {
+export function typedFields({
+  code,
+  fields,
+}: {
+  code?: string | undefined;
+  fields?: Record<string, unknown> | undefined;
+}): Record<string, unknown> {
   if (fields) return fields;
   if (code === undefined) throw invalidField('fields', 'fields: is needed', 'required');
   try {
@@ -54,6 +65,13 @@ export function readAdditional(text: string): Record<string, unknown> {
   const open = Open.safeParse(json);
   if (open.success) return open.data;
   const named = Named.safeParse(json);
-  if (!named.success) throw invalidField('additionalSettings', 'additionalSettings: must be an object, or a list of {name, value}', 'invalid_type');
-  return Object.fromEntries(named.data.flatMap(({ name, title, value }) => ((name ?? title) === undefined ? [] : [[(name ?? title)!, value]])));
+  if (!named.success)
+    throw invalidField(
+      'additionalSettings',
+      'additionalSettings: must be an object, or a list of {name, value}',
+      'invalid_type',
+    );
+  return Object.fromEntries(
+    named.data.flatMap(({ name, title, value }) => ((name ?? title) === undefined ? [] : [[(name ?? title)!, value]])),
+  );
 }

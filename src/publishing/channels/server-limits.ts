@@ -23,11 +23,20 @@ export interface ChannelKey {
   id: string;
 }
 
-/** Takes at most `limit` channels whose servers are to be asked now; whoever takes one asks, and it is due again in an hour. */
-export const takeDue = (sql: Sql, providerIds: readonly string[], limit: number): Promise<ChannelKey[]> => sql<ChannelKey[]>`/* all orgs */
+/**
+ * Takes at most `limit` channels whose servers are to be asked now; whoever takes one asks, and it is due again in an
+ * hour.
+ */
+export const takeDue = (sql: Sql, providerIds: readonly string[], limit: number): Promise<ChannelKey[]> => sql<
+  ChannelKey[]
+>`/* all orgs */
   with due as (
     select id from channels
-    where provider_id = any(${[...providerIds]}::text[]) and server_limits_due_at <= now() and deleted_at is null and not disabled and not refresh_needed
+    where provider_id = any(${[...providerIds]}::text[])
+      and server_limits_due_at <= now()
+      and deleted_at is null
+      and not disabled
+      and not refresh_needed
     order by server_limits_due_at limit ${limit} for no key update skip locked
   )
   update channels c set server_limits_due_at = now() + interval '1 hour' from due where c.id = due.id
@@ -35,5 +44,6 @@ export const takeDue = (sql: Sql, providerIds: readonly string[], limit: number)
 
 /** Keeps what a server said; it is asked again in a day. */
 export const keep = (sql: Sql, { orgId, id }: ChannelKey, limits: ServerLimits): Promise<unknown> => sql`
-  update channels set server_limits = ${JSON.stringify(limits)}::text::jsonb, server_limits_due_at = now() + interval '1 day'
+  update channels
+  set server_limits = ${JSON.stringify(limits)}::text::jsonb, server_limits_due_at = now() + interval '1 day'
   where org_id = ${orgId} and id = ${id} and deleted_at is null`;

@@ -7,7 +7,14 @@ import { AppError, type Clock, invalidField, isId, newId, notFound, type Vault }
 import type { Outbound } from '../../platform/outbound/index.ts';
 import { checkSettings, type Limits, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
-import { type Connected, type NeedsLogin, type NetworkRules, openConnections, signsIn, type Snapshot } from './connection.ts';
+import {
+  type Connected,
+  type NeedsLogin,
+  type NetworkRules,
+  openConnections,
+  signsIn,
+  type Snapshot,
+} from './connection.ts';
 import { type Begin, type Complete, type Completed, openLogins, type ChannelConnector, type Person } from './login.ts';
 import { dropOldStates } from './logins.ts';
 import * as moves from './transitions.ts';
@@ -57,19 +64,28 @@ export interface Channels {
   find(orgId: string, ids: readonly string[]): Promise<ChannelRow[]>;
   /** How to write for a channel (public `integration-settings`). */
   rulesOf(orgId: string, id: string): Promise<PostingRules>;
-  /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
+  /**
+   * What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or
+   * retired.
+   */
   rules(providerId: string, providerVersion: string, server?: ServerLimits | null): NetworkRules;
 
   /** The address of the consent page (S130). */
   begin(person: Person, providerId: string, options: Begin): Promise<{ url: string }>;
-  /** Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246). */
+  /**
+   * Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246).
+   */
   complete(person: ChannelConnector, providerId: string, call: Complete): Promise<Completed>;
   /** Whether `begin` needs more than the network's name, or is not possible at all. */
   canBeginAlone(providerId: string): boolean;
-  /** A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. Nothing is sent any more once `ended` is aborted. */
+  /**
+   * A channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`. Nothing is
+   * sent any more once `ended` is aborted.
+   */
   connect(orgId: string, channelId: string, snapshot?: Snapshot, ended?: AbortSignal): Promise<Connected>;
 
-  // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true when it held, and then noted as `by`.
+  // Moves of the Channel actor: each one conditional statement over the channel and the posts that wait in it; true
+  // when it held, and then noted as `by`.
   enable(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
   disable(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
   remove(orgId: string, id: string, by?: AuditActor): Promise<boolean>;
@@ -111,9 +127,15 @@ export function openChannels(options: ChannelsOptions): Channels {
 
   const pinned = (row: Pick<ChannelRow, 'providerId' | 'providerVersion'>): SocialAdapter | undefined =>
     providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
-  const viewOf = (row: ChannelRow): ChannelView => ({ ...row, adapter: pinned(row), tokenDaysLeft: daysLeft(row.tokenExpiresAt, clock.now()) });
+  const viewOf = (row: ChannelRow): ChannelView => ({
+    ...row,
+    adapter: pinned(row),
+    tokenDaysLeft: daysLeft(row.tokenExpiresAt, clock.now()),
+  });
   const usable = (adapter: SocialAdapter) =>
-    adapter.login.kind === 'credentials' || adapter.login.registerApp !== undefined || providers.ownApp(adapter, {}) !== undefined;
+    adapter.login.kind === 'credentials' ||
+    adapter.login.registerApp !== undefined ||
+    providers.ownApp(adapter, {}) !== undefined;
 
   /** The version of each network that a new channel would get, previews included (S243). */
   function newest(): SocialAdapter[] {
@@ -134,7 +156,9 @@ export function openChannels(options: ChannelsOptions): Channels {
     if (!found) throw missing();
     return found;
   }
-  const withLimits = (): string[] => [...new Set(providers.list('social').flatMap((adapter) => (adapter.serverLimits ? [adapter.id] : [])))];
+  const withLimits = (): string[] => [
+    ...new Set(providers.list('social').flatMap((adapter) => (adapter.serverLimits ? [adapter.id] : []))),
+  ];
   /** Asks a server what it takes, and keeps it. One that cannot say it in time is asked again by the sweep. */
   async function askLimits(channel: serverLimits.ChannelKey): Promise<void> {
     const asked = async () => {
@@ -149,34 +173,54 @@ export function openChannels(options: ChannelsOptions): Channels {
   }
   async function group(orgId: string, id: string, customerId: string | null): Promise<void> {
     const result =
-      isId(id) && (customerId === null || isId(customerId)) ? await store.setCustomer(sql, orgId, id, customerId) : isId(id) ? 'unknown_group' : 'missing';
+      isId(id) && (customerId === null || isId(customerId))
+        ? await store.setCustomer(sql, orgId, id, customerId)
+        : isId(id)
+          ? 'unknown_group'
+          : 'missing';
     if (result === 'missing') throw missing();
     if (result === 'unknown_group') throw invalidField('group', 'group: there is no such group', 'unknown_id');
   }
 
   return {
     networks: () => newest().toSorted((a, b) => a.title.localeCompare(b.title, 'en')),
-    list: async (orgId, customerId) => (customerId !== undefined && !isId(customerId) ? [] : (await store.channelsOfOrg(sql, orgId, customerId)).map(viewOf)),
+    list: async (orgId, customerId) =>
+      customerId !== undefined && !isId(customerId)
+        ? []
+        : (await store.channelsOfOrg(sql, orgId, customerId)).map(viewOf),
     get: async (orgId, id) => viewOf(await rowOf(orgId, id)),
     find: (orgId, ids) => store.channelsById(sql, orgId, ids.filter(isId)),
     async rulesOf(orgId, id) {
       const channel = await rowOf(orgId, id);
-      const adapter = providers.resolve('social', channel.providerId, { version: channel.providerVersion, use: 'pinned' });
+      const adapter = providers.resolve('social', channel.providerId, {
+        version: channel.providerVersion,
+        use: 'pinned',
+      });
       return { adapter, limits: limitsOf(adapter.limits, channel.serverLimits) };
     },
     rules(providerId, providerVersion, server = null) {
       const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
-      return { title: adapter.title, limits: limitsOf(adapter.limits, server), checkSettings: (settings, at) => checkSettings(adapter, settings, at) };
+      return {
+        title: adapter.title,
+        limits: limitsOf(adapter.limits, server),
+        checkSettings: (settings, at) => checkSettings(adapter, settings, at),
+      };
     },
 
     begin: (person, providerId, more) => logins.begin(person, providerId, more),
     async complete(person, providerId, call) {
       const completed = await logins.complete(person, providerId, call);
       if (withLimits().includes(providerId)) await askLimits({ orgId: person.orgId, id: completed.id });
-      events?.channelConnected({ orgId: person.orgId, channelId: completed.id, provider: providerId, again: !completed.created });
+      events?.channelConnected({
+        orgId: person.orgId,
+        channelId: completed.id,
+        provider: providerId,
+        again: !completed.created,
+      });
       return completed;
     },
-    canBeginAlone: (providerId) => newest().some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp),
+    canBeginAlone: (providerId) =>
+      newest().some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp),
     connect: connections.connect,
 
     enable: (orgId, id, by) => moves.enable(sql, options.billing, orgId, id, by),
@@ -197,7 +241,8 @@ export function openChannels(options: ChannelsOptions): Channels {
       await group(orgId, id, await store.ensureCustomer(sql, orgId, newId(), name));
     },
     setCustomer: group,
-    setTimes: (orgId, id, minutes) => update(orgId, id, { postingTimes: [...new Set(minutes)].toSorted((a, b) => a - b) }),
+    setTimes: (orgId, id, minutes) =>
+      update(orgId, id, { postingTimes: [...new Set(minutes)].toSorted((a, b) => a - b) }),
     async setAdditional(orgId, id, text) {
       const channel = await rowOf(orgId, id);
       const settings = readAdditional(text);

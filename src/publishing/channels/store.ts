@@ -24,14 +24,18 @@ export interface ChannelRow {
 }
 
 const columns = (sql: Sql) => sql`
-  c.id, c.org_id as "orgId", c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as "internalId", c.name, c.handle, c.picture,
-  c.token_expires_at as "tokenExpiresAt", c.settings, c.additional_settings as "additionalSettings", c.posting_times as "postingTimes",
-  c.customer_id as "customerId", g.name as "customerName", c.disabled, c.refresh_needed as "refreshNeeded", c.server_limits as "serverLimits", c.created_at as "createdAt"`;
+  c.id, c.org_id as "orgId", c.provider_id as "providerId", c.provider_version as "providerVersion",
+  c.internal_id as "internalId", c.name, c.handle, c.picture,
+  c.token_expires_at as "tokenExpiresAt", c.settings, c.additional_settings as "additionalSettings",
+  c.posting_times as "postingTimes",
+  c.customer_id as "customerId", g.name as "customerName", c.disabled, c.refresh_needed as "refreshNeeded",
+  c.server_limits as "serverLimits", c.created_at as "createdAt"`;
 
 export const channelsOfOrg = (sql: Sql, orgId: string, customerId?: string): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`
     select ${columns(sql)} from channels c left join customers g on g.id = c.customer_id
-    where c.org_id = ${orgId} and c.deleted_at is null ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
+    where c.org_id = ${orgId}
+      and c.deleted_at is null ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
     order by c.created_at, c.id`;
 
 export const channelsById = (sql: Sql, orgId: string, ids: readonly string[]): Promise<ChannelRow[]> =>
@@ -52,22 +56,43 @@ export interface SealedRow {
 /** The sealed credentials of a channel, for the one place that opens them. */
 export async function sealedOf(sql: Sql, orgId: string, id: string): Promise<SealedRow | undefined> {
   const [row] = await sql<SealedRow[]>`
-    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings, refresh_needed as "refreshNeeded",
-      case c.egress when 'route' then c.egress_setting_id when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
+    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings,
+      refresh_needed as "refreshNeeded",
+      case c.egress
+        when 'route' then c.egress_setting_id
+        when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
     from channels c where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
-/** Claims the renewal of the token that is sealed in `seen`; false: it is no longer that token, or another process renews it. */
-export async function claimRenewal(sql: Sql, orgId: string, id: string, seen: string, claim: string, holdMs: number): Promise<boolean> {
+/**
+ * Claims the renewal of the token that is sealed in `seen`; false: it is no longer that token, or another process
+ * renews it.
+ */
+export async function claimRenewal(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  seen: string,
+  claim: string,
+  holdMs: number,
+): Promise<boolean> {
   const rows = await sql`
     update channels set refresh_claim = ${claim}, refresh_until = now() + ${holdMs}::float8 * interval '1 ms'
-    where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null and not refresh_needed and (refresh_until is null or refresh_until < now())
+    where org_id = ${orgId}
+      and id = ${id}
+      and credentials = ${seen}
+      and deleted_at is null
+      and not refresh_needed
+      and (refresh_until is null or refresh_until < now())
     returning 1`;
   return rows.length > 0;
 }
 
-/** Writes renewed credentials in place of those that were claimed; false: a person logged in meanwhile, whose login counts. */
+/**
+ * Writes renewed credentials in place of those that were claimed; false: a person logged in meanwhile, whose login
+ * counts.
+ */
 export async function saveRenewal(
   sql: Sql,
   orgId: string,
@@ -76,13 +101,18 @@ export async function saveRenewal(
   fresh: { credentials: string; tokenExpiresAt: Date | null },
 ): Promise<boolean> {
   const rows = await sql`
-    update channels set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null, refresh_until = null, updated_at = now()
+    update channels
+    set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null,
+      refresh_until = null, updated_at = now()
     where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null returning 1`;
   return rows.length > 0;
 }
 
 export const releaseRenewal = (sql: Sql, orgId: string, id: string, claim: string): Promise<unknown> =>
-  sql`update channels set refresh_claim = null, refresh_until = null where org_id = ${orgId} and id = ${id} and refresh_claim = ${claim}`;
+  sql`
+    update channels
+    set refresh_claim = null, refresh_until = null
+    where org_id = ${orgId} and id = ${id} and refresh_claim = ${claim}`;
 
 /** The account that a channel is connected to, and by which version of the provider. */
 export interface ChannelAccount {
@@ -93,7 +123,9 @@ export interface ChannelAccount {
 /** Undefined: there is no such channel. */
 export async function accountOf(sql: Sql, orgId: string, id: string): Promise<ChannelAccount | undefined> {
   const [row] = await sql<ChannelAccount[]>`
-    select provider_id as "providerId", provider_version as "providerVersion", internal_id as "internalId" from channels where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+    select provider_id as "providerId", provider_version as "providerVersion", internal_id as "internalId"
+    from channels
+    where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
@@ -104,7 +136,12 @@ export interface Details {
 }
 
 /** Changes what people set; false: there is no such channel. */
-export async function updateDetails(sql: Sql, orgId: string, id: string, { postingTimes, additional, shown }: Details): Promise<boolean> {
+export async function updateDetails(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  { postingTimes, additional, shown }: Details,
+): Promise<boolean> {
   const rows = await sql`
     update channels set
       posting_times = ${postingTimes ? sql`${postingTimes}::int[]` : sql`posting_times`},
@@ -135,9 +172,21 @@ export async function ensureCustomer(sql: Sql, orgId: string, id: string, name: 
 }
 
 /** Puts a channel into a group, or with null out of its group. `unknown_group`: the org has none of that id. */
-export async function setCustomer(sql: Sql, orgId: string, id: string, customerId: string | null): Promise<'set' | 'missing' | 'unknown_group'> {
-  if (customerId !== null && (await sql`select 1 from customers where org_id = ${orgId} and id = ${customerId}`).length === 0) return 'unknown_group';
-  const rows =
-    await sql`update channels set customer_id = ${customerId}, updated_at = now() where org_id = ${orgId} and id = ${id} and deleted_at is null returning 1`;
+export async function setCustomer(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  customerId: string | null,
+): Promise<'set' | 'missing' | 'unknown_group'> {
+  if (
+    customerId !== null &&
+    (await sql`select 1 from customers where org_id = ${orgId} and id = ${customerId}`).length === 0
+  )
+    return 'unknown_group';
+  const rows = await sql`
+      update channels
+      set customer_id = ${customerId}, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and deleted_at is null
+      returning 1`;
   return rows.length > 0 ? 'set' : 'missing';
 }

@@ -5,12 +5,12 @@ import { AppError } from '../../platform/kernel/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import { dropPosts, pausePosts, resumePosts } from '../posts/index.ts';
 
-// Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, then its posts. What becomes of the
-// posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
+// Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, then
+// its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
 
 /**
- * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in its midst would
- * see the posts as they were before it waited, and leave some of them standing.
+ * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in
+ * its midst would see the posts as they were before it waited, and leave some of them standing.
  */
 async function locked<R>(
   sql: Database,
@@ -22,7 +22,10 @@ async function locked<R>(
   const results: R[] = [];
   await sql.begin(async (transaction) => {
     await plan?.lockOrg(transaction, orgId);
-    const which = 'id' in channel ? transaction`id = ${channel.id}` : transaction`provider_id = ${channel.providerId} and internal_id = ${channel.internalId}`;
+    const which =
+      'id' in channel
+        ? transaction`id = ${channel.id}`
+        : transaction`provider_id = ${channel.providerId} and internal_id = ${channel.internalId}`;
     const [found] = await transaction<Found[]>`
       select disabled, refresh_needed as "refreshNeeded", deleted_at is not null as deleted
       from channels
@@ -42,7 +45,14 @@ interface Found {
 type Plan = Pick<Billing, 'lockOrg' | 'admit'>;
 
 /** What a person did, in the commit of the move; moves that the service makes by itself have no actor. */
-async function note(sql: Sql, orgId: string, by: AuditActor | undefined, done: string, id: string, detail = {}): Promise<void> {
+async function note(
+  sql: Sql,
+  orgId: string,
+  by: AuditActor | undefined,
+  done: string,
+  id: string,
+  detail = {},
+): Promise<void> {
   if (by) await writeAudit(sql, by, { orgId, action: `channel.${done}`, resource: 'channels', resourceId: id, detail });
 }
 
@@ -52,8 +62,16 @@ const returned = (sql: Sql): Fragment => sql`id, org_id, provider_id, name`;
 /** What every fact of a channel says, from the CTE `channel`. */
 const channelFact = (sql: Sql) => ({ providerId: sql`provider_id`, name: sql`name` });
 
-/** A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use. */
-export function needsLogin(database: Database, orgId: string, id: string, reason: string, seen?: string): Promise<boolean> {
+/**
+ * A person must log in again (S137). False: already known, deleted, or `seen` is given and no longer the login in use.
+ */
+export function needsLogin(
+  database: Database,
+  orgId: string,
+  id: string,
+  reason: string,
+  seen?: string,
+): Promise<boolean> {
   return locked(database, orgId, { id }, async (sql) => {
     const rows = await sql`
       with channel as (
@@ -67,7 +85,10 @@ export function needsLogin(database: Database, orgId: string, id: string, reason
           ${seen === undefined ? sql`` : sql`and credentials = ${seen}`}
         returning ${returned(sql)}
       ), ${pausePosts(sql, 'The channel needs a new login')}, ${announce(sql, {
-        'channel.refresh_needed': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`${reason}::text` } },
+        'channel.refresh_needed': {
+          from: sql`channel`,
+          payload: { ...channelFact(sql), reason: sql`${reason}::text` },
+        },
       })}
       select id from channel`;
     return rows.length > 0;
@@ -76,7 +97,10 @@ export function needsLogin(database: Database, orgId: string, id: string, reason
 
 /** Why a channel was stopped, in the event `channel.disabled`. */
 type Why = 'person' | 'plan';
-const STOPPED: Record<Why, string> = { person: 'The channel was disabled', plan: 'The plan has no room for this channel' };
+const STOPPED: Record<Why, string> = {
+  person: 'The channel was disabled',
+  plan: 'The plan has no room for this channel',
+};
 
 /** Stops a channel whose row is locked, and the posts that wait in it. False: it is stopped already, or deleted. */
 async function stop(sql: Sql, orgId: string, id: string, why: Why): Promise<boolean> {
@@ -110,7 +134,10 @@ export async function disableForPlan(sql: Sql, orgId: string, ids: readonly stri
   for (const id of ids) await stop(sql, orgId, id, 'plan');
 }
 
-/** Stops every channel of an org that is taken out of use, in the transaction that does so; whoever brings it back starts them again. */
+/**
+ * Stops every channel of an org that is taken out of use, in the transaction that does so; whoever brings it back
+ * starts them again.
+ */
 export async function stopAll(sql: Sql, orgId: string, message: string): Promise<void> {
   await sql`select 1 from channels where org_id = ${orgId} and deleted_at is null order by id for update`;
   await sql`
@@ -125,8 +152,16 @@ export async function stopAll(sql: Sql, orgId: string, message: string): Promise
     select 1 from channel`;
 }
 
-/** Stops the posts that wait in the channels of an org, in the transaction that decides so; the channels themselves work on. */
-export async function pauseQueue(sql: Sql, orgId: string, message: string, reason: 'billing' | 'instance' = 'billing'): Promise<void> {
+/**
+ * Stops the posts that wait in the channels of an org, in the transaction that decides so; the channels themselves work
+ * on.
+ */
+export async function pauseQueue(
+  sql: Sql,
+  orgId: string,
+  message: string,
+  reason: 'billing' | 'instance' = 'billing',
+): Promise<void> {
   await sql`select 1 from channels where org_id = ${orgId} and deleted_at is null order by id for update`;
   await sql`
     with channel as (
@@ -161,7 +196,10 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
   });
 }
 
-/** Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or deleted. 402 where the plan has no room for it. */
+/**
+ * Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or
+ * deleted. 402 where the plan has no room for it.
+ */
 export function enable(database: Database, plan: Plan, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
   const start = async (sql: Sql, found: Found | undefined): Promise<boolean> => {
     if (found?.disabled && !found.deleted && !found.refreshNeeded) await plan.admit(sql, orgId, 'channel');
@@ -188,7 +226,10 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
   return locked(database, orgId, { id }, start, plan);
 }
 
-/** Starts the posts that wait in the working channels of an org, after `pauseQueue`, unless the org is disabled; what is late meanwhile follows the org's rule (S135). */
+/**
+ * Starts the posts that wait in the working channels of an org, after `pauseQueue`, unless the org is disabled; what is
+ * late meanwhile follows the org's rule (S135).
+ */
 export async function resumeQueue(sql: Sql, orgId: string): Promise<void> {
   const working = await sql<{ id: string }[]>`
     select id from channels
@@ -227,23 +268,38 @@ export interface LoggedIn {
 }
 
 /**
- * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136, S246).
- * Deleted less than 30 days ago, it comes back with the posts that went with it. Where the plan has no room for one more, a new
- * channel is refused; one that is there keeps its new login and is disabled, and `full` says why. Who may only create channels does not
- * replace the login of one: a server that they name may claim any account.
+ * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136,
+ * S246). Deleted less than 30 days ago, it comes back with the posts that went with it. Where the plan has no room for
+ * one more, a new channel is refused; one that is there keeps its new login and is disabled, and `full` says why. Who
+ * may only create channels does not replace the login of one: a server that they name may claim any account.
  */
-export async function saveLogin(database: Database, plan: Plan, orgId: string, login: LoggedIn, by?: AuditActor): Promise<SavedLogin> {
+export async function saveLogin(
+  database: Database,
+  plan: Plan,
+  orgId: string,
+  login: LoggedIn,
+  by?: AuditActor,
+): Promise<SavedLogin> {
   const write = async (sql: Sql, found: Found | undefined) => {
     if (found && !found.deleted && !login.mayReplace)
-      throw new AppError('forbidden', 'This account has a channel already: to log it in again, your role needs the permission channels:update');
+      throw new AppError(
+        'forbidden',
+        'This account has a channel already: to log it in again, your role needs the permission channels:update',
+      );
     const saved = await save(sql, plan, orgId, login, found);
-    if (saved) await note(sql, orgId, by, 'connected', saved.id, { provider: login.providerId, name: login.name, again: !saved.created });
+    if (saved)
+      await note(sql, orgId, by, 'connected', saved.id, {
+        provider: login.providerId,
+        name: login.name,
+        again: !saved.created,
+      });
     return saved;
   };
   for (let tries = 0; ; tries++) {
     const saved = await locked(database, orgId, login, write, plan);
     if (saved) return saved;
-    if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once'); // somebody else inserted it meanwhile: the next look finds it
+    // somebody else inserted it meanwhile: the next look finds it
+    if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once');
   }
 }
 export interface SavedLogin {
@@ -252,7 +308,10 @@ export interface SavedLogin {
   full?: AppError | undefined;
 }
 
-/** The refusal where the plan has no room for the channel that logs in. One that counts already, or stays disabled, takes no room. */
+/**
+ * The refusal where the plan has no room for the channel that logs in. One that counts already, or stays disabled,
+ * takes no room.
+ */
 async function fullFor(sql: Sql, plan: Plan, orgId: string, found: Found | undefined): Promise<AppError | undefined> {
   const here = found !== undefined && !found.deleted;
   if (here && (found.disabled || !found.refreshNeeded)) return undefined;
@@ -265,7 +324,13 @@ async function fullFor(sql: Sql, plan: Plan, orgId: string, found: Found | undef
   }
 }
 
-async function save(sql: Sql, plan: Plan, orgId: string, login: LoggedIn, found: Found | undefined): Promise<SavedLogin | undefined> {
+async function save(
+  sql: Sql,
+  plan: Plan,
+  orgId: string,
+  login: LoggedIn,
+  found: Found | undefined,
+): Promise<SavedLogin | undefined> {
   const full = await fullFor(sql, plan, orgId, found);
   const [row] = await sql<{ id: string; created: boolean }[]>`
       with channel as (
@@ -307,7 +372,8 @@ const refresh = (sql: Sql, orgId: string, login: LoggedIn): Fragment => sql`
           token_expires_at = ${login.tokenExpiresAt},
           name = case when c.renamed then c.name else ${login.name} end,
           picture = case when c.renamed then c.picture else ${login.picture} end,
-          disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null, refresh_until = null,
+          disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null,
+          refresh_until = null,
           deleted_at = null, next_due_at = case when o.stopped then null else next.due_at end, reminder_due_at = null,
           due_version = c.due_version + 1, updated_at = now()
         from channel o, next

@@ -12,7 +12,10 @@ import type { ChannelChoice, Checked, RouteRow } from './store.ts';
 const STALE_MS = 10 * 60_000;
 const AT_A_TIME = 50;
 
-/** The routes that calls to networks take. A route that is chosen and cannot be used stops what goes over it: the open route is never taken instead. */
+/**
+ * The routes that calls to networks take. A route that is chosen and cannot be used stops what goes over it: the open
+ * route is never taken instead.
+ */
 export interface Egress {
   /** Opens the route that a channel or an org chose. Throws `ProviderError` `unavailable` where it cannot be used. */
   open(orgId: string, settingId: string): Promise<EgressRoute>;
@@ -27,7 +30,10 @@ export interface Egress {
   check(orgId: string, settingId: string): Promise<RouteRow>;
   /** The servers that the provider of a route lists; empty where it lists none. */
   places(orgId: string, settingId: string): Promise<readonly Place[]>;
-  /** Checks at most `limit` routes that are in use and were not looked at lately, each on its own; answers how many. Throws, when all are done, what one of them threw. */
+  /**
+   * Checks at most `limit` routes that are in use and were not looked at lately, each on its own; answers how many.
+   * Throws, when all are done, what one of them threw.
+   */
   checkDue(limit: number): Promise<number>;
 }
 export interface Overview {
@@ -63,7 +69,8 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
       throw cause;
     }
   }
-  const opened = (orgId: string, settingId: string | null | undefined) => (settingId ? open(orgId, settingId) : Promise.resolve(undefined));
+  const opened = (orgId: string, settingId: string | null | undefined) =>
+    settingId ? open(orgId, settingId) : Promise.resolve(undefined);
 
   async function routeOf(orgId: string, id: string): Promise<RouteRow> {
     const row = isId(id) ? await store.routeOf(sql, orgId, id) : undefined;
@@ -100,7 +107,9 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
     if (!isId(choice.settingId) || !(await store.holdRoute(tx, orgId, choice.settingId)))
       throw invalidField('route', 'route: must be the id of a route, or one of the words for none', 'unknown_id');
   }
-  const chosen = (choice: RouteChoice) => ({ route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null) });
+  const chosen = (choice: RouteChoice) => ({
+    route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null),
+  });
 
   return {
     open,
@@ -110,16 +119,27 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
     },
 
     async overview(orgId) {
-      const [settingId, routes, channels] = await Promise.all([store.routeIdOfOrg(sql, orgId), store.routesOf(sql, orgId), store.choicesOf(sql, orgId)]);
+      const [settingId, routes, channels] = await Promise.all([
+        store.routeIdOfOrg(sql, orgId),
+        store.routesOf(sql, orgId),
+        store.choicesOf(sql, orgId),
+      ]);
       return { route: settingId ?? 'open', routes, channels };
     },
 
     choose: (orgId, choice, by) =>
       sql.begin(async (tx) => {
-        if (choice.kind === 'org') throw invalidField('route', 'route: must be the id of a route, or open', 'invalid_value');
+        if (choice.kind === 'org')
+          throw invalidField('route', 'route: must be the id of a route, or open', 'invalid_value');
         await held(tx, orgId, choice);
         await store.chooseForOrg(tx, orgId, choice.kind === 'route' ? choice.settingId : null);
-        await writeAudit(tx, by, { orgId, action: 'organization.route_chosen', resource: 'settings', resourceId: orgId, detail: chosen(choice) });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'organization.route_chosen',
+          resource: 'settings',
+          resourceId: orgId,
+          detail: chosen(choice),
+        });
       }) as Promise<void>,
 
     chooseForChannel: (orgId, channelId, choice, by) =>
@@ -127,7 +147,13 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
         if (!isId(channelId)) throw notFound('Integration not found');
         await held(tx, orgId, choice);
         if (!(await store.chooseForChannel(tx, orgId, channelId, choice))) throw notFound('Integration not found');
-        await writeAudit(tx, by, { orgId, action: 'channel.route_chosen', resource: 'channels', resourceId: channelId, detail: chosen(choice) });
+        await writeAudit(tx, by, {
+          orgId,
+          action: 'channel.route_chosen',
+          resource: 'channels',
+          resourceId: channelId,
+          detail: chosen(choice),
+        });
       }) as Promise<void>,
 
     async check(orgId, settingId) {

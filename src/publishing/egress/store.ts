@@ -18,7 +18,8 @@ export interface RouteRow {
 }
 
 const routes = (sql: Sql, orgId: string) => sql`
-  select s.id, s.org_id as owner, s.name, s.provider_id as "providerId", s.enabled, k.checked_at as "checkedAt", k.ok, k.exit_address as "exitAddress", k.message,
+  select s.id, s.org_id as owner, s.name, s.provider_id as "providerId", s.enabled, k.checked_at as "checkedAt", k.ok,
+    k.exit_address as "exitAddress", k.message,
     k.latency_ms as "latencyMs", k.failing_since as "failingSince"
   from provider_settings s left join egress_checks k on k.setting_id = s.id and k.org_id = ${orgId}
   where s.domain = 'vpn' and (s.org_id = ${orgId} or s.org_id is null)`;
@@ -33,19 +34,27 @@ export async function routeOf(sql: Sql, orgId: string, id: string): Promise<Rout
 }
 /** The same, which nobody can delete before the commit. */
 export async function holdRoute(sql: Sql, orgId: string, id: string): Promise<boolean> {
-  const rows = await sql`select from provider_settings where id = ${id} and domain = 'vpn' and (org_id = ${orgId} or org_id is null) for key share`;
+  const rows = await sql`
+      select
+      from provider_settings
+      where id = ${id} and domain = 'vpn' and (org_id = ${orgId} or org_id is null)
+      for key share`;
   return rows.length > 0;
 }
 
 export async function routeIdOfOrg(sql: Sql, orgId: string): Promise<string | null> {
-  const [row] = await sql<{ id: string | null }[]>`select egress_setting_id as id from organizations where id = ${orgId}`;
+  const [row] = await sql<
+    { id: string | null }[]
+  >`select egress_setting_id as id from organizations where id = ${orgId}`;
   return row?.id ?? null;
 }
 /** The route that a channel takes, its own or that of its org; undefined: there is no such channel. */
 export async function routeIdOfChannel(sql: Sql, orgId: string, channelId: string): Promise<string | null | undefined> {
   const [row] = await sql<{ id: string | null }[]>`
     select case c.egress when 'route' then c.egress_setting_id when 'org' then o.egress_setting_id end as id
-    from channels c join organizations o on o.id = c.org_id where c.org_id = ${orgId} and c.id = ${channelId} and c.deleted_at is null`;
+    from channels c
+    join organizations o on o.id = c.org_id
+    where c.org_id = ${orgId} and c.id = ${channelId} and c.deleted_at is null`;
   return row && row.id;
 }
 
@@ -55,15 +64,25 @@ export interface ChannelChoice {
   settingId: string | null;
 }
 export const choicesOf = (sql: Sql, orgId: string): Promise<ChannelChoice[]> => sql<ChannelChoice[]>`
-  select id, egress, egress_setting_id as "settingId" from channels where org_id = ${orgId} and deleted_at is null order by created_at, id`;
+  select id, egress, egress_setting_id as "settingId"
+  from channels
+  where org_id = ${orgId} and deleted_at is null
+  order by created_at, id`;
 
 export const chooseForOrg = (sql: Sql, orgId: string, settingId: string | null) =>
   sql`update organizations set egress_setting_id = ${settingId} where id = ${orgId}`;
 
 /** False: there is no such channel. */
-export async function chooseForChannel(sql: Sql, orgId: string, channelId: string, choice: RouteChoice): Promise<boolean> {
+export async function chooseForChannel(
+  sql: Sql,
+  orgId: string,
+  channelId: string,
+  choice: RouteChoice,
+): Promise<boolean> {
   const rows = await sql`
-    update channels set egress = ${choice.kind}, egress_setting_id = ${choice.kind === 'route' ? choice.settingId : null}, updated_at = now()
+    update channels
+    set egress = ${choice.kind}, egress_setting_id = ${choice.kind === 'route' ? choice.settingId : null},
+      updated_at = now()
     where org_id = ${orgId} and id = ${channelId} and deleted_at is null returning 1`;
   return rows.length > 0;
 }
@@ -75,31 +94,58 @@ export interface Checked {
   latencyMs: number;
 }
 /** Writes what a check found; answers what was known before: null, when nothing was. */
-export async function saveCheck(sql: Sql, orgId: string, settingId: string, { ok, exitAddress, message, latencyMs }: Checked): Promise<boolean | null> {
+export async function saveCheck(
+  sql: Sql,
+  orgId: string,
+  settingId: string,
+  { ok, exitAddress, message, latencyMs }: Checked,
+): Promise<boolean | null> {
   const [row] = await sql<{ before: boolean | null }[]>`
     with before as (select ok from egress_checks where org_id = ${orgId} and setting_id = ${settingId}), written as (
-      insert into egress_checks as k (org_id, setting_id, checked_at, ok, exit_address, message, latency_ms, failing_since)
-      select ${orgId}, id, now(), ${ok}, ${exitAddress}, ${message}, ${latencyMs}, case when ${ok} then null else now() end from provider_settings where id = ${settingId}
-      on conflict (org_id, setting_id) do update set checked_at = now(), ok = excluded.ok, exit_address = coalesce(excluded.exit_address, k.exit_address),
-        message = excluded.message, latency_ms = excluded.latency_ms, failing_since = case when excluded.ok then null else coalesce(k.failing_since, now()) end
+      insert into egress_checks as k (org_id, setting_id, checked_at, ok, exit_address, message, latency_ms,
+        failing_since)
+      select ${orgId}, id, now(), ${ok}, ${exitAddress}, ${message}, ${latencyMs}, case
+        when ${ok} then null
+        else now() end
+      from provider_settings
+      where id = ${settingId}
+      on conflict (org_id, setting_id) do update set checked_at = now(), ok = excluded.ok,
+        exit_address = coalesce(excluded.exit_address, k.exit_address),
+        message = excluded.message, latency_ms = excluded.latency_ms, failing_since = case
+          when excluded.ok then null
+          else coalesce(k.failing_since, now()) end
     )
     select (select ok from before) as before`;
   return row!.before;
 }
 
-/** Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up meanwhile. In one order of rows, so that two processes do not wait for each other. */
-export const claimDueChecks = (sql: Sql, staleMs: number, limit: number): Promise<{ orgId: string; settingId: string }[]> => sql<
-  { orgId: string; settingId: string }[]
->`
+/**
+ * Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up
+ * meanwhile. In one order of rows, so that two processes do not wait for each other.
+ */
+export const claimDueChecks = (
+  sql: Sql,
+  staleMs: number,
+  limit: number,
+): Promise<{ orgId: string; settingId: string }[]> => sql<{ orgId: string; settingId: string }[]>`
   with used as (
-    select id as org_id, egress_setting_id as setting_id from organizations /* all orgs */ where egress_setting_id is not null
-    union select org_id, egress_setting_id from channels /* all orgs */ where egress_setting_id is not null and deleted_at is null
+    select id as org_id, egress_setting_id as setting_id
+    from organizations /* all orgs */
+    where egress_setting_id is not null
+    union select org_id, egress_setting_id
+    from channels /* all orgs */
+    where egress_setting_id is not null and deleted_at is null
   ), due as (
     select u.org_id, u.setting_id
-    from used u join organizations o on o.id = u.org_id and o.deleted_at is null join provider_settings s on s.id = u.setting_id
+    from used u
+    join organizations o on o.id = u.org_id and o.deleted_at is null
+    join provider_settings s on s.id = u.setting_id
       left join egress_checks k on k.org_id = u.org_id and k.setting_id = u.setting_id
-    where k.checked_at is null or k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms' order by k.checked_at nulls first, u.org_id, u.setting_id limit ${limit}
+    where k.checked_at is null or k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms'
+    order by k.checked_at nulls first, u.org_id, u.setting_id
+    limit ${limit}
   )
   insert into egress_checks as k (org_id, setting_id, checked_at) select org_id, setting_id, now() from due
-  on conflict (org_id, setting_id) do update set checked_at = now() where k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms'
+  on conflict (org_id, setting_id) do update set checked_at = now()
+  where k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms'
   returning org_id as "orgId", setting_id as "settingId"`;

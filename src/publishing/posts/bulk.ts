@@ -4,11 +4,15 @@ import { failedFact, postFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
 import { inFlight, paused, queued, waiting } from './state.ts';
 
-// CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts on their way are left to
-// those who publish them.
+// CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
+// on their way are left to those who publish them.
 
 /** Pauses the posts that wait in the rows of `channel`, and writes down why. */
-export const pausePosts = (sql: Sql, message: string, reason: Payload<'post.paused'>['reason'] = 'channel'): Fragment => sql`
+export const pausePosts = (
+  sql: Sql,
+  message: string,
+  reason: Payload<'post.paused'>['reason'] = 'channel',
+): Fragment => sql`
   paused as (
     update posts p
     set detail = 'paused', updated_at = now()
@@ -44,8 +48,8 @@ export const dropPosts = (sql: Sql, message: string): Fragment => sql`
   })}`;
 
 // A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
-// (`ask`: it stays paused), or it is given up (`drop`). S135. What an org had queued when its grace period ended unpaid waits for the
-// payment, whatever is done to its channels (S80).
+// (`ask`: it stays paused), or it is given up (`drop`). S135. What an org had queued when its grace period ended unpaid
+// waits for the payment, whatever is done to its channels (S80).
 const policy = (sql: Sql, orgId: string): Fragment => sql`
   policy as (
     select choice,
@@ -59,7 +63,10 @@ const policy = (sql: Sql, orgId: string): Fragment => sql`
   )`;
 const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
 
-/** What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still stands still. */
+/**
+ * What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still
+ * stands still.
+ */
 const resumed = (sql: Sql): Fragment => {
   const late = sql`(p.publish_date < policy.horizon)`;
   const stands = sql`(c.stopped or ${owed(sql)})`;
@@ -67,12 +74,17 @@ const resumed = (sql: Sql): Fragment => {
   const runs = sql`(${queued(sql)} and not ${late} and not ${stands})`;
   return sql`
     state = case when ${dropped} then 'ERROR' else p.state end,
-    detail = case when ${dropped} then 'missed' when ${runs} then 'scheduled' when ${queued(sql)} then 'paused' else p.detail end,
+    detail = case
+      when ${dropped} then 'missed'
+      when ${runs} then 'scheduled'
+      when ${queued(sql)} then 'paused'
+      else p.detail end,
     error_kind = case when ${dropped} then 'missed' else p.error_kind end,
     error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
     due_at = case
       when ${dropped} then null
-      when ${runs} and (p.due_at is not null or p.root_post_id is null) then greatest(coalesce(p.due_at, p.publish_date), now())
+      when ${runs}
+        and (p.due_at is not null or p.root_post_id is null) then greatest(coalesce(p.due_at, p.publish_date), now())
       else p.due_at
     end,
     deleted_at = null,
@@ -80,8 +92,8 @@ const resumed = (sql: Sql): Fragment => {
 };
 
 /**
- * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were deleted with it. The
- * CTE `next` has the next due time of the channel.
+ * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were
+ * deleted with it. The CTE `next` has the next due time of the channel.
  */
 export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
   ${policy(sql, orgId)}, waited as (

@@ -2,10 +2,14 @@ import type { Sql } from '../../platform/db/index.ts';
 import { unsettled } from './state.ts';
 
 /**
- * What the reminders of posts stand for, counted from the rows that carry them: channels that wait for a due time within the horizon and
- * posts whose network is asked again; those of them that were due 5 s ago; and how many channels each host is publishing for, by its incarnation.
+ * What the reminders of posts stand for, counted from the rows that carry them: channels that wait for a due time
+ * within the horizon and posts whose network is asked again; those of them that were due 5 s ago; and how many channels
+ * each host is publishing for, by its incarnation.
  */
-export async function workOfPosts(sql: Sql, horizonMs: number): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
+export async function workOfPosts(
+  sql: Sql,
+  horizonMs: number,
+): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
   const [[channels], [questions], held] = await Promise.all([
     sql<{ pending: number; overdue: number }[]>`/* all orgs */
       select count(*)::int as pending, (count(*) filter (where next_due_at < now() - interval '5 s'))::int as overdue
@@ -37,6 +41,11 @@ export async function workOfPosts(sql: Sql, horizonMs: number): Promise<{ pendin
 /** Deletes at most `limit` minutes of lateness that are too old for any figure; each host keeps only its own tidy. */
 export async function dropOldLateness(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
-    delete from lateness where ctid = any(array(select ctid from lateness where minute < now() - interval '2 hours' order by minute limit ${limit}))`;
+    delete from lateness
+    where ctid = any(array(select ctid
+    from lateness
+    where minute < now() - interval '2 hours'
+    order by minute
+    limit ${limit}))`;
   return count;
 }

@@ -2,7 +2,10 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 
 // What happened to posts: the only writer of `post_timeline`, and what their facts say.
 
-/** Entries for the timeline: one for each row behind `from`, whose columns `org_id` and `id` name the organization and the post. */
+/**
+ * Entries for the timeline: one for each row behind `from`, whose columns `org_id` and `id` name the organization and
+ * the post.
+ */
 export interface Entry {
   from: Fragment;
   kind: string | Fragment;
@@ -24,7 +27,8 @@ export function insertTimeline(sql: Sql, first: Entry, ...more: readonly Entry[]
       select org_id, id, ${textOf(kind)}, ${textOf(message)}, ${data ?? sql`null::jsonb`}
       from ${from}`;
   return sql`
-      insert into post_timeline (org_id, post_id, kind, message, data)${more.reduce((all, entry) => sql`${all} union all ${rows(entry)}`, rows(first))}`;
+      insert into post_timeline (org_id, post_id, kind, message,
+        data)${more.reduce((all, entry) => sql`${all} union all ${rows(entry)}`, rows(first))}`;
 }
 
 /** The rows of a CTE with the columns of the use `fact`, each with its channel, which stands in `channel` as well. */

@@ -30,9 +30,13 @@ export interface Processing {
 
 /** A connected channel with a fresh token. */
 export interface Connected {
-  social: Omit<Social, 'publish'> & { publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing> };
+  social: Omit<Social, 'publish'> & {
+    publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing>;
+  };
   once: SocialAdapter['once'];
-  /** Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane. */
+  /**
+   * Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane.
+   */
   lane: string;
   /** How long one call of the adapter may take, where it says so. */
   timeoutMs?: number | undefined;
@@ -49,17 +53,32 @@ export interface NetworkRules {
 
 export interface ChannelsPort {
   /**
-   * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`: `reauthorize` when
-   * a person must log in, `unavailable` when it may be tried again. Nothing is sent over the connection once `ended` is aborted.
+   * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`:
+   * `reauthorize` when a person must log in, `unavailable` when it may be tried again. Nothing is sent over the
+   * connection once `ended` is aborted.
    */
   connect(orgId: string, channelId: string, snapshot: ChannelSnapshot, ended?: AbortSignal): Promise<Connected>;
-  /** What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or retired. */
-  rules(providerId: string, providerVersion: string, server?: Pick<Limits, 'text' | 'linkLength' | 'media'> | null): NetworkRules;
+  /**
+   * What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or
+   * retired.
+   */
+  rules(
+    providerId: string,
+    providerVersion: string,
+    server?: Pick<Limits, 'text' | 'linkLength' | 'media'> | null,
+  ): NetworkRules;
 }
 
 export interface MediaPort {
-  /** The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A `ProviderError` says whether trying again can help. */
-  load(orgId: string, items: readonly PostMedia[], attempt: { signal: AbortSignal; limits: Limits }): Promise<readonly Media[]>;
+  /**
+   * The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A
+   * `ProviderError` says whether trying again can help.
+   */
+  load(
+    orgId: string,
+    items: readonly PostMedia[],
+    attempt: { signal: AbortSignal; limits: Limits },
+  ): Promise<readonly Media[]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
@@ -105,7 +124,10 @@ export type PostEvents = Pick<Events, 'postsCreated' | 'publishCalled' | 'attemp
 /** Milliseconds since the last heartbeat of this host was sent that reached the database. */
 export interface Heartbeat {
   heartbeatAgeMs(): number;
-  /** Since when heartbeats have followed each other without a gap in which another host may have taken over, by the monotonic clock. */
+  /**
+   * Since when heartbeats have followed each other without a gap in which another host may have taken over, by the
+   * monotonic clock.
+   */
   steadySince(): number;
 }
 

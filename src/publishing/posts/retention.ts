@@ -1,8 +1,8 @@
 import type { Sql } from '../../platform/db/index.ts';
 
 /**
- * Deletes at most `limit` posts that were deleted `days` ago, with their timelines; answers how many. One that counts in a billing month
- * that may still run stays, and so does one that a living post follows.
+ * Deletes at most `limit` posts that were deleted `days` ago, with their timelines; answers how many. One that counts
+ * in a billing month that may still run stays, and so does one that a living post follows.
  */
 export async function dropDeletedPosts(sql: Sql, days: number, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */

@@ -4,12 +4,18 @@ import { column, type RowOf, table } from '../../platform/db/index.ts';
 const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
 
 /** A picture or video of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
-export const PostMedia = z.strictObject({ id: z.string().optional(), path: z.string(), alt: z.string().default(''), thumbnail: z.string().nullish() });
+export const PostMedia = z.strictObject({
+  id: z.string().optional(),
+  path: z.string(),
+  alt: z.string().default(''),
+  thumbnail: z.string().nullish(),
+});
 export type PostMedia = z.output<typeof PostMedia>;
 
 /**
- * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who changes it (of the item,
- * or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for an attempt, `read` for the APIs, `fact` for the journal.
+ * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who
+ * changes it (of the item, or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for
+ * an attempt, `read` for the APIs, `fact` for the journal.
  */
 export const post = table({
   id: uuid('create', 'item', 'read', 'fact'),

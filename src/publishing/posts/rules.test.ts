@@ -3,7 +3,16 @@ import type { Outcome, ClaimedPost } from './dispatch/attempt.ts';
 import { lookUpDelay, lookUpOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
 const claimed = (more: Partial<ClaimedPost> = {}) =>
-  ({ orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnation: 'h', attemptsFailed: 0, lookUps: 0, ...more }) as ClaimedPost;
+  ({
+    orgId: 'o',
+    channelId: 'c',
+    postId: 'p',
+    attempt: 1,
+    incarnation: 'h',
+    attemptsFailed: 0,
+    lookUps: 0,
+    ...more,
+  }) as ClaimedPost;
 const said = (outcome: Outcome, more: Partial<ClaimedPost> = {}, asked?: 'unconfirmed' | 'processing') => {
   const { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs } = settle(claimed(more), outcome, asked);
   return { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs };
@@ -11,22 +20,23 @@ const said = (outcome: Outcome, more: Partial<ClaimedPost> = {}, asked?: 'unconf
 
 describe('retries', () => {
   test('only what may be repeated is repeated, further apart each time, and not for ever', () => {
-    expect((['reauthorize', 'exhausted', 'rejected', 'unsupported', 'lost'] as const).map((failure) => retryDelay(0, failure))).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect(
+      (['reauthorize', 'exhausted', 'rejected', 'unsupported', 'lost'] as const).map((failure) =>
+        retryDelay(0, failure),
+      ),
+    ).toEqual([undefined, undefined, undefined, undefined, undefined]);
     const delays = Array.from({ length: 8 }, (_, failed) => retryDelay(failed, 'unavailable'));
     expect(delays.slice(0, 6)).toEqual(delays.slice(0, 6).toSorted((a, b) => a! - b!));
     expect(delays.slice(6)).toEqual([undefined, undefined]);
   });
   test('the network’s own delay counts, within a second and a day', () => {
-    expect([retryDelay(0, 'rate_limited', 90_000), retryDelay(0, 'rate_limited', 1), retryDelay(0, 'unavailable', 10 ** 12)]).toEqual([
-      90_000, 1_000, 86_400_000,
-    ]);
-    expect([1, 2, 3].map((failed) => retryDelay(failed, 'rate_limited', 1_000))).toEqual([10_000, 30_000, 120_000]); // what was not enough before
+    expect([
+      retryDelay(0, 'rate_limited', 90_000),
+      retryDelay(0, 'rate_limited', 1),
+      retryDelay(0, 'unavailable', 10 ** 12),
+    ]).toEqual([90_000, 1_000, 86_400_000]);
+    // what was not enough before
+    expect([1, 2, 3].map((failed) => retryDelay(failed, 'rate_limited', 1_000))).toEqual([10_000, 30_000, 120_000]);
   });
   test('what is surely absent is sent at once', () => expect(retryDelay(3, 'absent', 5_000)).toBe(0));
 });
@@ -42,7 +52,10 @@ test('when absent counts: at once with a key or an id of our own, else after the
 });
 
 describe('what an outcome writes', () => {
-  const failure = (kind: 'rate_limited' | 'unavailable' | 'rejected' | 'unsupported' | 'exhausted' | 'reauthorize' | 'lost', more = {}) => ({
+  const failure = (
+    kind: 'rate_limited' | 'unavailable' | 'rejected' | 'unsupported' | 'exhausted' | 'reauthorize' | 'lost',
+    more = {},
+  ) => ({
     kind,
     message: 'm',
     ...more,
@@ -63,10 +76,20 @@ describe('what an outcome writes', () => {
     ['unsupported', 'unsupported'],
     ['exhausted', 'billing_required'],
   ] as const)('%s is final', (kind, errorKind) =>
-    expect(said(failure(kind))).toMatchObject({ state: 'ERROR', detail: null, errorKind, slot: 'free', failed: true, topic: 'post.failed' }),
+    expect(said(failure(kind))).toMatchObject({
+      state: 'ERROR',
+      detail: null,
+      errorKind,
+      slot: 'free',
+      failed: true,
+      topic: 'post.failed',
+    }),
   );
   test('media that cannot be used says so', () =>
-    expect(said(failure('rejected', { mediaFault: true }))).toMatchObject({ state: 'ERROR', errorKind: 'media_processing' }));
+    expect(said(failure('rejected', { mediaFault: true }))).toMatchObject({
+      state: 'ERROR',
+      errorKind: 'media_processing',
+    }));
   test('a rate limit waits as long as it was told', () =>
     expect(said(failure('rate_limited', { retryAfterMs: 5_000 }))).toMatchObject({
       state: 'QUEUE',
@@ -76,13 +99,32 @@ describe('what an outcome writes', () => {
       slot: 'free',
       topic: 'post.retrying',
     }));
-  test('the last failure is ERROR', () => expect(said(failure('unavailable'), { attemptsFailed: 6 })).toMatchObject({ state: 'ERROR', errorKind: 'network' }));
+  test('the last failure is ERROR', () =>
+    expect(said(failure('unavailable'), { attemptsFailed: 6 })).toMatchObject({
+      state: 'ERROR',
+      errorKind: 'network',
+    }));
   test('a refused login pauses and does not count', () =>
-    expect(said(failure('reauthorize'))).toMatchObject({ state: 'QUEUE', detail: 'paused', failed: false, slot: 'free' }));
+    expect(said(failure('reauthorize'))).toMatchObject({
+      state: 'QUEUE',
+      detail: 'paused',
+      failed: false,
+      slot: 'free',
+    }));
   test('a lost answer holds the slot and is asked at once', () =>
-    expect(said(failure('lost'))).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', slot: 'hold', lookUpInMs: 0, failed: false }));
+    expect(said(failure('lost'))).toMatchObject({
+      state: 'QUEUE',
+      detail: 'unconfirmed',
+      slot: 'hold',
+      lookUpInMs: 0,
+      failed: false,
+    }));
   test('asked again, the slot stays as it was said', () =>
-    expect(said(failure('lost'), { lookUps: 1 }, 'unconfirmed')).toMatchObject({ detail: 'unconfirmed', slot: 'keep', lookUpInMs: 4_000 }));
+    expect(said(failure('lost'), { lookUps: 1 }, 'unconfirmed')).toMatchObject({
+      detail: 'unconfirmed',
+      slot: 'keep',
+      lookUpInMs: 4_000,
+    }));
   test('nobody asks for ever', () => {
     expect(lookUpDelay(14)).toBeUndefined();
     expect(said(failure('lost'), { lookUps: 14 }, 'unconfirmed')).toMatchObject({
@@ -94,9 +136,19 @@ describe('what an outcome writes', () => {
     });
   });
   test('absent is sent again at once', () =>
-    expect(said({ kind: 'absent' }, {}, 'unconfirmed')).toMatchObject({ state: 'QUEUE', detail: 'retrying', dueInMs: 0, slot: 'free' }));
+    expect(said({ kind: 'absent' }, {}, 'unconfirmed')).toMatchObject({
+      state: 'QUEUE',
+      detail: 'retrying',
+      dueInMs: 0,
+      slot: 'free',
+    }));
   test('handed back is as it was', () => {
-    expect(said({ kind: 'not-sent' })).toMatchObject({ detail: 'scheduled', slot: 'free', failed: false, dueInMs: null });
+    expect(said({ kind: 'not-sent' })).toMatchObject({
+      detail: 'scheduled',
+      slot: 'free',
+      failed: false,
+      dueInMs: null,
+    });
     expect(said({ kind: 'not-sent' }, { attemptsFailed: 2 })).toMatchObject({ detail: 'retrying' });
   });
   test('processing frees the slot and is polled', () => {
@@ -107,5 +159,8 @@ describe('what an outcome writes', () => {
 
 test('a date is too long ago after a day', () => {
   const now = new Date('2026-05-05T12:00:00Z');
-  expect([tooLongAgo(new Date('2026-05-04T12:00:00Z'), now), tooLongAgo(new Date('2026-05-04T11:59:59Z'), now)]).toEqual([false, true]);
+  expect([
+    tooLongAgo(new Date('2026-05-04T12:00:00Z'), now),
+    tooLongAgo(new Date('2026-05-04T11:59:59Z'), now),
+  ]).toEqual([false, true]);
 });

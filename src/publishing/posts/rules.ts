@@ -19,13 +19,22 @@ export const HEARTBEAT_TIMEOUT_MS = 5 * SECOND;
 export const SKEW_MS = 30 * SECOND;
 
 const RETRIES = [10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR] as const;
-/** How long to wait before the next attempt, or undefined: give up. `failed` counts the attempts that failed before this one. */
-export function retryDelay(failed: number, failure: ProviderFailure | 'absent', retryAfterMs?: number): number | undefined {
+/**
+ * How long to wait before the next attempt, or undefined: give up. `failed` counts the attempts that failed before this
+ * one.
+ */
+export function retryDelay(
+  failed: number,
+  failure: ProviderFailure | 'absent',
+  retryAfterMs?: number,
+): number | undefined {
   if (failure !== 'unavailable' && failure !== 'rate_limited' && failure !== 'absent') return undefined;
   const usual = RETRIES[failed];
   if (usual === undefined) return undefined;
   if (failure === 'absent') return 0; // looked for long enough and not there: at once
-  return retryAfterMs === undefined ? usual : Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR); // as the network says, and longer where that was not enough
+  return retryAfterMs === undefined
+    ? usual
+    : Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR); // as the network says, and longer where that was not enough
 }
 
 const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_600].map((seconds) => seconds * SECOND);
@@ -33,8 +42,15 @@ const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_
 export const lookUpDelay = (lookUps: number): number | undefined => LOOK_UPS[lookUps];
 const POLLS = 200;
 
-/** Whether a post that the network does not have will not appear there any more. An id or key of our own makes a second send harmless, unless the adapter says otherwise. */
-export function settles({ once, timeoutMs, settlesWithinMs }: Pick<Connected, 'once' | 'timeoutMs' | 'settlesWithinMs'>): number {
+/**
+ * Whether a post that the network does not have will not appear there any more. An id or key of our own makes a second
+ * send harmless, unless the adapter says otherwise.
+ */
+export function settles({
+  once,
+  timeoutMs,
+  settlesWithinMs,
+}: Pick<Connected, 'once' | 'timeoutMs' | 'settlesWithinMs'>): number {
   if (settlesWithinMs !== undefined) return settlesWithinMs;
   return once === 'key' || once === 'own-id' ? 0 : (timeoutMs ?? CALL_MS) + 10 * SECOND;
 }
@@ -76,7 +92,10 @@ const settlement = (
   ...change,
 });
 
-/** What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to write. */
+/**
+ * What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to
+ * write.
+ */
 export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
   const { attemptsFailed, lookUps } = claimed;
   const fail = (errorKind: string, error: string, retryable: boolean) =>
@@ -129,9 +148,18 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
       });
     case 'processing':
       if (lookUps >= POLLS) return undecided('The network took the post and never said that it is out');
-      return settlement(claimed, { detail: 'processing', lookUpInMs: outcome.processingMs, kind: 'accepted', message: 'The network works on it' });
+      return settlement(claimed, {
+        detail: 'processing',
+        lookUpInMs: outcome.processingMs,
+        kind: 'accepted',
+        message: 'The network works on it',
+      });
     case 'not-sent':
-      return settlement(claimed, { detail: attemptsFailed > 0 ? 'retrying' : 'scheduled', kind: 'woke', message: 'Handed back before anything was sent' });
+      return settlement(claimed, {
+        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
+        kind: 'woke',
+        message: 'Handed back before anything was sent',
+      });
     case 'undecided':
       return undecided(outcome.message);
     case 'absent': {

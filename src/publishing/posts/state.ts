@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 
-// The predicates of a post's life, each once; `alias` is the row of `posts`. Partial indexes stand on the same words: `posts.state.test.ts` compares them.
+// The predicates of a post's life, each once; `alias` is the row of `posts`. Partial indexes stand on the same words:
+// `posts.state.test.ts` compares them.
 
 type Predicate = (sql: Sql, alias?: string) => Fragment;
 
@@ -9,39 +10,54 @@ export const inFlight: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('publishing', 'processing', 'unconfirmed'))`;
 
 /** An attempt has claimed it, and has not reported yet. */
-export const publishing: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'publishing')`;
+export const publishing: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'publishing')`;
 
 /** The network is asked for its outcome: after a lost answer, or while it processes the post. */
-export const unsettled: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'QUEUE' and ${outcomeUnknown(sql, alias)})`;
+export const unsettled: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'QUEUE' and ${outcomeUnknown(sql, alias)})`;
 
-/** Its release is not known, though it may be on the network: an attempt that is looked up, or one that was given up so. */
-export const outcomeUnknown: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.detail in ('unconfirmed', 'processing'))`;
+/**
+ * Its release is not known, though it may be on the network: an attempt that is looked up, or one that was given up so.
+ */
+export const outcomeUnknown: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.detail in ('unconfirmed', 'processing'))`;
 
 /** The answer of its attempt was lost, and the network is asked for it. */
-export const unconfirmed: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'unconfirmed')`;
+export const unconfirmed: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'unconfirmed')`;
 
 /** It was given up without a known outcome: a person decides. */
-export const undecided: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'ERROR' and ${sql(alias)}.detail is not distinct from 'unconfirmed')`;
+export const undecided: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'ERROR' and ${sql(alias)}.detail is not distinct from 'unconfirmed')`;
 
 /** It may be claimed when it is due; an item of a thread has no due time before the item ahead of it is out. */
-export const ready: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('scheduled', 'retrying'))`;
+export const ready: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('scheduled', 'retrying'))`;
 
 /** It waits for its due time. */
-export const waiting: Predicate = (sql, alias = 'p') => sql`(${ready(sql, alias)} and ${sql(alias)}.due_at is not null and ${sql(alias)}.deleted_at is null)`;
+export const waiting: Predicate = (sql, alias = 'p') =>
+  sql`(${ready(sql, alias)} and ${sql(alias)}.due_at is not null and ${sql(alias)}.deleted_at is null)`;
 
 /** It waits for its channel, or for the organization. */
 export const paused: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'paused' and ${sql(alias)}.deleted_at is null)`;
 
 /** It is to be published, and no request has left. */
-export const queued: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('paused', 'scheduled', 'retrying'))`;
+export const queued: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('paused', 'scheduled', 'retrying'))`;
 
 /** It waits for the item ahead of it in its thread. */
 export const behindAnother: Predicate = (sql, alias = 'p') =>
-  sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('scheduled', 'paused') and ${sql(alias)}.due_at is null and ${sql(alias)}.deleted_at is null)`;
+  sql`
+    (${sql(alias)}.state = 'QUEUE'
+      and ${sql(alias)}.detail in ('scheduled', 'paused')
+      and ${sql(alias)}.due_at is null
+      and ${sql(alias)}.deleted_at is null)`;
 
 /** The detail of a post that enters the queue of the channel `c`. */
 export const queuedDetail = (sql: Sql): Fragment => sql`case when c.refresh_needed then 'paused' else 'scheduled' end`;
 
 /** The due time of an item of a thread, from the moment in which the item ahead of it is out. */
-export const dueAfterParent = (sql: Sql): Fragment => sql`greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)`;
+export const dueAfterParent = (sql: Sql): Fragment =>
+  sql`greatest(now() + p.delay_minutes * interval '1 minute', p.publish_date)`;

@@ -20,7 +20,8 @@ export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, lim
   recover.enter(sql, reminders, { horizonMs, limit });
 
 /** Posts whose look-up or poll was due 5 s ago. */
-export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> => recover.unasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
+export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
+  recover.unasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);
@@ -29,4 +30,5 @@ export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number>
 export const cleanContents = ({ sql }: PostsDeps, limit: number): Promise<number> => cleanStoredContents(sql, limit);
 
 /** Forgets posts that were deleted `deletedDays` ago; answers how many. */
-export const dropDeleted = ({ sql, options: { deletedDays } }: PostsDeps, limit: number): Promise<number> => dropDeletedPosts(sql, deletedDays, limit);
+export const dropDeleted = ({ sql, options: { deletedDays } }: PostsDeps, limit: number): Promise<number> =>
+  dropDeletedPosts(sql, deletedDays, limit);

@@ -21,15 +21,20 @@ const needsNothing = ({ setup }: ShortlinkAdapter): boolean =>
   setup !== undefined && !setup.oneOf && Object.values(setup.fields).every(({ required }) => !required);
 
 export function openChoice({ organizations, settings, providers }: ChooseNeeds) {
-  /** By the settings of one provider: those of the organization, else of the instance, else none where none are needed. */
+  /**
+   * By the settings of one provider: those of the organization, else of the instance, else none where none are needed.
+   */
   async function use(orgId: string, providerId: string): Promise<Choice | undefined> {
     for (const owner of [orgId, null]) {
       const found: Found = await settings.configured(owner, 'shortlink');
-      if (found.has(providerId)) return choiceOf(owner, found.get(providerId)); // what an organization has switched off stays off
+      // what an organization has switched off stays off
+      if (found.has(providerId)) return choiceOf(owner, found.get(providerId));
     }
     const adapter = providers.list('shortlink').find((one) => one.id === providerId);
     if (!adapter || !needsNothing(adapter)) return undefined;
-    const usual = Object.entries(adapter.setup!.fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]]));
+    const usual = Object.entries(adapter.setup!.fields).flatMap(([name, field]) =>
+      field.default === undefined ? [] : [[name, field.default]],
+    );
     return { adapter, orgId, values: Object.fromEntries(usual) as Configured['values'] };
   }
 

@@ -15,7 +15,10 @@ export interface MakeNeeds {
 /** What a provider says is kept in rows: no U+0000, no half characters, not without end. */
 const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed().slice(0, 500);
 
-/** Asks for one link and writes what became of it. Only a provider that answers a repeat with the same link is asked a second time after a lost answer. */
+/**
+ * Asks for one link and writes what became of it. Only a provider that answers a repeat with the same link is asked a
+ * second time after a lost answer.
+ */
 export const openMaking = ({ sql, providers, choose, log }: MakeNeeds) =>
   async function make(row: Claimed): Promise<void> {
     const choice = await choose(row.orgId);
@@ -35,11 +38,17 @@ export const openMaking = ({ sql, providers, choose, log }: MakeNeeds) =>
       made = await providers.shortener(adapter, { orgId, values }).shorten(new URL(row.url).href);
     } catch (error) {
       const known = error instanceof ProviderError ? error : undefined;
-      if (!(error instanceof AppError)) log.error({ err: error, provider: adapter.id }, 'an adapter failed in a way it should not');
+      if (!(error instanceof AppError))
+        log.error({ err: error, provider: adapter.id }, 'an adapter failed in a way it should not');
       const reason = clean(known?.message ?? `${adapter.title} could not be asked`);
-      const inMs = askAgainMs(known?.failure ?? 'lost', { attempt: row.attempt, repeatable: adapter.repeatable, retryAfterMs: known?.retryAfterMs });
+      const inMs = askAgainMs(known?.failure ?? 'lost', {
+        attempt: row.attempt,
+        repeatable: adapter.repeatable,
+        retryAfterMs: known?.retryAfterMs,
+      });
       return void (await (inMs === undefined ? markLong(sql, row, reason) : putOff(sql, row, { inMs, reason })));
     }
-    if (!isNoLonger(made.shortUrl, row.url)) return void (await markLong(sql, row, `${adapter.title} makes none that is shorter`));
+    if (!isNoLonger(made.shortUrl, row.url))
+      return void (await markLong(sql, row, `${adapter.title} makes none that is shorter`));
     await markMade(sql, row, made);
   };

@@ -12,7 +12,11 @@ test.each([
   [`<p>See <a href="${A.replace('&', '&amp;')}">the shop</a></p>`, [A], `See the shop (${S})`],
   [`<a href='${A}'>${A}</a>`, [A], S],
   [`${A}&d=3 ${A}`, [`${A}&d=3`, A], `${A}&d=3 ${S}`],
-  ['@shop.example #https mail@shop.example shop.example/a', [], '@shop.example #https mail@shop.example shop.example/a'],
+  [
+    '@shop.example #https mail@shop.example shop.example/a',
+    [],
+    '@shop.example #https mail@shop.example shop.example/a',
+  ],
   ['https://ann:secret@shop.example/a ftp://shop.example', [], 'https://ann:secret@shop.example/a ftp://shop.example'],
   ['HTTPS://SHOP.example/A', ['HTTPS://SHOP.example/A'], 'HTTPS://SHOP.example/A'],
   ['https:// http://', [], 'https:// http://'],
@@ -28,7 +32,9 @@ test('a short link is not looked into: what comes from a provider cannot make mo
     { url: 'https://b.example/', short: 'https://c.example/' },
     { url: 'https://d.example/', short: null },
   ];
-  expect(withShortLinks('https://a.example/ https://b.example/ https://d.example/', links)).toBe('https://b.example/ https://c.example/ https://d.example/');
+  expect(withShortLinks('https://a.example/ https://b.example/ https://d.example/', links)).toBe(
+    'https://b.example/ https://c.example/ https://d.example/',
+  );
 });
 
 test('a text with very many links, or very long ones, has some left as they are', () => {
@@ -39,21 +45,34 @@ test('a text with very many links, or very long ones, has some left as they are'
 
 test('what is of the domain of the provider is short already', () => {
   expect(isShortAlready('https://bit.ly/1', { facts: { defaultDomain: 'bit.ly' } }, {})).toBe(true);
-  expect(isShortAlready('https://go.shop.example/1', { facts: { defaultDomain: 'bit.ly' } }, { domain: 'GO.shop.example' })).toBe(true);
-  expect(isShortAlready('https://shop.example/bit.ly', { facts: { defaultDomain: 'bit.ly' } }, { domain: 'go.shop.example' })).toBe(false);
+  expect(
+    isShortAlready('https://go.shop.example/1', { facts: { defaultDomain: 'bit.ly' } }, { domain: 'GO.shop.example' }),
+  ).toBe(true);
+  expect(
+    isShortAlready(
+      'https://shop.example/bit.ly',
+      { facts: { defaultDomain: 'bit.ly' } },
+      { domain: 'go.shop.example' },
+    ),
+  ).toBe(false);
   expect(isShortAlready('https://notbit.ly/1', { facts: {} }, {})).toBe(false);
 });
 
 test('a short link is used only where no network can count it longer than the long one', () => {
   expect(isNoLonger('https://is.gd/1', 'https://a.bc/xy')).toBe(true);
   expect(isNoLonger('https://is.gd/12', 'https://a.bc/xy')).toBe(false);
-  expect(isNoLonger('https://is.gd/123', 'https://a.bc/e\u0301\u0301\u0301')).toBe(false); // one character for some, four for others
+  // one character for some, four for others
+  expect(isNoLonger('https://is.gd/123', 'https://a.bc/e\u0301\u0301\u0301')).toBe(false);
 });
 
 test('a link is asked for again only where none can have been made, or a repeat is answered the same', () => {
-  const again = (repeatable: boolean) => PROVIDER_FAILURES.filter((failure) => askAgainMs(failure, { attempt: 1, repeatable }) !== undefined);
+  const again = (repeatable: boolean) =>
+    PROVIDER_FAILURES.filter((failure) => askAgainMs(failure, { attempt: 1, repeatable }) !== undefined);
   expect(again(false)).toEqual(['reauthorize', 'rate_limited', 'exhausted', 'unavailable']);
   expect(again(true)).toEqual(['reauthorize', 'rate_limited', 'exhausted', 'unavailable', 'lost']);
-  const wait = (attempt: number, retryAfterMs?: number) => askAgainMs('rate_limited', { attempt, repeatable: false, retryAfterMs });
-  expect([wait(1), wait(2), wait(99), wait(1, 3_600_000), wait(3, 1)]).toEqual([60_000, 120_000, 900_000, 3_600_000, 300_000]);
+  const wait = (attempt: number, retryAfterMs?: number) =>
+    askAgainMs('rate_limited', { attempt, repeatable: false, retryAfterMs });
+  expect([wait(1), wait(2), wait(99), wait(1, 3_600_000), wait(3, 1)]).toEqual([
+    60_000, 120_000, 900_000, 3_600_000, 300_000,
+  ]);
 });

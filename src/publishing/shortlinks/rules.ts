@@ -7,7 +7,9 @@ import type { Link } from '../posts/index.ts';
 const MOST_LINKS = 25;
 const MOST_CHARACTERS = 8_000;
 
-/** The links of a content (HTML or plain) that can be shortened, each once. One with a password in it is told to nobody. */
+/**
+ * The links of a content (HTML or plain) that can be shortened, each once. One with a password in it is told to nobody.
+ */
 export function linksOf(content: string): string[] {
   if (!/https?:/i.test(content)) return [];
   const links = new Set<string>();
@@ -44,10 +46,17 @@ export const isNoLonger = (short: string, url: string): boolean => short.length 
 const MINUTE = 60_000;
 const WAITS = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE];
 
-/** When to ask again after a refusal; undefined: never, because it would be refused again, or because a second link could be made. */
+/**
+ * When to ask again after a refusal; undefined: never, because it would be refused again, or because a second link
+ * could be made.
+ */
 export function askAgainMs(
   failure: ProviderFailure,
-  { attempt, repeatable, retryAfterMs = 0 }: { attempt: number; repeatable: boolean; retryAfterMs?: number | undefined },
+  {
+    attempt,
+    repeatable,
+    retryAfterMs = 0,
+  }: { attempt: number; repeatable: boolean; retryAfterMs?: number | undefined },
 ): number | undefined {
   if (failure === 'rejected' || failure === 'unsupported' || (failure === 'lost' && !repeatable)) return undefined;
   return Math.max(WAITS[Math.min(attempt, WAITS.length) - 1] ?? MINUTE, retryAfterMs);

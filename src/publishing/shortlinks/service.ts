@@ -13,7 +13,10 @@ export interface ShortlinksOptions extends ChooseNeeds {
   clock: Clock;
   providers: Pick<Providers, 'list' | 'shortener'>;
   log: { warn(detail: object, message: string): void; error(detail: object, message: string): void };
-  /** How long a post that is due waits for its links, and how long whoever asks for one is believed to live; only tests shorten them. */
+  /**
+   * How long a post that is due waits for its links, and how long whoever asks for one is believed to live; only tests
+   * shorten them.
+   */
   waitMs?: number;
   leaseSeconds?: number;
 }
@@ -25,11 +28,20 @@ interface Item {
   content: string;
 }
 
-/** Short links in the place of the long ones: made ahead of the post where there is time, once for each link of an item, and never in its way. */
+/**
+ * Short links in the place of the long ones: made ahead of the post where there is time, once for each link of an item,
+ * and never in its way.
+ */
 export interface Shortlinks extends LinksPort {
-  /** Makes links ahead of their posts until it is disposed of. Any number of processes may: each link is one's at a time. */
+  /**
+   * Makes links ahead of their posts until it is disposed of. Any number of processes may: each link is one's at a
+   * time.
+   */
   startMaker(options?: { restMs?: number }): AsyncDisposable;
-  /** Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody to shorten it. */
+  /**
+   * Whether a person who writes this has to be asked (S119): the org leaves it to them, there is a link, and somebody
+   * to shorten it.
+   */
   shouldAsk(orgId: string, messages: readonly string[]): Promise<boolean>;
   /** The short links of a thread with how often they were followed, as of the last minutes. */
   clicks(orgId: string, postId: string): Promise<store.CountedLink[]>;
@@ -74,7 +86,9 @@ export function openShortlinks({
   async function count(link: store.CountedLink): Promise<void> {
     try {
       const found = await choice.use(link.orgId, link.providerId);
-      const adapter = providers.list('shortlink').find(({ id, version }) => id === link.providerId && version === link.providerVersion);
+      const adapter = providers
+        .list('shortlink')
+        .find(({ id, version }) => id === link.providerId && version === link.providerVersion);
       const shortener = found && adapter && providers.shortener(adapter, { orgId: found.orgId, values: found.values });
       const clicks = await shortener?.clicks?.({ id: link.linkId, shortUrl: link.shortUrl });
       if (clicks === undefined) return;
@@ -107,7 +121,9 @@ export function openShortlinks({
     async decide(orgId, postId) {
       const mine = await store.claimOfPost(sql, orgId, postId, leaseSeconds);
       await atMost(clock, waitMs, async (over) => {
-        await few(mine, (row) => make(row).catch((error: unknown) => log.warn({ err: error, postId }, 'a short link could not be made')));
+        await few(mine, (row) =>
+          make(row).catch((error: unknown) => log.warn({ err: error, postId }, 'a short link could not be made')),
+        );
         while (await store.isBeingAsked(sql, orgId, postId).catch(() => false)) await clock.sleep(LOOK_MS, over);
       });
       return store.close(sql, orgId, postId);
@@ -119,14 +135,18 @@ export function openShortlinks({
         restMs,
         claim: (limit) => store.claimDue(sql, { limit, leaseSeconds }),
         work: make,
-        onWorkError: (error, { postId }) => log.warn({ err: error, postId }, 'a short link could not be made; it is looked after when its lease is over'),
+        onWorkError: (error, { postId }) =>
+          log.warn({ err: error, postId }, 'a short link could not be made; it is looked after when its lease is over'),
         onClaimError: (error) => log.warn({ err: error }, 'the short links that are due could not be read'),
       }),
 
     async shouldAsk(orgId, messages) {
       if ((await organizations.settings(orgId)).shortlink !== 'ASK') return false;
       const found = await choice.of(orgId);
-      return found !== undefined && messages.some((text) => linksOf(text).some((url) => !isShortAlready(url, found.adapter, found.values)));
+      return (
+        found !== undefined &&
+        messages.some((text) => linksOf(text).some((url) => !isShortAlready(url, found.adapter, found.values)))
+      );
     },
 
     async clicks(orgId, postId) {

@@ -19,7 +19,10 @@ export interface NewLink {
   url: string;
 }
 
-/** Links that are to be made an hour ahead of their post; for a post that is not scheduled, not yet. Those that are there stay, and are asked for at the new time. */
+/**
+ * Links that are to be made an hour ahead of their post; for a post that is not scheduled, not yet. Those that are
+ * there stay, and are asked for at the new time.
+ */
 export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
   insert into short_links (id, org_id, post_id, url, url_hash, ask_at)
   select i.id, p.org_id, p.id, i.url, sha256(convert_to(i.url, 'UTF8')),
@@ -31,19 +34,25 @@ export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
 /** Forgets the links of these posts that their texts do not have any more. */
 export const deleteOthers = (sql: Sql, orgId: string, postIds: readonly string[], links: readonly NewLink[]) => sql`
   delete from short_links l where l.org_id = ${orgId} and l.post_id = any(${[...postIds]}::uuid[]) and not exists (
-    select from json_to_recordset(${JSON.stringify(links)}::text::json) as i ("postId" uuid, url text) where i."postId" = l.post_id and i.url = l.url)`;
+    select
+    from json_to_recordset(${JSON.stringify(links)}::text::json) as i ("postId" uuid, url text)
+    where i."postId" = l.post_id and i.url = l.url)`;
 
 const thread = (sql: Sql, orgId: string, postId: string) => sql`
   select p.id, p.content, p.seq, p.state = 'PUBLISHED' or ${inFlight(sql)} as gone
   from posts p
   where p.org_id = ${orgId}
-    and (select coalesce(root_post_id, id) from posts t where t.org_id = ${orgId} and t.id = ${postId}) in (p.id, p.root_post_id)
+    and (select coalesce(root_post_id, id)
+      from posts t
+      where t.org_id = ${orgId} and t.id = ${postId}) in (p.id, p.root_post_id)
     and p.deleted_at is null`;
 
 /** Whether links of this thread were to be shortened. */
 export async function isAsked(sql: Sql, orgId: string, postId: string): Promise<boolean> {
   const [row] = await sql<{ asked: boolean }[]>`
-    select exists (select from short_links l where l.org_id = ${orgId} and l.post_id in (select id from (${thread(sql, orgId, postId)}) t)) as asked`;
+    select exists (select
+    from short_links l
+    where l.org_id = ${orgId} and l.post_id in (select id from (${thread(sql, orgId, postId)}) t)) as asked`;
   return row!.asked;
 }
 
@@ -52,15 +61,23 @@ export const itemsOf = (sql: Sql, orgId: string, postId: string) => sql<{ id: st
   select t.id, t.content from (${thread(sql, orgId, postId)}) t where not t.gone`;
 
 /**
- * Takes links that are due, of posts that wait for their time. What is due of another post is not looked at again before it is scheduled.
- * Nobody waits for a row that somebody else has.
+ * Takes links that are due, of posts that wait for their time. What is due of another post is not looked at again
+ * before it is scheduled. Nobody waits for a row that somebody else has.
  */
-export const claimDue = async (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }): Promise<Claimed[]> => {
+export const claimDue = async (
+  sql: Sql,
+  { limit, leaseSeconds }: { limit: number; leaseSeconds: number },
+): Promise<Claimed[]> => {
   const rows = await sql<(Claimed & { wanted: boolean })[]>`
     /* all orgs */
     with due as materialized (
-      select l.id, l.post_id, l.org_id, l.state = 'asking' and l.provider_id is not null as doubtful, l.provider_id, l.provider_version
-      from short_links l where l.state in ('waiting', 'asking') and l.ask_at <= now() order by l.ask_at limit ${limit} for no key update skip locked
+      select l.id, l.post_id, l.org_id, l.state = 'asking'
+        and l.provider_id is not null as doubtful, l.provider_id, l.provider_version
+      from short_links l
+      where l.state in ('waiting', 'asking') and l.ask_at <= now()
+      order by l.ask_at
+      limit ${limit}
+      for no key update skip locked
     ), judged as (
       select d.*, exists (
         select from posts p
@@ -70,32 +87,56 @@ export const claimDue = async (sql: Sql, { limit, leaseSeconds }: { limit: numbe
           and p.deleted_at is null
       ) as wanted from due d
     )
-    update short_links l set state = case when j.wanted then 'asking' else l.state end, attempt = l.attempt + j.wanted::int,
+    update short_links l
+    set state = case when j.wanted then 'asking' else l.state end, attempt = l.attempt + j.wanted::int,
       ask_at = case when j.wanted then now() + ${leaseSeconds} * interval '1 second' else 'infinity' end,
-      provider_id = case when not j.wanted then l.provider_id end, provider_version = case when not j.wanted then l.provider_version end
+      provider_id = case
+        when not j.wanted then l.provider_id end, provider_version = case
+        when not j.wanted then l.provider_version end
     from judged j where l.id = j.id
     returning l.id, l.org_id as "orgId", l.post_id as "postId", l.url, l.attempt, j.wanted,
-      case when j.doubtful then json_build_object('providerId', j.provider_id, 'providerVersion', j.provider_version) end as doubtful`;
+      case
+        when j.doubtful then json_build_object('providerId', j.provider_id, 'providerVersion',
+          j.provider_version) end as doubtful`;
   return rows.filter(({ wanted }) => wanted);
 };
 
-/** Takes the links of a post that is about to go out and that nobody asks for now. Those that are to be asked for later are left. */
-export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSeconds: number): Promise<Claimed[]> => sql<Claimed[]>`
+/**
+ * Takes the links of a post that is about to go out and that nobody asks for now. Those that are to be asked for later
+ * are left.
+ */
+export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSeconds: number): Promise<Claimed[]> => sql<
+  Claimed[]
+>`
   with open as materialized (
-    select l.id, l.state = 'asking' and l.provider_id is not null as doubtful, l.provider_id, l.provider_version from short_links l
-    where l.org_id = ${orgId} and l.post_id = ${postId} and (l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now()) or l.state = 'asking' and l.ask_at <= now())
+    select l.id, l.state = 'asking' and l.provider_id is not null as doubtful, l.provider_id, l.provider_version
+    from short_links l
+    where l.org_id = ${orgId}
+      and l.post_id = ${postId}
+      and (l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now()) or l.state = 'asking' and l.ask_at <= now())
     order by l.id for no key update
   )
-  update short_links l set state = 'asking', attempt = l.attempt + 1, ask_at = now() + ${leaseSeconds} * interval '1 second', provider_id = null, provider_version = null
+  update short_links l
+  set state = 'asking', attempt = l.attempt + 1, ask_at = now() + ${leaseSeconds} * interval '1 second',
+    provider_id = null, provider_version = null
   from open o where l.id = o.id
   returning l.id, l.org_id as "orgId", l.post_id as "postId", l.url, l.attempt,
-    case when o.doubtful then json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) end as doubtful`;
+    case
+      when o.doubtful then json_build_object('providerId', o.provider_id, 'providerVersion',
+        o.provider_version) end as doubtful`;
 
-const own = (sql: Sql, { id, orgId, attempt }: Claimed) => sql`l.id = ${id} and l.org_id = ${orgId} and l.attempt = ${attempt} and l.state = 'asking'`;
+const own = (sql: Sql, { id, orgId, attempt }: Claimed) =>
+  sql`l.id = ${id} and l.org_id = ${orgId} and l.attempt = ${attempt} and l.state = 'asking'`;
 
 /** Writes who is asked, before the request leaves. False: the row is somebody else's, or was decided. */
 export const noteAsked = async (sql: Sql, row: Claimed, provider: { id: string; version: string }): Promise<boolean> =>
-  (await sql`update short_links l set provider_id = ${provider.id}, provider_version = ${provider.version} where ${own(sql, row)} returning l.id`).length > 0;
+  (
+    await sql`
+      update short_links l
+      set provider_id = ${provider.id}, provider_version = ${provider.version}
+      where ${own(sql, row)}
+      returning l.id`
+  ).length > 0;
 
 /** The link is made, and the timeline of the post says so. */
 export const markMade = (sql: Sql, row: Claimed, made: { id: string; shortUrl: string }) => sql`
@@ -122,22 +163,36 @@ const kept = (sql: Sql) =>
 /** The long link goes out. Without a reason nobody is told: it is as it should be. */
 export const markLong = (sql: Sql, row: Claimed, reason: string | null) => sql`
   with kept as (
-    update short_links l set state = 'long', reason = ${reason} where ${own(sql, row)} returning l.org_id, l.post_id as id, l.url, l.reason
+    update short_links l
+    set state = 'long', reason = ${reason}
+    where ${own(sql, row)}
+    returning l.org_id, l.post_id as id, l.url, l.reason
   ) ${kept(sql)}`;
 
 /** Nothing was made: it is asked for again. */
 export const putOff = (sql: Sql, row: Claimed, { inMs, reason }: { inMs: number; reason: string }) => sql`
-  update short_links l set state = 'waiting', ask_at = now() + ${inMs}::float8 * interval '1 ms', reason = ${reason}, provider_id = null, provider_version = null where ${own(sql, row)}`;
+  update short_links l
+  set state = 'waiting', ask_at = now() + ${inMs}::float8 * interval '1 ms', reason = ${reason}, provider_id = null,
+    provider_version = null
+  where ${own(sql, row)}`;
 
 /** Whether somebody else asks for a link of this post now. */
 export const isBeingAsked = async (sql: Sql, orgId: string, postId: string): Promise<boolean> =>
-  (await sql`select 1 from short_links where org_id = ${orgId} and post_id = ${postId} and state = 'asking' and ask_at > now() limit 1`).length > 0;
+  (
+    await sql`
+      select 1
+      from short_links
+      where org_id = ${orgId} and post_id = ${postId} and state = 'asking' and ask_at > now()
+      limit 1`
+  ).length > 0;
 
 /** Decides what is open: the post goes out now. Answers what goes out. */
 export async function close(sql: Sql, orgId: string, postId: string): Promise<Link[]> {
   await sql`
     with kept as (
-      update short_links l set state = 'long', reason = coalesce(l.reason, 'the provider did not answer in time') where l.org_id = ${orgId} and l.post_id = ${postId} and l.state in ('waiting', 'asking')
+      update short_links l
+      set state = 'long', reason = coalesce(l.reason, 'the provider did not answer in time')
+      where l.org_id = ${orgId} and l.post_id = ${postId} and l.state in ('waiting', 'asking')
       returning l.org_id, l.post_id as id, l.url, l.reason
     ) ${kept(sql)}`;
   return sql<Link[]>`select url, short_url as short from short_links where org_id = ${orgId} and post_id = ${postId}`;
@@ -157,9 +212,13 @@ export interface CountedLink {
 }
 /** The short links of a thread, in the order of its items. `freshSeconds`: how long a count is good for. */
 export const countedLinks = (sql: Sql, orgId: string, postId: string, freshSeconds: number) => sql<CountedLink[]>`
-  select l.id, l.org_id as "orgId", l.url, l.short_url as "shortUrl", l.link_id as "linkId", l.provider_id as "providerId", l.provider_version as "providerVersion",
+  select l.id, l.org_id as "orgId", l.url, l.short_url as "shortUrl", l.link_id as "linkId",
+    l.provider_id as "providerId", l.provider_version as "providerVersion",
     l.clicks::float8 as clicks, coalesce(l.clicks_at < now() - ${freshSeconds} * interval '1 second', true) as "isOld"
-  from short_links l join (${thread(sql, orgId, postId)}) t on t.id = l.post_id where l.org_id = ${orgId} and l.state = 'made' order by t.seq, l.id`;
+  from short_links l
+  join (${thread(sql, orgId, postId)}) t on t.id = l.post_id
+  where l.org_id = ${orgId} and l.state = 'made'
+  order by t.seq, l.id`;
 
 export const noteClicks = (sql: Sql, { id, orgId }: CountedLink, clicks: number) => sql`
   update short_links set clicks = ${clicks}, clicks_at = now() where id = ${id} and org_id = ${orgId}`;

@@ -6,7 +6,10 @@ import type { Ways } from './calls.ts';
 export const benchActor = actorContract('Bench', {
   methods: {
     empty: method({ input: z.strictObject({}) }),
-    read: method({ input: z.strictObject({ name: z.string() }), output: z.strictObject({ name: z.string(), count: z.int() }) }),
+    read: method({
+      input: z.strictObject({ name: z.string() }),
+      output: z.strictObject({ name: z.string(), count: z.int() }),
+    }),
     add: method({ input: z.strictObject({ amount: z.int() }), output: z.int(), batched: { max: 500 } }),
   },
 });

@@ -45,7 +45,11 @@ const CROWD = 1_000;
 export async function allCalls({ empty, read, batched }: Ways, ms: number): Promise<Figures> {
   for (let n = 0; n < 200; n++) await empty(0);
   const alone = await callers(LONE, ms, empty);
-  const figures: Record<string, number> = { lone_p50_ms: alone.p50Ms, lone_p99_ms: alone.p99Ms, lone_per_s: alone.perSecond };
+  const figures: Record<string, number> = {
+    lone_p50_ms: alone.p50Ms,
+    lone_p99_ms: alone.p99Ms,
+    lone_per_s: alone.perSecond,
+  };
   for (const count of MANY) {
     const { perSecond, p50Ms, p99Ms, cpuMsPerCall } = await callers(count, ms, empty);
     Object.assign(figures, {

@@ -10,7 +10,10 @@ export interface Used {
   redis?: number | undefined;
 }
 
-/** Starts to measure processor time; the answer tells it for each of `ops` operations since then, by kind of process and in all. */
+/**
+ * Starts to measure processor time; the answer tells it for each of `ops` operations since then, by kind of process and
+ * in all.
+ */
 export function startCpu({ world, pids, dapr = [], redis }: Used): (ops: number) => Figures {
   const read = (): Record<string, number> => ({
     cpu_ms_per_op: cpuMs(pids),

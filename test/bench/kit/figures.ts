@@ -2,7 +2,8 @@
 export type Figures = Readonly<Record<string, number>>;
 
 /** The value below which the share `p` of the sorted values lies. */
-export const percentile = (sorted: readonly number[], p: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
+export const percentile = (sorted: readonly number[], p: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Number.NaN;
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -11,12 +12,19 @@ export const median = (values: readonly number[]): number => {
 /** Middle, 99th hundredth and greatest of milliseconds. */
 export function spread(name: string, values: readonly number[]): Figures {
   const sorted = values.toSorted((a, b) => a - b);
-  return { [`${name}_p50_ms`]: percentile(sorted, 0.5), [`${name}_p99_ms`]: percentile(sorted, 0.99), [`${name}_max_ms`]: sorted.at(-1) ?? Number.NaN };
+  return {
+    [`${name}_p50_ms`]: percentile(sorted, 0.5),
+    [`${name}_p99_ms`]: percentile(sorted, 0.99),
+    [`${name}_max_ms`]: sorted.at(-1) ?? Number.NaN,
+  };
 }
 /** The median of each figure over several runs. */
 export const middle = (runs: readonly Figures[]): Figures =>
   Object.fromEntries(
-    [...new Set(runs.flatMap(Object.keys))].map((name) => [name, rounded(median(runs.flatMap((run) => (run[name] === undefined ? [] : [run[name]]))))]),
+    [...new Set(runs.flatMap(Object.keys))].map((name) => [
+      name,
+      rounded(median(runs.flatMap((run) => (run[name] === undefined ? [] : [run[name]])))),
+    ]),
   );
 /** Three digits that matter. */
 export const rounded = (value: number): number =>

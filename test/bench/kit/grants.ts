@@ -1,6 +1,9 @@
 import { type Figures, percentile } from './figures.ts';
 
-/** So many requests by so many callers for what there is less of; `take` answers whether it was granted. The rate is that of the grants, up to the last one. */
+/**
+ * So many requests by so many callers for what there is less of; `take` answers whether it was granted. The rate is
+ * that of the grants, up to the last one.
+ */
 export async function raceFor(
   callers: number,
   requests: number,
@@ -25,6 +28,10 @@ export async function raceFor(
   return {
     granted,
     refused: requests - granted,
-    figures: { grants_per_s: (granted * 1_000) / (last - started), p50_ms: percentile(latencies, 0.5), p99_ms: percentile(latencies, 0.99) },
+    figures: {
+      grants_per_s: (granted * 1_000) / (last - started),
+      p50_ms: percentile(latencies, 0.5),
+      p99_ms: percentile(latencies, 0.99),
+    },
   };
 }

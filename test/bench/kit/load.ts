@@ -23,7 +23,8 @@ export function openLoad(url: string, callers: number): Load {
         body: JSON.stringify(body),
       });
       const text = await answer.body.text();
-      if (answer.statusCode !== 201) throw new Error(`POST ${path} answered ${answer.statusCode} ${text.slice(0, 300)}`);
+      if (answer.statusCode !== 201)
+        throw new Error(`POST ${path} answered ${answer.statusCode} ${text.slice(0, 300)}`);
       return JSON.parse(text) as unknown;
     },
     async each(items, work) {
@@ -58,14 +59,22 @@ export function openLoad(url: string, callers: number): Load {
 }
 
 /** Calls at a fixed rate, whatever the answers do; each latency counts from the moment the call was meant to begin. */
-export async function openLoop(name: string, { perSecond, ms }: { perSecond: number; ms: number }, work: (n: number) => Promise<unknown>): Promise<Figures> {
+export async function openLoop(
+  name: string,
+  { perSecond, ms }: { perSecond: number; ms: number },
+  work: (n: number) => Promise<unknown>,
+): Promise<Figures> {
   const started = performance.now();
   const total = Math.floor((perSecond * ms) / 1_000);
   const latencies: number[] = [];
   const calls: Promise<void>[] = [];
   for (let n = 0; n < total;) {
     const now = performance.now();
-    for (let intended = started + (n * 1_000) / perSecond; n < total && intended <= now; intended = started + (n * 1_000) / perSecond) {
+    for (
+      let intended = started + (n * 1_000) / perSecond;
+      n < total && intended <= now;
+      intended = started + (n * 1_000) / perSecond
+    ) {
       calls.push(work(n).then(() => void latencies.push(performance.now() - intended)));
       n += 1;
     }
@@ -76,7 +85,10 @@ export async function openLoop(name: string, { perSecond, ms }: { perSecond: num
 }
 
 /** One create by the public API; answers the post's id. */
-export async function createPost(load: Load, { key, channelId, due }: { key: string; channelId: string; due: Date }): Promise<string> {
+export async function createPost(
+  load: Load,
+  { key, channelId, due }: { key: string; channelId: string; due: Date },
+): Promise<string> {
   const answer = (await load.post('/public/v1/posts', key, bodyOf(channelId, due))) as { postId: string }[];
   return answer[0]!.postId;
 }

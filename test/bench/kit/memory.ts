@@ -8,7 +8,10 @@ const at = async (what: string): Promise<number> => {
 /** Of this process before it did anything. */
 let idle: number | undefined;
 
-/** What `work` does to this process: its time, and by how many MiB its memory was ever greater than before the first of it. Linux only. */
+/**
+ * What `work` does to this process: its time, and by how many MiB its memory was ever greater than before the first of
+ * it. Linux only.
+ */
 export async function measured(work: () => Promise<void>): Promise<{ ms: number; cpuMs: number; peakMib: number }> {
   globalThis.gc?.();
   await writeFile('/proc/self/clear_refs', '5'); // the peak is counted from here

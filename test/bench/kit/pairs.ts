@@ -6,7 +6,10 @@ export interface Side {
   readonly name: string;
   run(): Promise<Figures>;
 }
-/** `greater`: product divided by peer; `smaller`: peer divided by product. So more is always better. `of`: another side than the first. */
+/**
+ * `greater`: product divided by peer; `smaller`: peer divided by product. So more is always better. `of`: another side
+ * than the first.
+ */
 export interface Comparison {
   readonly name: string;
   readonly of?: string;
@@ -33,8 +36,9 @@ const MOST_SPREAD = 2.5;
 const WORST = 0.8;
 
 /**
- * Runs the product (first) and its peers alternately: one round to warm up, then `pairs` rounds, every second one backwards.
- * All of them are made, however long it takes. Adds rounds while a ratio spreads too far, as long as there is time.
+ * Runs the product (first) and its peers alternately: one round to warm up, then `pairs` rounds, every second one
+ * backwards. All of them are made, however long it takes. Adds rounds while a ratio spreads too far, as long as there
+ * is time.
  */
 export async function interleave(
   sides: readonly Side[],
@@ -91,7 +95,12 @@ export async function interleave(
               : median(ratios) >= one.goal && least >= WORST * one.goal;
         return [
           one.name,
-          { median: rounded(median(ratios)), min: rounded(least), max: rounded(greatest), ...(one.goal !== undefined && { goal: one.goal, met: met! }) },
+          {
+            median: rounded(median(ratios)),
+            min: rounded(least),
+            max: rounded(greatest),
+            ...(one.goal !== undefined && { goal: one.goal, met: met! }),
+          },
         ];
       }),
     ),

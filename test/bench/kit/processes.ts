@@ -20,10 +20,16 @@ export const cpuMs = (pids: readonly number[]): number =>
     return sum + (stat ? ((Number(stat[11]) + Number(stat[12])) * 1_000) / TICKS : 0);
   }, 0);
 
-/** The processor time of a server with a process for each connection, in milliseconds: its processes, and those that have ended. */
+/**
+ * The processor time of a server with a process for each connection, in milliseconds: its processes, and those that
+ * have ended.
+ */
 export function serverCpuMs(pid: number): number {
   const ended = statOf(pid);
-  return cpuMs([pid, ...childrenOf(pid).map((child) => child.pid)]) + (ended ? ((Number(ended[13]) + Number(ended[14])) * 1_000) / TICKS : 0);
+  return (
+    cpuMs([pid, ...childrenOf(pid).map((child) => child.pid)]) +
+    (ended ? ((Number(ended[13]) + Number(ended[14])) * 1_000) / TICKS : 0)
+  );
 }
 
 /** The greatest resident memory that a process has had, in MB. */

@@ -27,7 +27,11 @@ export interface Report {
 }
 
 /** Answers undefined, and notes the reason, where this machine lacks something. */
-export async function skippedWithout<T>(skipped: string[], what: string, find: () => Promise<T>): Promise<T | undefined> {
+export async function skippedWithout<T>(
+  skipped: string[],
+  what: string,
+  find: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await find();
   } catch (error) {
@@ -37,8 +41,10 @@ export async function skippedWithout<T>(skipped: string[], what: string, find: (
   }
 }
 
-const isMet = ({ value, most, least }: Goal): boolean => (most === undefined || value <= most) && (least === undefined || value >= least);
-const metWord = (met: boolean | 'not shown' | undefined) => (met === undefined ? '' : met === 'not shown' ? met : met ? 'met' : 'missed');
+const isMet = ({ value, most, least }: Goal): boolean =>
+  (most === undefined || value <= most) && (least === undefined || value >= least);
+const metWord = (met: boolean | 'not shown' | undefined) =>
+  met === undefined ? '' : met === 'not shown' ? met : met ? 'met' : 'missed';
 
 /** The machine and the commit that the reports of this run are from. */
 const WHERE = machine();
@@ -48,7 +54,15 @@ function machine(): { commit: string; cores: number; cpu: string; node: string }
     commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
       .toString()
       .trim();
-    if (execFileSync('git', ['status', '--porcelain', '--untracked-files=no', '--', ':!docs/performance.md']).toString() !== '')
+    if (
+      execFileSync('git', [
+        'status',
+        '--porcelain',
+        '--untracked-files=no',
+        '--',
+        ':!docs/performance.md',
+      ]).toString() !== ''
+    )
       commit += ' with uncommitted changes';
   } catch {
     // not a clone
@@ -60,7 +74,10 @@ function machine(): { commit: string; cores: number; cpu: string; node: string }
 export function jsonLine({ engine, quick }: Options, report: Report): string {
   const { cpu: _, ...where } = WHERE;
   const { rookery, ...peers } = report.figures;
-  const verdicts = [...Object.values(report.ratios).flatMap(({ met }) => (met === undefined ? [] : [met === true])), ...report.goals.map(isMet)];
+  const verdicts = [
+    ...Object.values(report.ratios).flatMap(({ met }) => (met === undefined ? [] : [met === true])),
+    ...report.goals.map(isMet),
+  ];
   return JSON.stringify({
     bench: report.bench,
     engine,
@@ -116,7 +133,12 @@ export function tables({ engine, quick }: Options, report: Report): string {
       '',
       ...grid(
         ['goal', 'is', 'wanted', ''],
-        report.goals.map((goal) => [goal.name, text(goal.value), goal.most === undefined ? `≥ ${goal.least}` : `≤ ${goal.most}`, metWord(isMet(goal))]),
+        report.goals.map((goal) => [
+          goal.name,
+          text(goal.value),
+          goal.most === undefined ? `≥ ${goal.least}` : `≤ ${goal.most}`,
+          metWord(isMet(goal)),
+        ]),
       ),
     );
   lines.push(
@@ -130,9 +152,15 @@ export function tables({ engine, quick }: Options, report: Report): string {
   return lines.join('\n');
 }
 
-const text = (value: number | undefined): string => (value === undefined ? '' : Number.isFinite(value) ? String(value) : '–');
+const text = (value: number | undefined): string =>
+  value === undefined ? '' : Number.isFinite(value) ? String(value) : '–';
 const grid = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => {
   const widths = head.map((cell, at) => Math.max(3, cell.length, ...rows.map((row) => row[at]!.length)));
-  const line = (cells: readonly string[]) => `| ${cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`;
-  return [line(head), `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`, ...rows.map(line)];
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`;
+  return [
+    line(head),
+    `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`,
+    ...rows.map(line),
+  ];
 };

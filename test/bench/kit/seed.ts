@@ -9,10 +9,21 @@ export interface Tenant {
   channels: string[];
 }
 
-/** Orgs with an owner and an API key each, and sandbox channels over all of them; the way of signing up is not what is measured. */
-export async function seedTenants(sql: Database, { orgs, channels }: { orgs: number; channels: number }): Promise<Tenant[]> {
+/**
+ * Orgs with an owner and an API key each, and sandbox channels over all of them; the way of signing up is not what is
+ * measured.
+ */
+export async function seedTenants(
+  sql: Database,
+  { orgs, channels }: { orgs: number; channels: number },
+): Promise<Tenant[]> {
   const vault = openVault(encryptionKey(ENCRYPTION_KEY));
-  const tenants = Array.from({ length: orgs }, () => ({ orgId: newId(), userId: newId(), key: `pm_live_${randomBase62(43)}`, channels: [] as string[] }));
+  const tenants = Array.from({ length: orgs }, () => ({
+    orgId: newId(),
+    userId: newId(),
+    key: `pm_live_${randomBase62(43)}`,
+    channels: [] as string[],
+  }));
   const connected = Array.from({ length: channels }, (_, n) => {
     const id = newId();
     const { orgId, channels: own } = tenants[n % orgs]!;
@@ -22,22 +33,38 @@ export async function seedTenants(sql: Database, { orgs, channels }: { orgs: num
       id,
       orgId,
       account,
-      credentials: vault.seal(JSON.stringify({ account, values: { name: account }, tokens: { accessToken: `sandbox.${account}` }, grantedAt: new Date() })),
+      credentials: vault.seal(
+        JSON.stringify({
+          account,
+          values: { name: account },
+          tokens: { accessToken: `sandbox.${account}` },
+          grantedAt: new Date(),
+        }),
+      ),
     };
   });
   await sql`
-    with t as (select * from json_to_recordset(${JSON.stringify(tenants.map(({ orgId, userId, key }) => ({ org: orgId, person: userId, prefix: key.slice(0, 12), hash: sha256(key).toString('hex'), id: newId() })))}::text::json)
+    with t
+      as (select *
+        from json_to_recordset(${JSON.stringify(tenants.map(({ orgId, userId, key }) => ({ org: orgId, person: userId, prefix: key.slice(0, 12), hash: sha256(key).toString('hex'), id: newId() })))}::text::json)
       as t (org uuid, person uuid, prefix text, hash text, id uuid)),
     o as (insert into organizations (id, name) select org, 'Org' from t),
-    u as (insert into users (id, email, provider_name, provider_id, activated) select person, person || '@example.com', 'local', person::text, true from t),
+    u
+      as (insert into users (id, email, provider_name, provider_id, activated)
+        select person, person || '@example.com', 'local', person::text, true
+        from t),
     f as (insert into user_profiles (user_id) select person from t),
     m as (insert into memberships (org_id, user_id, role_key) select org, person, 'owner' from t)
-    insert into api_keys (id, org_id, user_id, name, prefix, key_hash) select id, org, person, 'bench', prefix, decode(hash, 'hex') from t`;
+    insert into api_keys (id, org_id, user_id, name, prefix, key_hash)
+    select id, org, person, 'bench', prefix, decode(hash, 'hex')
+    from t`;
   await sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
     select id, "orgId", 'sandbox', 'v1', account, account, credentials
-    from json_to_recordset(${JSON.stringify(connected)}::text::json) as t (id uuid, "orgId" uuid, account text, credentials text)`;
-  // Not the empty tables: the planner would take them for empty ones as long as a connection keeps its plans, and read all posts for each foreign key.
+    from json_to_recordset(${JSON.stringify(connected)}::text::json) as t (id uuid, "orgId" uuid, account text,
+      credentials text)`;
+  // Not the empty tables: the planner would take them for empty ones as long as a connection keeps its plans, and read
+  // all posts for each foreign key.
   await sql`analyze organizations, users, user_profiles, memberships, api_keys, channels`;
   return tenants.map(({ orgId, key, channels: own }) => ({ orgId, key, channels: own }));
 }
@@ -51,14 +78,26 @@ export interface SeededPost {
 export const CONTENT = `<p>${'x'.repeat(200)}</p>`;
 
 /** Posts that wait, over all channels in turn, as the API would have stored them. */
-export async function seedPosts(sql: Database, tenants: readonly Tenant[], count: number, due: (n: number) => Date): Promise<SeededPost[]> {
+export async function seedPosts(
+  sql: Database,
+  tenants: readonly Tenant[],
+  count: number,
+  due: (n: number) => Date,
+): Promise<SeededPost[]> {
   const channels = tenants.flatMap(({ orgId, channels: own }) => own.map((channelId) => ({ orgId, channelId })));
-  const posts = Array.from({ length: count }, (_, n) => ({ id: newId(), ...channels[n % channels.length]!, due: due(n).getTime() }));
+  const posts = Array.from({ length: count }, (_, n) => ({
+    id: newId(),
+    ...channels[n % channels.length]!,
+    due: due(n).getTime(),
+  }));
   for (let n = 0; n < count; n += 10_000)
     await sql`
-      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at, creation_method)
-      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT}, to_timestamp(due / 1000), to_timestamp(due / 1000), 'API'
-      from json_to_recordset(${JSON.stringify(posts.slice(n, n + 10_000))}::text::json) as t (id uuid, "orgId" uuid, "channelId" uuid, due float8)`;
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at,
+        creation_method)
+      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT}, to_timestamp(due / 1000),
+        to_timestamp(due / 1000), 'API'
+      from json_to_recordset(${JSON.stringify(posts.slice(n, n + 10_000))}::text::json) as t (id uuid, "orgId" uuid,
+        "channelId" uuid, due float8)`;
   return posts;
 }
 

@@ -13,7 +13,13 @@ import { CannotRun, type Options } from './options.ts';
 import { ownChildren, serverCpuMs } from './processes.ts';
 
 /** As an operator would set them; the same for both sides. */
-const POSTGRES_SETTINGS = { fsync: 'on', synchronous_commit: 'on', max_connections: '200', shared_buffers: '512MB', track_wal_io_timing: 'on' };
+const POSTGRES_SETTINGS = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  max_connections: '200',
+  shared_buffers: '512MB',
+  track_wal_io_timing: 'on',
+};
 export type Durability = 'always' | 'everysec';
 /** Seals what the seed writes, as the product would. */
 export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
@@ -25,7 +31,10 @@ export interface World extends AsyncDisposable {
   database(): Promise<TestDatabase>;
   /** User and system time of Postgres with all its processes, in milliseconds. */
   postgresCpuMs(): number;
-  /** One for peers, synced to the disk at each write unless said. Rejects with `CannotRun` where there is no redis-server. */
+  /**
+   * One for peers, synced to the disk at each write unless said. Rejects with `CannotRun` where there is no
+   * redis-server.
+   */
   redis(sync?: Durability): Promise<Redis>;
   provider(): Promise<Provider>;
   /** A script of a folder of peers, whose packages are installed when that was not done. */
@@ -70,7 +79,9 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
   const folder = mkdtempSync(join(tmpdir(), 'rookery-bench-'));
   chmodSync(folder, 0o777); // Postgres runs as a user of its own when this runs as root
   begun.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const postgres = begun.use(await startEmbeddedPostgres({ folder: join(folder, 'postgres'), settings: POSTGRES_SETTINGS }));
+  const postgres = begun.use(
+    await startEmbeddedPostgres({ folder: join(folder, 'postgres'), settings: POSTGRES_SETTINGS }),
+  );
   process.env['TEST_DATABASE_URL'] = postgres.url;
   await buildTemplate();
   say(`Postgres is there, logs in ${folder}`);
@@ -142,7 +153,8 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       };
       const service = engine === 'embedded' ? await startEmbedded(settings) : await startCluster(settings);
       begun.defer(async () => {
-        if (Object.keys(profiling()).length > 0) await Promise.all(service.hosts.map((_, n) => service.end(n))); // a profile is written at a good end only
+        // a profile is written at a good end only
+        if (Object.keys(profiling()).length > 0) await Promise.all(service.hosts.map((_, n) => service.end(n)));
         await service[Symbol.asyncDispose]();
       });
       const started = ownChildren().filter(({ pid }) => !before.has(pid));

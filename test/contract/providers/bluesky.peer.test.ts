@@ -42,39 +42,67 @@ await describePeer(
     });
 
     const adapter = () => providers.resolve('social', 'bluesky');
-    const fieldsOf = ({ handle, password }: Account) => providers.fields(adapter(), { service: pds.url, identifier: handle, password });
+    const fieldsOf = ({ handle, password }: Account) =>
+      providers.fields(adapter(), { service: pds.url, identifier: handle, password });
     async function channel(account = alice) {
       const values = fieldsOf(account);
-      return providers.connect(adapter(), { values, account: account.did, tokens: await providers.signIn(adapter(), values) });
+      return providers.connect(adapter(), {
+        values,
+        account: account.did,
+        tokens: await providers.signIn(adapter(), values),
+      });
     }
     /** Reads a record from the server, without the adapter. */
     const records = async (did: string): Promise<Record[]> => {
-      const answer = await providers.outbound.fetch(`${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${did}&collection=app.bsky.feed.post&limit=100`);
+      const answer = await providers.outbound.fetch(
+        `${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${did}&collection=app.bsky.feed.post&limit=100`,
+      );
       return (answer.json() as { records: Record[] }).records;
     };
     const photo = async (side: number): Promise<Media> => {
       // noise does not compress: the file is larger than the network allows
       const data = await sharp({
-        create: { width: side, height: Math.round(side / 2), channels: 3, background: '#888', noise: { type: 'gaussian', mean: 128, sigma: 60 } },
+        create: {
+          width: side,
+          height: Math.round(side / 2),
+          channels: 3,
+          background: '#888',
+          noise: { type: 'gaussian', mean: 128, sigma: 60 },
+        },
       })
         .png()
         .toBuffer();
-      return mediaOf(data, { name: 'noise.png', contentType: 'image/png', alt: 'Grey noise', url: 'https://files.example/noise.png' });
+      return mediaOf(data, {
+        name: 'noise.png',
+        contentType: 'image/png',
+        alt: 'Grey noise',
+        url: 'https://files.example/noise.png',
+      });
     };
 
     test('publishes a post with a link, a mention, a tag and a picture with alt text', async () => {
       const text = 'Grüße 👋🏽 @bob.test, see https://rookery.example/a?b=1. #Vögel';
-      const published = await (await channel()).publish(postOf(text, [await photo(200)]), { languages: ['de'] }, handleOf());
+      const published = await (
+        await channel()
+      ).publish(postOf(text, [await photo(200)]), { languages: ['de'] }, handleOf());
       const record = (await records(alice.did)).find(({ uri }) => uri === published.id)!;
       expect(record.value).toMatchObject({ text, langs: ['de'] });
       const bytes = Buffer.from(text);
-      const shown = record.value.facets!.map(({ index, features }) => [bytes.subarray(index.byteStart, index.byteEnd).toString(), features[0]]);
+      const shown = record.value.facets!.map(({ index, features }) => [
+        bytes.subarray(index.byteStart, index.byteEnd).toString(),
+        features[0],
+      ]);
       expect(shown).toEqual([
         ['@bob.test', { $type: 'app.bsky.richtext.facet#mention', did: bob.did }],
-        ['https://rookery.example/a?b=1', { $type: 'app.bsky.richtext.facet#link', uri: 'https://rookery.example/a?b=1' }],
+        [
+          'https://rookery.example/a?b=1',
+          { $type: 'app.bsky.richtext.facet#link', uri: 'https://rookery.example/a?b=1' },
+        ],
         ['#Vögel', { $type: 'app.bsky.richtext.facet#tag', tag: 'Vögel' }],
       ]);
-      expect(record.value.embed!.images).toMatchObject([{ alt: 'Grey noise', image: { mimeType: 'image/png' }, aspectRatio: { width: 200, height: 100 } }]);
+      expect(record.value.embed!.images).toMatchObject([
+        { alt: 'Grey noise', image: { mimeType: 'image/png' }, aspectRatio: { width: 200, height: 100 } },
+      ]);
     });
 
     test('converts a picture that is too large', async () => {
@@ -101,9 +129,15 @@ await describePeer(
       const post = postOf('Find me');
       const handle = handleOf();
       const published = await social.publish(post, {}, handle);
-      await expect(social.find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toMatchObject({ id: published.id });
       await expect(
-        social.find!(post, {}, { since: new Date(), saved: { rkey: '3kaaaaaaaaa22', createdAt: new Date().toISOString() }, thread: [] }),
+        social.find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }),
+      ).resolves.toMatchObject({ id: published.id });
+      await expect(
+        social.find!(
+          post,
+          {},
+          { since: new Date(), saved: { rkey: '3kaaaaaaaaa22', createdAt: new Date().toISOString() }, thread: [] },
+        ),
       ).resolves.toBeUndefined();
     });
 
@@ -132,13 +166,19 @@ await describePeer(
       const fresh = (await providers.refresh(adapter(), { values, tokens }))!;
       expect(fresh.refreshToken).not.toBe(tokens.refreshToken);
       const again = (await providers.refresh(adapter(), { values, tokens: { ...tokens, refreshToken: 'spent' } }))!;
-      await expect(providers.connect(adapter(), { values, account: bob.did, tokens: again }).profile()).resolves.toMatchObject({ id: bob.did });
+      await expect(
+        providers.connect(adapter(), { values, account: bob.did, tokens: again }).profile(),
+      ).resolves.toMatchObject({ id: bob.did });
     });
 
     test('a wrong app password and an old token are refused', async () => {
       const values = { ...fieldsOf(alice), password: 'aaaa-bbbb-cccc-dddd' };
       expect(await failureOf(providers.signIn(adapter(), values))).toMatchObject({ failure: 'reauthorize' });
-      const stale = providers.connect(adapter(), { values, account: alice.did, tokens: { accessToken: 'no.such.token' } });
+      const stale = providers.connect(adapter(), {
+        values,
+        account: alice.did,
+        tokens: { accessToken: 'no.such.token' },
+      });
       expect(await failureOf(stale.publish(postOf('Never'), {}, handleOf()))).toMatchObject({ failure: 'reauthorize' });
     });
   },

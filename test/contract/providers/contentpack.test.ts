@@ -5,14 +5,28 @@ import { contentPack, Download, Id, Web, Words } from '../../../src/providers/co
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  coverageCheck,
+  describeProviders,
+  manifestChecks,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/provider-suite.ts';
 import { startWire } from '../../support/wire/wire.ts';
 import { z } from 'zod';
 
 const suite: Suite<ContentPackAdapter, ContentPack> = {
   domain: 'contentpack',
   open: (providers, adapter, values) => providers.contentPack(adapter, { orgId: null, values }),
-  declared: ({ authType, kinds, rate, cacheMs, longestQuery, lastPage }) => ({ authType, kinds, rate, cacheMs, longestQuery, lastPage }),
+  declared: ({ authType, kinds, rate, cacheMs, longestQuery, lastPage }) => ({
+    authType,
+    kinds,
+    rate,
+    cacheMs,
+    longestQuery,
+    lastPage,
+  }),
   operations: { search: (port, wanted) => port.search(wanted), acquire: (port, id) => port.acquire(id) },
 };
 await describeProviders(suite);
@@ -20,7 +34,9 @@ await describeProviders(suite);
 /** The free sources are no providers of the catalog, and owe the same. */
 let cases = 0;
 for (const source of stockSources) {
-  const { default: fixture } = (await import(`../../fixtures/providers/stock/${source.id}.ts`)) as { default: ProviderFixture };
+  const { default: fixture } = (await import(`../../fixtures/providers/stock/${source.id}.ts`)) as {
+    default: ProviderFixture;
+  };
   const checks = [...manifestChecks(source), coverageCheck(source, fixture), ...wireChecks(suite, source, fixture)];
   cases += checks.length;
   describe(`stock/${source.id}`, () => {
@@ -31,14 +47,20 @@ process.stderr.write(`stock: ${stockSources.length} sources, ${cases} cases\n`);
 
 test('the four of the specification are registered as v1, for the instance and organizations', () => {
   const packs = localProviders().list('contentpack');
-  expect(packs.map(({ id, version }) => `${id}@${version}`)).toEqual(['adobe-stock@v1', 'envato@v1', 'magnific@v1', 'vecteezy@v1']);
+  expect(packs.map(({ id, version }) => `${id}@${version}`)).toEqual([
+    'adobe-stock@v1',
+    'envato@v1',
+    'magnific@v1',
+    'vecteezy@v1',
+  ]);
   for (const { setup } of packs) expect(setup?.owners).toEqual(['instance', 'org']);
 });
 
 test('the free sources are in no catalog and have no settings: their keys are in the environment [DE43]', () => {
   expect(stockSources.map(({ id }) => id)).toEqual(['unsplash', 'pexels', 'pixabay', 'giphy', 'openverse']);
   const shown = localProviders().catalog('contentpack');
-  for (const { id, setup } of stockSources) expect([setup, shown.some(({ providerId }) => providerId === id)]).toEqual([undefined, false]);
+  for (const { id, setup } of stockSources)
+    expect([setup, shown.some(({ providerId }) => providerId === id)]).toEqual([undefined, false]);
 });
 
 /** An exchange with an adapter opened with other values than those of its fixture. */
@@ -64,8 +86,11 @@ const sourceOf = (id: string) => stockSources.find((one) => one.id === id)!;
 
 test('Openverse answers without a login', async () => {
   const url = 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=20';
-  const found = await asked(sourceOf('openverse'), {}, [{ asks: { method: 'GET', url }, says: { json: { page_count: 1, results: [] } } }], (port) =>
-    port.search({ q: 'lake', kind: 'image', page: 1 }),
+  const found = await asked(
+    sourceOf('openverse'),
+    {},
+    [{ asks: { method: 'GET', url }, says: { json: { page_count: 1, results: [] } } }],
+    (port) => port.search({ q: 'lake', kind: 'image', page: 1 }),
   );
   expect(found).toEqual({ items: [], more: false });
 });
@@ -80,14 +105,23 @@ test('one token serves many calls, also concurrent ones', async () => {
     says: { json: { access_token: 'token-of-c', expires_in: 3600 } },
   };
   const page = {
-    asks: { method: 'GET', url: 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=20', headers: { authorization: 'Bearer token-of-c' } },
+    asks: {
+      method: 'GET',
+      url: 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=20',
+      headers: { authorization: 'Bearer token-of-c' },
+    },
     says: { json: { page_count: 1, results: [] } },
   };
-  await asked(sourceOf('openverse'), { clientId: 'c', clientSecret: 'secret-of-c' }, [token, page, page, page], async (port) => {
-    const search = () => port.search({ q: 'lake', kind: 'image', page: 1 });
-    await Promise.all([search(), search()]);
-    await search();
-  });
+  await asked(
+    sourceOf('openverse'),
+    { clientId: 'c', clientSecret: 'secret-of-c' },
+    [token, page, page, page],
+    async (port) => {
+      const search = () => port.search({ q: 'lake', kind: 'image', page: 1 });
+      await Promise.all([search(), search()]);
+      await search();
+    },
+  );
 });
 
 test('a token that was learned during a call is redacted from a refusal', async () => {
@@ -100,17 +134,31 @@ test('a token that was learned during a call is redacted from a refusal', async 
     says: { json: { access_token: 'token-of-c', expires_in: 3600 } },
   };
   const page = {
-    asks: { method: 'GET', url: 'https://api.openverse.org/v1/images/x/', headers: { authorization: 'Bearer token-of-c' } },
+    asks: {
+      method: 'GET',
+      url: 'https://api.openverse.org/v1/images/x/',
+      headers: { authorization: 'Bearer token-of-c' },
+    },
     says: { status: 400, json: { detail: 'Bearer token-of-c is odd' } },
   };
-  const error = await asked(sourceOf('openverse'), { clientId: 'c', clientSecret: 'secret-of-c' }, [token, page], (port) => failureOf(port.acquire('x')));
+  const error = await asked(
+    sourceOf('openverse'),
+    { clientId: 'c', clientSecret: 'secret-of-c' },
+    [token, page],
+    (port) => failureOf(port.acquire('x')),
+  );
   expect(error.message).toContain('Bearer *** is odd');
 });
 
 test("Magnific at its older host gets that host's header", async () => {
   const asks = { method: 'GET', url: 'https://api.freepik.com/v1/resources/1', headers: { 'x-freepik-api-key': 'k' } };
   expect(
-    await asked(packOf('magnific'), { apiKey: 'k', host: 'api.freepik.com' }, [{ asks, says: { status: 404 } }], (port) => port.acquire('1')),
+    await asked(
+      packOf('magnific'),
+      { apiKey: 'k', host: 'api.freepik.com' },
+      [{ asks, says: { status: 404 } }],
+      (port) => port.acquire('1'),
+    ),
   ).toBeUndefined();
 });
 
@@ -134,7 +182,10 @@ test.each([
 describe('the suite detects an adapter that', () => {
   const Entry = z.object({ id: Id, title: Words, preview: Web, file: Download });
   const demo = (
-    acquire: (line: { http: Parameters<Parameters<typeof contentPack>[0]['connect']>[0]['http'] }, id: string) => ReturnType<ContentPack['acquire']>,
+    acquire: (
+      line: { http: Parameters<Parameters<typeof contentPack>[0]['connect']>[0]['http'] },
+      id: string,
+    ) => ReturnType<ContentPack['acquire']>,
   ) =>
     contentPack({
       id: 'demo',
@@ -173,9 +224,16 @@ describe('the suite detects an adapter that', () => {
             asks: { method: 'GET', url: 'https://api.demo.example/items/1', headers },
             says: { json: { id: 1, title: 'One', preview: 'https://d.example/1', file: 'https://d.example/f' } },
           },
-          { asks: { method: 'GET', url: 'https://api.demo.example/items/1/licence', headers }, says: { json: { granted: true } }, creates: true },
+          {
+            asks: { method: 'GET', url: 'https://api.demo.example/items/1/licence', headers },
+            says: { json: { granted: true } },
+            creates: true,
+          },
         ],
-        result: { item: itemOf({ id: '1', title: 'One', preview: 'https://d.example/1', file: '' }), download: 'https://d.example/f' },
+        result: {
+          item: itemOf({ id: '1', title: 'One', preview: 'https://d.example/1', file: '' }),
+          download: 'https://d.example/f',
+        },
       },
     ],
     refusals: [],
@@ -183,7 +241,11 @@ describe('the suite detects an adapter that', () => {
   const Licence = z.object({ granted: z.literal(true) });
   const wrongIn = async (adapter: ContentPackAdapter) => {
     const wrong: string[] = [];
-    for (const { name, run } of [...manifestChecks(adapter), coverageCheck(adapter, facts, ['search']), ...wireChecks(suite, adapter, facts)])
+    for (const { name, run } of [
+      ...manifestChecks(adapter),
+      coverageCheck(adapter, facts, ['search']),
+      ...wireChecks(suite, adapter, facts),
+    ])
       await run().catch(() => void wrong.push(name));
     return wrong;
   };

@@ -9,7 +9,8 @@ import { MESSAGE } from '../../fixtures/providers/email/_message.ts';
 import type { ProviderFixture } from '../../support/peers/provider-suite.ts';
 
 const FIXTURES = new URL('../../fixtures/providers/email/', import.meta.url);
-const fixtureOf = async (id: string) => ((await import(new URL(`${id}.ts`, FIXTURES).pathname)) as { default: ProviderFixture }).default;
+const fixtureOf = async (id: string) =>
+  ((await import(new URL(`${id}.ts`, FIXTURES).pathname)) as { default: ProviderFixture }).default;
 
 await describePeer(
   'email-apis',
@@ -21,7 +22,10 @@ await describePeer(
     });
     afterAll(() => peer.stop());
     const ask = async (path: string, body: unknown) =>
-      (await (await fetch(peer.url + path, { method: 'POST', body: JSON.stringify(body) })).json()) as Record<string, unknown>;
+      (await (await fetch(peer.url + path, { method: 'POST', body: JSON.stringify(body) })).json()) as Record<
+        string,
+        unknown
+      >;
 
     /** The provider as the product opens it, on a server of this machine; `answers` are what that said. */
     async function opened(id: string, server: string) {
@@ -58,7 +62,10 @@ await describePeer(
       const other = await resend.mailer.send({ ...MESSAGE, id: '0190a0b0-0000-7000-8000-000000000002' });
       expect(other.messageId).not.toBe(first.messageId);
       const read = async (path: string) =>
-        (await (await fetch(server + path, { headers: { authorization: 'Bearer re_x' } })).json()) as Record<string, unknown>;
+        (await (await fetch(server + path, { headers: { authorization: 'Bearer re_x' } })).json()) as Record<
+          string,
+          unknown
+        >;
       expect((await read('/emails'))['data']).toHaveLength(2);
       expect(await read(`/emails/${first.messageId}`)).toMatchObject({
         to: ['ann@example.com'],
@@ -67,7 +74,8 @@ await describePeer(
         text: MESSAGE.text,
       });
       expect(await resend.check()).toBe('Resend takes the key, and mail.example.com is verified');
-      expect((await failureOf(resend.mailer.send({ ...MESSAGE, text: 'Other words' }))).failure).toBe('lost'); // under a key that was used
+      // under a key that was used
+      expect((await failureOf(resend.mailer.send({ ...MESSAGE, text: 'Other words' }))).failure).toBe('lost');
     });
 
     test('an emulator of Amazon SES receives a mail unchanged', async () => {
@@ -94,14 +102,18 @@ await describePeer(
     for (const [id, document, operation] of DOCUMENTS) {
       const path = apiDocument(document);
       // the makers' documents lie beside a checkout, not in it: a clone alone has none
-      (path === undefined ? test.skip : test)(`${id} is asked to ${operation} as its own description of its API says: ${document}`, async () => {
-        const { url } = await ask('/prism', { document: path });
-        await using provider = await opened(id, url as string);
-        await (operation === 'send' ? provider.mailer.send(MESSAGE) : provider.check()).catch(() => undefined); // a sample may lack what a real answer has
-        expect(provider.answers.length).toBe(1);
-        const { status, headers } = provider.answers[0]!;
-        expect([status >= 200 && status < 300, headers.get('sl-violations')]).toEqual([true, null]);
-      });
+      (path === undefined ? test.skip : test)(
+        `${id} is asked to ${operation} as its own description of its API says: ${document}`,
+        async () => {
+          const { url } = await ask('/prism', { document: path });
+          await using provider = await opened(id, url as string);
+          // a sample may lack what a real answer has
+          await (operation === 'send' ? provider.mailer.send(MESSAGE) : provider.check()).catch(() => undefined);
+          expect(provider.answers.length).toBe(1);
+          const { status, headers } = provider.answers[0]!;
+          expect([status >= 200 && status < 300, headers.get('sl-violations')]).toEqual([true, null]);
+        },
+      );
     }
 
     describe('signatures of delivery events', () => {
@@ -113,7 +125,9 @@ await describePeer(
         const key = teller.env['EMAIL_WEBHOOK_SECRET'];
         expect(await ask('/verify/sendgrid', { key, body, headers })).toEqual({ genuine: true });
         expect(await ask('/verify/sendgrid', { key, body: body.trim(), headers })).toMatchObject({ genuine: false });
-        expect(await ask('/verify/sendgrid', { key, ...teller.tell(delivered, { wrongKey: true }) })).toMatchObject({ genuine: false });
+        expect(await ask('/verify/sendgrid', { key, ...teller.tell(delivered, { wrongKey: true }) })).toMatchObject({
+          genuine: false,
+        });
       });
 
       test("the library of Standard Webhooks accepts the fixture's events of Resend, and no changed or old ones", async () => {
@@ -135,7 +149,10 @@ await describePeer(
           `${SNS}/a.txt`,
         ]) {
           const message: unknown = JSON.parse(envelope({ SigningCertURL: place }).body);
-          expect([place, await ask('/verify/sns', { message })]).toMatchObject([place, { genuine: false, reason: expect.stringContaining('invalid domain') }]);
+          expect([place, await ask('/verify/sns', { message })]).toMatchObject([
+            place,
+            { genuine: false, reason: expect.stringContaining('invalid domain') },
+          ]);
         }
       });
     });

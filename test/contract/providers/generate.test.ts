@@ -29,7 +29,10 @@ async function copy() {
   return {
     path: (name: string) => join(folder, name),
     gen: async (...options: string[]) => {
-      const ran = run(process.execPath, ['rookery.ts', 'gen', ...options], { cwd: folder, env: { ...process.env, NODE_OPTIONS: '' } });
+      const ran = run(process.execPath, ['rookery.ts', 'gen', ...options], {
+        cwd: folder,
+        env: { ...process.env, NODE_OPTIONS: '' },
+      });
       const { stdout } = await ran.catch((error: { stdout: string }) => error);
       return { status: ran.child.exitCode, lines: stdout.trim().split('\n') };
     },
@@ -56,7 +59,10 @@ describe('rookery.ts gen', () => {
   test('drops an adapter file that was deleted while the registry still imports it', async () => {
     await using tree = await copy();
     await rm(tree.path('src/providers/shortlink/cleanuri.v1.ts'));
-    expect(await tree.gen('--check')).toEqual({ status: 1, lines: [`${REGISTRY} is not what the sources say: run npm run gen`] });
+    expect(await tree.gen('--check')).toEqual({
+      status: 1,
+      lines: [`${REGISTRY} is not what the sources say: run npm run gen`],
+    });
     expect(await tree.gen()).toEqual({ status: 0, lines: [`${REGISTRY} written`, `${PAGE} written`] });
     for (const file of [REGISTRY, PAGE]) expect(await readFile(tree.path(file), 'utf8')).not.toContain('cleanuri');
     expect(await tree.gen('--check')).toEqual({ status: 0, lines: [''] });

@@ -14,12 +14,20 @@ beforeAll(async () => {
       'POST /oauth/token': (asked) => {
         const form = asked.form();
         server.need(
-          form['grant_type'] === 'refresh_token' && form['client_id'] === app.clientId && form['client_secret'] === app.clientSecret,
+          form['grant_type'] === 'refresh_token' &&
+            form['client_id'] === app.clientId &&
+            form['client_secret'] === app.clientSecret,
           'refresh request',
         );
         if (form['refresh_token'] !== 'refresh-1')
-          return { status: 400, body: { error: 'invalid_grant', error_description: `${form['refresh_token']} is spent` } };
-        return { status: 200, body: { access_token: 'access-2', expires_in: 3600, ...(rotate && { refresh_token: 'refresh-2' }) } };
+          return {
+            status: 400,
+            body: { error: 'invalid_grant', error_description: `${form['refresh_token']} is spent` },
+          };
+        return {
+          status: 200,
+          body: { access_token: 'access-2', expires_in: 3600, ...(rotate && { refresh_token: 'refresh-2' }) },
+        };
       },
     },
     (error) => ({ status: 400, body: { error } }),
@@ -81,7 +89,9 @@ test("the operator's own app is used for its own server only", () => {
 
 test('the catalog lists registered providers, featured ones first, then by name', () => {
   const names = providers.catalog('social').map(({ providerId }) => providerId);
-  const byTitle = adapters.filter(({ domain }) => domain === 'social').toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
+  const byTitle = adapters
+    .filter(({ domain }) => domain === 'social')
+    .toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
   expect(names).toEqual(byTitle.map(({ id }) => id));
   expect(names).toEqual(expect.arrayContaining(['bluesky', 'mastodon', 'nostr', 'pixelfed', 'sandbox']));
   expect(

@@ -17,9 +17,13 @@ describe.each(adapters.map((adapter) => ({ name: nameOf(adapter), adapter })))('
 
 test('a version is registered once, in the folder of one of nine domains [PV1, VE14]', async () => {
   expect(new Set(adapters.map(nameOf)).size).toBe(adapters.length);
-  const folders = (await readdir(SOURCES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const folders = (await readdir(SOURCES, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
   const filled = await Promise.all(
-    folders.map(async (folder) => ((await readdir(new URL(`${folder}/`, SOURCES))).some((file) => /\.v\d+\.ts$/.test(file)) ? folder : [])),
+    folders.map(async (folder) =>
+      (await readdir(new URL(`${folder}/`, SOURCES))).some((file) => /\.v\d+\.ts$/.test(file)) ? folder : [],
+    ),
   );
   expect(DOMAINS).toEqual(expect.arrayContaining(filled.flat()));
   expect(DOMAINS).toHaveLength(9);
@@ -28,23 +32,32 @@ test('a version is registered once, in the folder of one of nine domains [PV1, V
 test('registered adapters are frozen [VE16]', async () => {
   await using providers = localProviders();
   for (const adapter of providers.list())
-    expect([nameOf(adapter), [adapter, adapter.credentials, adapter.capabilities].every(Object.isFrozen)]).toEqual([nameOf(adapter), true]);
+    expect([nameOf(adapter), [adapter, adapter.credentials, adapter.capabilities].every(Object.isFrozen)]).toEqual([
+      nameOf(adapter),
+      true,
+    ]);
 });
 
 test('every domain with adapters has a contract test that covers all of them', async () => {
   const contracts = await readdir(new URL('./', import.meta.url));
   for (const domain of new Set(adapters.map((adapter) => adapter.domain))) {
     expect(contracts).toContain(`${domain}.test.ts`);
-    expect(await readFile(new URL(`./${domain}.test.ts`, import.meta.url), 'utf8')).toMatch(/describeProviders\(|every adapter file is registered/);
+    expect(await readFile(new URL(`./${domain}.test.ts`, import.meta.url), 'utf8')).toMatch(
+      /describeProviders\(|every adapter file is registered/,
+    );
   }
 });
 
 test('every fixture names its document, and how it was read', async () => {
   const documents = Documents.parse(JSON.parse(await readFile(new URL('documents.json', FIXTURES), 'utf8')));
-  const folders = (await readdir(FIXTURES, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const folders = (await readdir(FIXTURES, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
   const fixtures = await Promise.all(
     folders.map(async (folder) =>
-      (await readdir(new URL(`${folder}/`, FIXTURES))).filter((file) => /^[^_].*\.ts$/.test(file)).map((file) => `${folder}/${file.slice(0, -'.ts'.length)}`),
+      (await readdir(new URL(`${folder}/`, FIXTURES)))
+        .filter((file) => /^[^_].*\.ts$/.test(file))
+        .map((file) => `${folder}/${file.slice(0, -'.ts'.length)}`),
     ),
   );
   expect(
@@ -56,21 +69,33 @@ test('every fixture names its document, and how it was read', async () => {
 });
 
 test('every proof names a registered provider and a test that covers it', async () => {
-  const proofs = Proofs.parse(JSON.parse(await readFile(new URL('../../fixtures/providers/proven.json', import.meta.url), 'utf8')));
+  const proofs = Proofs.parse(
+    JSON.parse(await readFile(new URL('../../fixtures/providers/proven.json', import.meta.url), 'utf8')),
+  );
   const known = new Set(adapters.map(({ domain, id }) => `${domain}/${id}`));
   expect(Object.keys(proofs).filter((name) => !known.has(name))).toEqual([]);
   for (const [name, tried] of Object.entries(proofs))
     for (const { in: file } of tried) {
       const text = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
       const id = name.split('/')[1]!;
-      expect([name, file, text.includes('describePeer(') || text.includes('startSandbox('), text.includes(`'${id}'`)]).toEqual([name, file, true, true]);
+      expect([
+        name,
+        file,
+        text.includes('describePeer(') || text.includes('startSandbox('),
+        text.includes(`'${id}'`),
+      ]).toEqual([name, file, true, true]);
     }
 });
 
 const lengths = (
   await Promise.all(
-    adapters.map(async ({ domain, id, version }) => (await readFile(new URL(`${domain}/${id}.${version}.ts`, SOURCES), 'utf8')).split('\n').length - 1),
+    adapters.map(
+      async ({ domain, id, version }) =>
+        (await readFile(new URL(`${domain}/${id}.${version}.ts`, SOURCES), 'utf8')).split('\n').length - 1,
+    ),
   )
 ).toSorted((a, b) => a - b);
 const at = (share: number) => lengths[Math.floor((lengths.length - 1) * share)]!;
-process.stderr.write(`${lengths.length} adapters: median ${at(0.5)} lines, 90th percentile ${at(0.9)}, longest ${at(1)}\n`);
+process.stderr.write(
+  `${lengths.length} adapters: median ${at(0.5)} lines, 90th percentile ${at(0.9)}, longest ${at(1)}\n`,
+);

@@ -41,14 +41,25 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   const values = () => providers.fields(adapter(), { instance: `${snac.url}/` });
   const channel = () => providers.connect(adapter(), { values: values(), account, tokens });
   const ask = async (path: string) =>
-    (await providers.outbound.fetch(`${snac.url}/api${path}`, { headers: { authorization: `Bearer ${tokens.accessToken}` } })).json();
+    (
+      await providers.outbound.fetch(`${snac.url}/api${path}`, {
+        headers: { authorization: `Bearer ${tokens.accessToken}` },
+      })
+    ).json();
 
   /** Logs in as a person does: types a password into the server's own page, and comes back with a code. */
   async function consent(login: string, passwd: string): Promise<Tokens> {
     const app = (await providers.registerApp(adapter(), values(), REDIRECT))!;
-    const { url, verifier } = providers.authorize(adapter(), { app, values: values(), redirectUri: REDIRECT, state: 'the-state' });
+    const { url, verifier } = providers.authorize(adapter(), {
+      app,
+      values: values(),
+      redirectUri: REDIRECT,
+      state: 'the-state',
+    });
     const page = (await providers.outbound.fetch(url)).text();
-    const hidden = Object.fromEntries([...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
+    const hidden = Object.fromEntries(
+      [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
+    );
     const answer = await providers.outbound.fetch(`${snac.url}/oauth/x-snac-login`, {
       method: 'POST',
       redirects: 'none',
@@ -58,14 +69,25 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     const back = new URL(answer.headers.get('location') ?? 'https://rookery.example/refused');
     expect(back.origin + back.pathname).toBe(REDIRECT);
     expect(back.searchParams.get('state')).toBe('the-state');
-    return providers.exchange(adapter(), { app, values: values(), redirectUri: REDIRECT, code: back.searchParams.get('code')!, verifier });
+    return providers.exchange(adapter(), {
+      app,
+      values: values(),
+      redirectUri: REDIRECT,
+      code: back.searchParams.get('code')!,
+      verifier,
+    });
   }
 
   const photo = async (): Promise<Media> => {
     const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6' } })
       .png()
       .toBuffer();
-    return mediaOf(data, { name: 'green.png', contentType: 'image/png', alt: 'A green field', url: 'https://files.example/green.png' });
+    return mediaOf(data, {
+      name: 'green.png',
+      contentType: 'image/png',
+      alt: 'A green field',
+      url: 'https://files.example/green.png',
+    });
   };
 
   test('identifies the account by its server and id', async () => {
@@ -86,8 +108,16 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   });
 
   test('sends the settings of a post', async () => {
-    const published = await channel().publish(postOf('Careful'), { spoiler_text: 'About birds', sensitive: true, language: 'de' }, handleOf());
-    expect((await ask(`/v1/statuses/${published.id}`)) as Status).toMatchObject({ visibility: 'public', spoiler_text: 'About birds', sensitive: true });
+    const published = await channel().publish(
+      postOf('Careful'),
+      { spoiler_text: 'About birds', sensitive: true, language: 'de' },
+      handleOf(),
+    );
+    expect((await ask(`/v1/statuses/${published.id}`)) as Status).toMatchObject({
+      visibility: 'public',
+      spoiler_text: 'About birds',
+      sensitive: true,
+    });
   });
 
   test('finds a status by its text after a lost answer, and no other', async () => {
@@ -117,7 +147,13 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
 
   test('a wrong password and a wrong token are refused', async () => {
     await expect(consent('alice', 'wrong')).rejects.toThrow();
-    const stranger = providers.connect(adapter(), { values: values(), account, tokens: { accessToken: 'f'.repeat(32) } });
-    expect(await failureOf(stranger.publish(postOf('Never'), {}, handleOf()))).toMatchObject({ failure: 'reauthorize' });
+    const stranger = providers.connect(adapter(), {
+      values: values(),
+      account,
+      tokens: { accessToken: 'f'.repeat(32) },
+    });
+    expect(await failureOf(stranger.publish(postOf('Never'), {}, handleOf()))).toMatchObject({
+      failure: 'reauthorize',
+    });
   });
 });

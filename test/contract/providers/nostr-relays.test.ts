@@ -9,7 +9,14 @@ import { type Peer, startWebSocketServer } from '../../support/wire/websocket-se
 const KEY = '5d'.repeat(32);
 const PUBLIC = publicKeyOf(new Uint8Array(Buffer.from(KEY, 'hex')));
 const card = (name: string, created_at: number, key = KEY) =>
-  JSON.stringify(['EVENT', 'q', signEvent({ created_at, kind: 0, tags: [], content: JSON.stringify({ name }) }, new Uint8Array(Buffer.from(key, 'hex')))]);
+  JSON.stringify([
+    'EVENT',
+    'q',
+    signEvent(
+      { created_at, kind: 0, tags: [], content: JSON.stringify({ name }) },
+      new Uint8Array(Buffer.from(key, 'hex')),
+    ),
+  ]);
 
 /** A relay that answers whatever it is told with `said`, and a promise for the end of its connection. */
 async function startRelay(said: (peer: Peer) => Promise<void>) {
@@ -25,7 +32,10 @@ test('takes the first matching event of a relay, and disconnects while it goes o
     await peer.pour(card('Later', 1_000));
   });
   await using providers = localProviders();
-  const channel = providers.connect(providers.resolve('social', 'nostr'), { values: { password: KEY, relays: relay.url }, account: PUBLIC });
+  const channel = providers.connect(providers.resolve('social', 'nostr'), {
+    values: { password: KEY, relays: relay.url },
+    account: PUBLIC,
+  });
   await expect(channel.profile()).resolves.toMatchObject({ id: PUBLIC, name: 'First', handle: encodeNpub(PUBLIC) });
   await relay.ended;
 });
@@ -33,7 +43,10 @@ test('takes the first matching event of a relay, and disconnects while it goes o
 test('a relay that sends other messages without end has not answered', async () => {
   await using relay = await startRelay((peer) => peer.pour(card('Somebody else', 100, 'a1'.repeat(32))));
   await using providers = localProviders();
-  const channel = providers.connect(providers.resolve('social', 'nostr'), { values: { password: KEY, relays: relay.url }, account: PUBLIC });
+  const channel = providers.connect(providers.resolve('social', 'nostr'), {
+    values: { password: KEY, relays: relay.url },
+    account: PUBLIC,
+  });
   expect(await failureOf(channel.profile())).toMatchObject({ failure: 'unavailable', message: 'No relay answered' });
   await relay.ended;
 });
@@ -54,7 +67,9 @@ test.each([
     }),
   };
   const relays = ['ws://a', 'ws://b', 'ws://c', 'ws://d'];
-  expect(await failureOf(ask({ sockets, clock: systemClock, timeoutMs: 60_000 }, relays, { kinds: [0] }))).toMatchObject({ failure: 'unavailable' });
+  expect(
+    await failureOf(ask({ sockets, clock: systemClock, timeoutMs: 60_000 }, relays, { kinds: [0] })),
+  ).toMatchObject({ failure: 'unavailable' });
   expect(heard).toBeGreaterThan(4);
   expect(heard).toBeLessThanOrEqual(most);
 });

@@ -34,7 +34,8 @@ await describePeer(
     });
 
     const adapter = () => providers.resolve('social', 'nostr');
-    const channel = (urls: string[], password = KEY) => providers.connect(adapter(), { values: { password, relays: urls.join(', ') }, account: PUBLIC });
+    const channel = (urls: string[], password = KEY) =>
+      providers.connect(adapter(), { values: { password, relays: urls.join(', ') }, account: PUBLIC });
     const urls = () => relays.map(({ url }) => url);
 
     /** Reads events from a relay, without the adapter. */
@@ -56,7 +57,12 @@ await describePeer(
 
     test('publishes a note with a link, a person, a tag and a picture to both relays', async () => {
       const text = `Hello nostr:${BOB} 👋 https://rookery.example/?a=1 #Birds`;
-      const bird = { name: 'bird.png', contentType: 'image/png', alt: 'A bird', url: 'https://files.rookery.example/bird.png' };
+      const bird = {
+        name: 'bird.png',
+        contentType: 'image/png',
+        alt: 'A bird',
+        url: 'https://files.rookery.example/bird.png',
+      };
       const picture = await mediaOf(await pictureOf(3, 2), bird);
       const published = await channel(urls()).publish(postOf(text, [picture]), {}, handleOf());
       for (const url of urls()) {
@@ -106,12 +112,20 @@ await describePeer(
       const handle = handleOf();
       const post = postOf('Find me');
       const published = await channel([urls()[0]!]).publish(post, {}, handle);
-      await expect(channel(urls()).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toMatchObject({
+      await expect(
+        channel(urls()).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }),
+      ).resolves.toMatchObject({
         id: published.id,
         saved: { relays: [urls()[0]] },
       });
-      await expect(channel([urls()[1]!]).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] })).resolves.toBeUndefined();
-      expect(await failureOf(channel(['ws://127.0.0.1:9']).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }))).toMatchObject({
+      await expect(
+        channel([urls()[1]!]).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }),
+      ).resolves.toBeUndefined();
+      expect(
+        await failureOf(
+          channel(['ws://127.0.0.1:9']).find!(post, {}, { since: new Date(), saved: handle.kept[0], thread: [] }),
+        ),
+      ).toMatchObject({
         failure: 'unavailable',
       });
     });
@@ -120,7 +134,9 @@ await describePeer(
       const handle = handleOf();
       await channel([urls()[0]!]).publish(postOf('Original'), {}, handle);
       const tampered = { ...(handle.kept[0] as Event), content: 'Changed' };
-      expect(await failureOf(channel([urls()[1]!]).publish(postOf('Original'), {}, handleOf(tampered)))).toMatchObject({ failure: 'rejected' });
+      expect(await failureOf(channel([urls()[1]!]).publish(postOf('Original'), {}, handleOf(tampered)))).toMatchObject({
+        failure: 'rejected',
+      });
       expect(await stored(urls()[1]!, { ids: [tampered.id] })).toEqual([]);
       expect(await failureOf(channel(urls(), '0'.repeat(64)).profile())).toMatchObject({ failure: 'reauthorize' });
     });

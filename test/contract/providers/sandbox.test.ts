@@ -43,26 +43,47 @@ describe('the sandbox network', () => {
     const social = await channel('Alice');
     await expect(social.profile()).resolves.toMatchObject({ id: 'alice', name: 'alice' });
     const post = postOf('Good morning', [
-      await mediaOf(new Uint8Array(10), { name: 'a.png', contentType: 'image/png', alt: 'A', url: 'https://x.test/a.png' }),
+      await mediaOf(new Uint8Array(10), {
+        name: 'a.png',
+        contentType: 'image/png',
+        alt: 'A',
+        url: 'https://x.test/a.png',
+      }),
     ]);
     const since = new Date();
     const published = await social.publish(post, {}, handleOf());
-    await expect(social.find!(post, {}, { since, saved: undefined, thread: [] })).resolves.toMatchObject({ id: published.id, url: published.url });
-    const [row] = await db.sql`select text, media, account, post_id from sandbox_ledger where idempotency_key = ${post.id}`;
-    expect(row).toMatchObject({ text: 'Good morning', account: 'alice', post_id: published.id, media: [{ name: 'a.png', alt: 'A', bytes: 10 }] });
+    await expect(social.find!(post, {}, { since, saved: undefined, thread: [] })).resolves.toMatchObject({
+      id: published.id,
+      url: published.url,
+    });
+    const [row] =
+      await db.sql`select text, media, account, post_id from sandbox_ledger where idempotency_key = ${post.id}`;
+    expect(row).toMatchObject({
+      text: 'Good morning',
+      account: 'alice',
+      post_id: published.id,
+      media: [{ name: 'a.png', alt: 'A', bytes: 10 }],
+    });
   });
 
   test('answers a repeat under the same key with the first post, after a restart too', async () => {
     const social = await channel('bob');
     const post = postOf('Once');
     const first = await social.publish(post, {}, handleOf());
-    const [second, third] = await Promise.all([social.publish(post, {}, handleOf()), social.publish(post, {}, handleOf())]);
+    const [second, third] = await Promise.all([
+      social.publish(post, {}, handleOf()),
+      social.publish(post, {}, handleOf()),
+    ]);
     expect([second.id, third.id]).toEqual([first.id, first.id]);
 
     await using again = await startSandbox({ sql: db.sql });
     await using others = localProviders({ servers: { 'social/sandbox': again.url } });
     const values = { name: 'bob' };
-    const restarted = others.connect(adapter(), { values, account: 'bob', tokens: await others.signIn(adapter(), values) });
+    const restarted = others.connect(adapter(), {
+      values,
+      account: 'bob',
+      tokens: await others.signIn(adapter(), values),
+    });
     expect((await restarted.publish(post, {}, handleOf())).id).toBe(first.id);
     expect((await ledger(post)).map(({ answered }) => answered)).toEqual(['ok', 'repeated', 'repeated', 'repeated']);
   });
@@ -86,7 +107,9 @@ describe('the sandbox network', () => {
     const post = postOf(outcome);
     const told = { outcome, times: 1, ...more };
     expect(await failure(social.publish(post, told, handleOf()))).toMatchObject(expected);
-    expect((await social.find!(post, told, { since: new Date(0), saved: undefined, thread: [] })) !== undefined).toBe(accepted);
+    expect((await social.find!(post, told, { since: new Date(0), saved: undefined, thread: [] })) !== undefined).toBe(
+      accepted,
+    );
     await social.publish(post, told, handleOf()); // told to fail once only
     const rows = await ledger(post);
     expect(rows.filter((row) => row.accepted)).toHaveLength(1);
@@ -97,7 +120,11 @@ describe('the sandbox network', () => {
     const silent = await startSandbox({ sql: db.sql });
     await using others = localProviders({ servers: { 'social/sandbox': silent.url } });
     const values = { name: 'hugo' };
-    const social = others.connect(adapter(), { values, account: 'hugo', tokens: await others.signIn(adapter(), values) });
+    const social = others.connect(adapter(), {
+      values,
+      account: 'hugo',
+      tokens: await others.signIn(adapter(), values),
+    });
     const post = postOf('Nobody answers');
     const answer = failure(social.publish(post, { outcome: 'hang' }, handleOf()));
     await eventually('the network has the post', async () => (await ledger(post)).length > 0);
@@ -143,23 +170,30 @@ describe('the sandbox network', () => {
     expect((await ledger(answer)).map(({ step }) => step)).toEqual(['reply']);
     await social.remove!(root);
     await social.remove!(root); // gone already
-    expect(await failure(social.publish(postOf('Too late'), {}, handleOf(undefined, [root])))).toMatchObject({ failure: 'rejected' });
+    expect(await failure(social.publish(postOf('Too late'), {}, handleOf(undefined, [root])))).toMatchObject({
+      failure: 'rejected',
+    });
   });
 
   test('accepts a thousand concurrent posts, each in the ledger once', async () => {
     const channels = await Promise.all(Array.from({ length: 20 }, (_, n) => channel(`crowd-${n}`)));
     const posts = Array.from({ length: 1_000 }, (_, n) => postOf(`post ${n}`));
     await Promise.all(posts.map((post, n) => channels[n % 20]!.publish(post, {}, handleOf())));
-    const [row] = await db.sql<
-      { n: number }[]
-    >`select count(*)::int as n from sandbox_ledger where accepted and idempotency_key = any(${posts.map(({ id }) => id)})`;
+    const [row] = await db.sql<{ n: number }[]>`
+      select count(*)::int as n
+      from sandbox_ledger
+      where accepted and idempotency_key = any(${posts.map(({ id }) => id)})`;
     expect(row!.n).toBe(1_000);
   });
 
   test('is not registered where it is not enabled [S243]', async () => {
     await using production = localProviders({ sandboxEnabled: false });
     expect(production.list('social').some(({ id }) => id === 'sandbox')).toBe(false);
-    expect(() => production.resolve('social', 'sandbox', { allowPreview: true })).toThrow(expect.objectContaining({ code: 'unknown_version' }));
-    expect(() => providers.resolve('social', 'sandbox')).toThrow(expect.objectContaining({ code: 'preview_not_allowed' }));
+    expect(() => production.resolve('social', 'sandbox', { allowPreview: true })).toThrow(
+      expect.objectContaining({ code: 'unknown_version' }),
+    );
+    expect(() => providers.resolve('social', 'sandbox')).toThrow(
+      expect.objectContaining({ code: 'preview_not_allowed' }),
+    );
   });
 });

@@ -8,7 +8,8 @@ import { localProviders } from '../../support/worlds/providers.ts';
 const document = apiDocument('dub.json');
 
 if (document === undefined)
-  describe.skip('Dub [skipped: its description lies beside a checkout, and a clone alone has none]', () => test('is asked', () => undefined));
+  describe.skip('Dub [skipped: its description lies beside a checkout, and a clone alone has none]', () =>
+    test('is asked', () => undefined));
 else
   await describePeer(
     'email-apis', // which has the judge by documents
@@ -42,7 +43,9 @@ else
         const providers = localProviders({ outbound: watched, servers: { 'shortlink/dub': url } });
         const adapter = providers.resolve('shortlink', 'dub');
         const values = providers.fields(adapter, { apiKey: 'dub_the-key', domain: 'go.shop.example' });
-        await work(providers.shortener(adapter, { orgId: null, values }), () => Promise.resolve(providers.check(adapter, values))).catch(() => undefined); // its samples are not all addresses
+        await work(providers.shortener(adapter, { orgId: null, values }), () =>
+          Promise.resolve(providers.check(adapter, values)),
+        ).catch(() => undefined); // its samples are not all addresses
         return answers.map(({ status, headers }) => [status, headers.get('sl-violations')]);
       }
 
@@ -55,7 +58,9 @@ else
       });
 
       test('the description refuses a link that is too long', async () => {
-        const [[status]] = (await judged((port) => port.shorten(`https://shop.example/${'x'.repeat(32_001)}`))) as [[number, string]];
+        const [[status]] = (await judged((port) => port.shorten(`https://shop.example/${'x'.repeat(32_001)}`))) as [
+          [number, string],
+        ];
         expect(status).toBe(422);
       });
     },

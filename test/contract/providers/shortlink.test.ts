@@ -6,7 +6,14 @@ import { openOutbound } from '../../../src/platform/outbound/index.ts';
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import { z } from 'zod';
 import { localProviders } from '../../support/worlds/providers.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  coverageCheck,
+  describeProviders,
+  manifestChecks,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/provider-suite.ts';
 import { startWire } from '../../support/wire/wire.ts';
 
 const suite: Suite<ShortlinkAdapter, Shortener> = {
@@ -19,9 +26,10 @@ await describeProviders(suite);
 
 test('the twenty of the specification are registered as v1', () => {
   const ids = localProviders().list('shortlink');
-  const wanted = 'bitly blink cleanuri cuttly dub isgd linkly lnkify owly pixelme rebrandly replug shortio sniply switchy t2m tinycc tinyurl tly vgd'.split(
-    ' ',
-  );
+  const wanted =
+    'bitly blink cleanuri cuttly dub isgd linkly lnkify owly pixelme rebrandly replug shortio sniply switchy t2m tinycc tinyurl tly vgd'.split(
+      ' ',
+    );
   expect(ids.map(({ id, version }) => `${id}@${version}`).toSorted()).toEqual(wanted.map((id) => `${id}@v1`));
 });
 
@@ -30,8 +38,14 @@ test('a provider without a public API has no settings, says why, and fails with 
   const without = providers.list('shortlink').filter(({ setup }) => setup === undefined);
   expect(without.map(({ id }) => id)).toEqual(['lnkify', 'owly', 'replug']);
   for (const adapter of without) {
-    expect(adapter).toMatchObject({ status: 'preview', capabilities: [], setupNotes: expect.stringContaining('cannot be made from here') });
-    const error = await failureOf(providers.shortener(adapter, { orgId: null, values: {} }).shorten('https://shop.example/'));
+    expect(adapter).toMatchObject({
+      status: 'preview',
+      capabilities: [],
+      setupNotes: expect.stringContaining('cannot be made from here'),
+    });
+    const error = await failureOf(
+      providers.shortener(adapter, { orgId: null, values: {} }).shorten('https://shop.example/'),
+    );
     expect(error).toMatchObject({ failure: 'unsupported', message: adapter.setupNotes });
   }
 });
@@ -48,7 +62,12 @@ async function asked(
   await using providers = localProviders({ outbound: wire.outbound });
   wire.plays(exchanges);
   const adapter = providers.list('shortlink').find((one) => one.id === id)!;
-  const result = await work(providers.shortener(adapter, { orgId: null, values: providers.fields({ credentials: adapter.setup!.fields }, values) }));
+  const result = await work(
+    providers.shortener(adapter, {
+      orgId: null,
+      values: providers.fields({ credentials: adapter.setup!.fields }, values),
+    }),
+  );
   expect([wire.faults, wire.left]).toEqual([[], 0]);
   return result;
 }
@@ -57,19 +76,31 @@ const LONG = 'https://shop.example/a?b=1';
 test('an empty field is not sent', async () => {
   const headers = { authorization: 'Bearer t' };
   const [url, made] = ['https://api-ssl.bitly.com/v4/shorten', { id: 'bit.ly/1', link: 'https://bit.ly/1' }];
-  await asked('bitly', { accessToken: 't' }, [{ asks: { method: 'POST', url, headers, json: { long_url: LONG } }, says: { json: made } }], (port) =>
-    port.shorten(LONG),
+  await asked(
+    'bitly',
+    { accessToken: 't' },
+    [{ asks: { method: 'POST', url, headers, json: { long_url: LONG } }, says: { json: made } }],
+    (port) => port.shorten(LONG),
   );
   const link = { id: 'l1', shortUrl: 'rebrand.ly/a1' };
-  const asks = { method: 'POST', url: 'https://api.rebrandly.com/v1/links', headers: { apikey: 'k' }, json: { destination: LONG } };
+  const asks = {
+    method: 'POST',
+    url: 'https://api.rebrandly.com/v1/links',
+    headers: { apikey: 'k' },
+    json: { destination: LONG },
+  };
   await asked('rebrandly', { apiKey: 'k' }, [{ asks, says: { json: link } }], (port) => port.shorten(LONG));
 });
 
 test('TinyURL makes links without a token, and refuses an answer that is no link', async () => {
   const asks = { method: 'GET', url: `https://tinyurl.com/api-create.php?${new URLSearchParams({ url: LONG })}` };
-  const made = await asked('tinyurl', {}, [{ asks, says: { text: 'https://tinyurl.com/a1b2' } }], (port) => port.shorten(LONG));
+  const made = await asked('tinyurl', {}, [{ asks, says: { text: 'https://tinyurl.com/a1b2' } }], (port) =>
+    port.shorten(LONG),
+  );
   expect(made).toEqual({ id: 'https://tinyurl.com/a1b2', shortUrl: 'https://tinyurl.com/a1b2' });
-  await asked('tinyurl', {}, [{ asks, says: { text: 'Error' } }], async (port) => expect((await failureOf(port.shorten(LONG))).failure).toBe('lost'));
+  await asked('tinyurl', {}, [{ asks, says: { text: 'Error' } }], async (port) =>
+    expect((await failureOf(port.shorten(LONG))).failure).toBe('lost'),
+  );
   await asked('tinyurl', {}, [{ asks, says: { status: 400, text: 'Error' } }], async (port) =>
     expect((await failureOf(port.shorten(LONG))).failure).toBe('rejected'),
   );
@@ -78,7 +109,11 @@ test('TinyURL makes links without a token, and refuses an answer that is no link
 test('BL.INK logs in by password without a refresh token, and needs no look-up with a domain id', async () => {
   const headers = { authorization: 'Bearer s' };
   const login = {
-    asks: { method: 'POST', url: 'https://app.bl.ink/api/v4/access_token', json: { email: 'a@b.example', password: 'pw-of-ann' } },
+    asks: {
+      method: 'POST',
+      url: 'https://app.bl.ink/api/v4/access_token',
+      json: { email: 'a@b.example', password: 'pw-of-ann' },
+    },
     says: { json: { access_token: 's' } },
   };
   const make = {
@@ -86,7 +121,10 @@ test('BL.INK logs in by password without a refresh token, and needs no look-up w
     says: { json: { objects: [{ id: 1, short_link: 'https://go.example/a' }] } },
   };
   const values = { email: 'a@b.example', password: 'pw-of-ann', domainId: '9' };
-  expect(await asked('blink', values, [login, make], (port) => port.shorten(LONG))).toEqual({ id: '1', shortUrl: 'https://go.example/a' });
+  expect(await asked('blink', values, [login, make], (port) => port.shorten(LONG))).toEqual({
+    id: '1',
+    shortUrl: 'https://go.example/a',
+  });
 });
 
 test.each([
@@ -127,7 +165,11 @@ describe('the suite detects an adapter that', () => {
         input: 'https://shop.example/a',
         exchanges: [
           {
-            asks: { method: 'GET', url: 'https://api.demo.example/make?url=https%3A%2F%2Fshop.example%2Fa', headers: { 'x-key': 'the-key-of-demo' } },
+            asks: {
+              method: 'GET',
+              url: 'https://api.demo.example/make?url=https%3A%2F%2Fshop.example%2Fa',
+              headers: { 'x-key': 'the-key-of-demo' },
+            },
             says: { json: { id: '1', url: 'https://d.example/1' } },
             creates: true,
           },
@@ -139,7 +181,11 @@ describe('the suite detects an adapter that', () => {
   };
   const wrongIn = async (adapter: ShortlinkAdapter) => {
     const wrong: string[] = [];
-    for (const { name, run } of [...manifestChecks(adapter), coverageCheck(adapter, facts, ['check']), ...wireChecks(suite, adapter, facts)])
+    for (const { name, run } of [
+      ...manifestChecks(adapter),
+      coverageCheck(adapter, facts, ['check']),
+      ...wireChecks(suite, adapter, facts),
+    ])
       await run().catch(() => void wrong.push(name));
     return wrong;
   };

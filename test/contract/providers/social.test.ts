@@ -2,7 +2,14 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import { readdir, readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import sharp from 'sharp';
-import { catalogEntryOf, type Media, type Published, type Social, type SocialAdapter, type Tokens } from '../../../src/providers/registry/index.ts';
+import {
+  catalogEntryOf,
+  type Media,
+  type Published,
+  type Social,
+  type SocialAdapter,
+  type Tokens,
+} from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf, type FakeNetwork, type Fixture } from '../../support/peers/fake-network.ts';
 import { mediaOf } from '../../support/worlds/media-of.ts';
@@ -26,7 +33,12 @@ const picture = async (alt: string): Promise<Media> => {
   const data = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#a33' } })
     .png()
     .toBuffer();
-  return mediaOf(data, { name: 'red.png', contentType: 'image/png', alt, url: 'https://files.rookery.example/red.png' });
+  return mediaOf(data, {
+    name: 'red.png',
+    contentType: 'image/png',
+    alt,
+    url: 'https://files.rookery.example/red.png',
+  });
 };
 
 const registered = await Promise.all(
@@ -59,7 +71,9 @@ const textOnly = registered
 const cases = [...registered, ...textOnly];
 
 test('every adapter file is registered, and every registered adapter has its fixtures', async () => {
-  const files = (await readdir(new URL('../../../src/providers/social/', import.meta.url))).filter((file) => /^[^_].*\.v\d+\.ts$/.test(file));
+  const files = (await readdir(new URL('../../../src/providers/social/', import.meta.url))).filter((file) =>
+    /^[^_].*\.v\d+\.ts$/.test(file),
+  );
   expect(social.map(({ id, version }) => `${id}.${version}.ts`).toSorted()).toEqual(files.toSorted());
   const fixtures = await readdir(FOLDER);
   for (const { id } of social) expect(fixtures).toEqual(expect.arrayContaining([`${id}.ts`, `${id}.facts.json`]));
@@ -167,11 +181,18 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       let tokens: Tokens | undefined;
       if (adapter.login.kind === 'oauth2') {
         const app = (await providers.registerApp(adapter, values, REDIRECT))!;
-        const { url, verifier } = providers.authorize(adapter, { app, values, redirectUri: REDIRECT, state: 'the-state' });
+        const { url, verifier } = providers.authorize(adapter, {
+          app,
+          values,
+          redirectUri: REDIRECT,
+          state: 'the-state',
+        });
         expect(new URL(url).searchParams.get('state')).toBe('the-state');
         const code = await fixture.consent!(network, url);
         tokens = await providers.exchange(adapter, { app, values, redirectUri: REDIRECT, code, verifier });
-        const again = await failureOf(providers.exchange(adapter, { app, values, redirectUri: REDIRECT, code, verifier }));
+        const again = await failureOf(
+          providers.exchange(adapter, { app, values, redirectUri: REDIRECT, code, verifier }),
+        );
         expect(again).toMatchObject({ failure: 'reauthorize' });
         for (const secret of [code, app.clientSecret]) expect(inspect(again, { depth: 9 })).not.toContain(secret);
       } else tokens = await providers.signIn(adapter, values);
@@ -182,7 +203,11 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
     testIf(fixture.wrongLogin)('never with a wrong login', async () => {
       const values = { ...network.values, ...fixture.wrongLogin };
-      const error = await failureOf(providers.signIn(adapter, values).then((tokens) => providers.connect(adapter, { values, account: '', tokens }).profile()));
+      const error = await failureOf(
+        providers
+          .signIn(adapter, values)
+          .then((tokens) => providers.connect(adapter, { values, account: '', tokens }).profile()),
+      );
       expect(error).toMatchObject({ failure: 'reauthorize' });
       for (const word of Object.values(fixture.wrongLogin!)) expect(inspect(error, { depth: 9 })).not.toContain(word);
     });
@@ -216,7 +241,8 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
     test('a thread, each item as a reply to the one before', async () => {
       const thread: Published[] = [];
-      for (const text of ['One', 'Two', 'Three']) thread.push(await channel.publish(postOf(text, needed()), {}, handleOf(undefined, [...thread])));
+      for (const text of ['One', 'Two', 'Three'])
+        thread.push(await channel.publish(postOf(text, needed()), {}, handleOf(undefined, [...thread])));
       expect(network.posts.map(({ text, replyTo }) => [text, replyTo])).toEqual([
         ['One', undefined],
         ['Two', thread[0]!.id],
@@ -238,21 +264,29 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
         await using here = localProviders(again.servers ? { servers: again.servers } : {});
         again.on(step ?? fixture.creating, behaviour);
         const error = await failureOf(
-          here.connect(adapter, { values: again.values, account: again.account, tokens: again.tokens }).publish(postOf('Refused', taken()), {}, handleOf()),
+          here
+            .connect(adapter, { values: again.values, account: again.account, tokens: again.tokens })
+            .publish(postOf('Refused', taken()), {}, handleOf()),
         );
         expect({ name, failure: error.failure }).toEqual({ name, failure });
-        if (retryAfterMs !== undefined) expect(Math.abs(error.retryAfterMs! - retryAfterMs)).toBeLessThan(300_000); // as instants they are nearer by now
+        // as instants they are nearer by now
+        if (retryAfterMs !== undefined) expect(Math.abs(error.retryAfterMs! - retryAfterMs)).toBeLessThan(300_000);
       }
     });
 
-    test.each(['hang-up', 'silence', 'garbage'] as const)('answers lost for a creating request that ends in %s, and does not repeat it', async (behaviour) => {
-      network.on(fixture.creating, behaviour);
-      // Only where nothing ends the call but its time: what comes before the creating request must be done in that time, too.
-      const one = behaviour === 'silence' || (behaviour === 'garbage' && fixture.safe === undefined) ? slow(1_000) : adapter;
-      const error = await failureOf(connect(undefined, one).publish(postOf('Lost', needed()), {}, handleOf()));
-      expect(error).toMatchObject({ failure: 'lost' });
-      expect(created()).toBe(1);
-    });
+    test.each(['hang-up', 'silence', 'garbage'] as const)(
+      'answers lost for a creating request that ends in %s, and does not repeat it',
+      async (behaviour) => {
+        network.on(fixture.creating, behaviour);
+        // Only where nothing ends the call but its time: what comes before the creating request must be done in that
+        // time, too.
+        const one =
+          behaviour === 'silence' || (behaviour === 'garbage' && fixture.safe === undefined) ? slow(1_000) : adapter;
+        const error = await failureOf(connect(undefined, one).publish(postOf('Lost', needed()), {}, handleOf()));
+        expect(error).toMatchObject({ failure: 'lost' });
+        expect(created()).toBe(1);
+      },
+    );
 
     testIf(adapter.once !== 'at-most-once')('finds the post whose answer was lost, and no other', async () => {
       const since = new Date();
@@ -263,35 +297,42 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(network.posts).toHaveLength(1);
       expect(await lookUp(channel, post, { since, saved: handle.kept.at(-1) })).toEqual([network.posts[0]!.id]);
       expect(await lookUp(channel, postOf('Another text', taken()), { since })).toEqual([]);
-      if (adapter.once === 'read-back') expect(await lookUp(channel, post, { since: new Date(since.getTime() + 60_000) })).toEqual([]);
+      if (adapter.once === 'read-back')
+        expect(await lookUp(channel, post, { since: new Date(since.getTime() + 60_000) })).toEqual([]);
     });
 
     describe.each(['cut', 'hang-up', 'accept-then-hang-up'] as const)('a request that ends in %s', (behaviour) => {
       const arrived = behaviour === 'accept-then-hang-up';
 
-      testIf(adapter.once !== 'at-most-once')('is not confused with an earlier post of the same text and media', async () => {
-        const since = new Date(Date.now() - 1_000);
-        const twin = await channel.publish(postOf('Twice', needed()), {}, handleOf());
-        const post = postOf('Twice', needed());
-        const handle = handleOf();
-        network.on(fixture.creating, behaviour, 1);
-        expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
-        const found = await lookUp(channel, post, { since, saved: handle.kept.at(-1) });
-        expect(found.filter((id) => id !== twin.id)).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
-      });
+      testIf(adapter.once !== 'at-most-once')(
+        'is not confused with an earlier post of the same text and media',
+        async () => {
+          const since = new Date(Date.now() - 1_000);
+          const twin = await channel.publish(postOf('Twice', needed()), {}, handleOf());
+          const post = postOf('Twice', needed());
+          const handle = handleOf();
+          network.on(fixture.creating, behaviour, 1);
+          expect(await failureOf(channel.publish(post, {}, handle))).toMatchObject({ failure: 'lost' });
+          const found = await lookUp(channel, post, { since, saved: handle.kept.at(-1) });
+          expect(found.filter((id) => id !== twin.id)).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
+        },
+      );
 
-      testIf(adapter.once !== 'at-most-once')('is not confused with other items of its thread with the same text', async () => {
-        const since = new Date(Date.now() - 1_000);
-        const same = () => (adapter.limits.media > 0 ? postOf('', [red]) : postOf('The same'));
-        const root = await channel.publish(same(), {}, handleOf());
-        const second = await channel.publish(same(), {}, handleOf(undefined, [root]));
-        const third = same();
-        const handle = handleOf(undefined, [root, second]);
-        network.on(fixture.creating, behaviour, 1);
-        expect(await failureOf(channel.publish(third, {}, handle))).toMatchObject({ failure: 'lost' });
-        const found = await lookUp(channel, third, { since, saved: handle.kept.at(-1), thread: [root, second] });
-        expect(found).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
-      });
+      testIf(adapter.once !== 'at-most-once')(
+        'is not confused with other items of its thread with the same text',
+        async () => {
+          const since = new Date(Date.now() - 1_000);
+          const same = () => (adapter.limits.media > 0 ? postOf('', [red]) : postOf('The same'));
+          const root = await channel.publish(same(), {}, handleOf());
+          const second = await channel.publish(same(), {}, handleOf(undefined, [root]));
+          const third = same();
+          const handle = handleOf(undefined, [root, second]);
+          network.on(fixture.creating, behaviour, 1);
+          expect(await failureOf(channel.publish(third, {}, handle))).toMatchObject({ failure: 'lost' });
+          const found = await lookUp(channel, third, { since, saved: handle.kept.at(-1), thread: [root, second] });
+          expect(found).toEqual(arrived ? [network.posts.at(-1)!.id] : []);
+        },
+      );
     });
 
     testIf(adapter.once !== 'at-most-once')('finds nothing for a post that never arrived', async () => {
@@ -302,15 +343,18 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
       expect(await lookUp(channel, post, { since: new Date(), saved: handle.kept.at(-1) })).toEqual([]);
     });
 
-    testIf(adapter.once === 'key' || adapter.once === 'own-id')('sends again under the same key or id without a second post', async () => {
-      const post = postOf('Only once', needed());
-      const handle = handleOf();
-      network.on(fixture.creating, 'accept-then-hang-up', 1);
-      await failureOf(channel.publish(post, {}, handle));
-      if (adapter.once === 'own-id') expect(handle.kept).toHaveLength(1);
-      const published = await channel.publish(post, {}, handleOf(handle.kept.at(-1)));
-      expect(network.posts.map(({ id }) => id)).toEqual([published.id]);
-    });
+    testIf(adapter.once === 'key' || adapter.once === 'own-id')(
+      'sends again under the same key or id without a second post',
+      async () => {
+        const post = postOf('Only once', needed());
+        const handle = handleOf();
+        network.on(fixture.creating, 'accept-then-hang-up', 1);
+        await failureOf(channel.publish(post, {}, handle));
+        if (adapter.once === 'own-id') expect(handle.kept).toHaveLength(1);
+        const published = await channel.publish(post, {}, handleOf(handle.kept.at(-1)));
+        expect(network.posts.map(({ id }) => id)).toEqual([published.id]);
+      },
+    );
 
     testIf(fixture.safe)('repeats a safe call after a network error', async () => {
       network.on(fixture.safe!, 'hang-up', 2);
@@ -325,7 +369,9 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
 
     testIf(fixture.safe)('follows no redirect to another host', async () => {
       network.on(fixture.creating, 'redirect');
-      expect(await failureOf(channel.publish(postOf('Elsewhere', needed()), {}, handleOf()))).toMatchObject({ failure: 'rejected' });
+      expect(await failureOf(channel.publish(postOf('Elsewhere', needed()), {}, handleOf()))).toMatchObject({
+        failure: 'rejected',
+      });
       network.on(fixture.safe!, 'redirect');
       expect(await failureOf(channel.profile())).toMatchObject({ failure: 'rejected' });
       expect(network.elsewhere).toEqual([]);
@@ -337,23 +383,35 @@ describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
         return (await failureOf(channel.publish(postOf('Later', needed()), {}, handleOf()))).retryAfterMs;
       };
       expect(await wait('120')).toBe(120_000);
-      expect(Math.abs((await wait(new Date(new Date().getTime() + 3_600_000).toUTCString()))! - 3_600_000)).toBeLessThan(300_000);
+      expect(
+        Math.abs((await wait(new Date(new Date().getTime() + 3_600_000).toUTCString()))! - 3_600_000),
+      ).toBeLessThan(300_000);
       expect(await wait('soon')).toBeUndefined();
     });
 
     test('never shows a secret in an error', async () => {
-      const echo = network.secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')]).join(' ');
-      network.on(fixture.creating, fixture.safe === undefined ? { reason: `invalid: ${echo}` } : { status: 422, body: { error: 'Refused', message: echo } });
+      const echo = network.secrets
+        .flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64')])
+        .join(' ');
+      network.on(
+        fixture.creating,
+        fixture.safe === undefined
+          ? { reason: `invalid: ${echo}` }
+          : { status: 422, body: { error: 'Refused', message: echo } },
+      );
       const error = await failureOf(channel.publish(postOf('Refused', needed()), {}, handleOf()));
       const shown = `${inspect(error, { depth: 9 })} ${JSON.stringify(error)} ${error.message} ${String(error.cause)}`;
       for (const secret of network.secrets) expect(shown).not.toContain(secret);
     });
 
-    testIf('instance' in adapter.credentials || 'service' in adapter.credentials)('cannot be sent to an address that is not public', async () => {
-      const name = 'instance' in network.values ? 'instance' : 'service';
-      const values = { ...network.values, [name]: 'http://10.0.0.1' };
-      const inside = providers.connect(adapter, { values, account: network.account, tokens: network.tokens });
-      expect(await failureOf(inside.profile())).toMatchObject({ failure: 'rejected' });
-    });
+    testIf('instance' in adapter.credentials || 'service' in adapter.credentials)(
+      'cannot be sent to an address that is not public',
+      async () => {
+        const name = 'instance' in network.values ? 'instance' : 'service';
+        const values = { ...network.values, [name]: 'http://10.0.0.1' };
+        const inside = providers.connect(adapter, { values, account: network.account, tokens: network.tokens });
+        expect(await failureOf(inside.profile())).toMatchObject({ failure: 'rejected' });
+      },
+    );
   });
 });

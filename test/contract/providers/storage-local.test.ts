@@ -59,7 +59,11 @@ test('puts an object, reads it whole and in part, replaces and removes it', asyn
   await store.put('o1/empty', content(Buffer.alloc(0)));
   expect(await read('o1/empty')).toHaveLength(0);
   await store.remove(['o1/a.txt', 'o1/none', 'o2/none', 'o1/empty']);
-  expect([await store.open('o1/a.txt'), await store.open('o2/none'), await files(folder)]).toEqual([undefined, undefined, []]);
+  expect([await store.open('o1/a.txt'), await store.open('o2/none'), await files(folder)]).toEqual([
+    undefined,
+    undefined,
+    [],
+  ]);
 });
 
 test('moves a finished file, from any folder', async () => {
@@ -93,23 +97,48 @@ test('an object is visible only when it is complete', async () => {
 });
 
 describe('writes, reads and removes nothing outside the folder', () => {
-  const EVIL = ['..', '.', '', '/', '\\', '\0', '%2e%2e', 'a', '...', '.parts', '.incoming', 'C:', '~', ' ', '\n', 'ü', '//', '../..', 'etc/passwd'];
+  const EVIL = [
+    '..',
+    '.',
+    '',
+    '/',
+    '\\',
+    '\0',
+    '%2e%2e',
+    'a',
+    '...',
+    '.parts',
+    '.incoming',
+    'C:',
+    '~',
+    ' ',
+    '\n',
+    'ü',
+    '//',
+    '../..',
+    'etc/passwd',
+  ];
   test('by any spelling of a key [X6]', async () => {
     await writeFile(`${base}/secret`, 'secret');
     await mkdir(`${folder}/.parts`);
     await writeFile(`${folder}/.parts/hidden`, 'hidden');
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...EVIL), { minLength: 1, maxLength: 6 }), fc.constantFrom('/', '\\', ''), async (words, between) => {
-        const key = words.join(between);
-        await store.put(key, content(hello)).catch(() => undefined);
-        await store.remove([key, `${key}/../../secret`, '../secret', '.parts/hidden']);
-        for (const one of [key, `../${key}`, '../secret', '.parts/hidden']) if ((await read(one))?.toString() === 'secret') throw new Error(`${one} was read`);
-        expect([await readdir(base), await readFile(`${base}/secret`, 'utf8'), await readFile(`${folder}/.parts/hidden`, 'utf8')]).toEqual([
-          ['secret', 'uploads'],
-          'secret',
-          'hidden',
-        ]);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...EVIL), { minLength: 1, maxLength: 6 }),
+        fc.constantFrom('/', '\\', ''),
+        async (words, between) => {
+          const key = words.join(between);
+          await store.put(key, content(hello)).catch(() => undefined);
+          await store.remove([key, `${key}/../../secret`, '../secret', '.parts/hidden']);
+          for (const one of [key, `../${key}`, '../secret', '.parts/hidden'])
+            if ((await read(one))?.toString() === 'secret') throw new Error(`${one} was read`);
+          expect([
+            await readdir(base),
+            await readFile(`${base}/secret`, 'utf8'),
+            await readFile(`${folder}/.parts/hidden`, 'utf8'),
+          ]).toEqual([['secret', 'uploads'], 'secret', 'hidden']);
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -123,16 +152,20 @@ describe('writes, reads and removes nothing outside the folder', () => {
     expect((await failureOf(store.put('o1/new', content(hello)))).failure).toBe('rejected');
     await store.put('o2/link', content(hello)); // takes the place of the link, not of what it names
     await store.remove(['o1/file']);
-    expect([await readdir(`${base}/outside`), await readFile(`${base}/outside/file`, 'utf8'), (await read('o2/link'))!.toString()]).toEqual([
-      ['file'],
-      'secret',
-      'hello storage',
-    ]);
+    expect([
+      await readdir(`${base}/outside`),
+      await readFile(`${base}/outside/file`, 'utf8'),
+      (await read('o2/link'))!.toString(),
+    ]).toEqual([['file'], 'secret', 'hello storage']);
   });
   test('and treats only files as objects', async () => {
     await mkdir(`${folder}/o1/folder`, { recursive: true });
     await run('mkfifo', [`${folder}/o1/pipe`]);
-    expect([await store.open('o1/folder'), await store.open('o1/pipe'), await store.open('o1')]).toEqual([undefined, undefined, undefined]);
+    expect([await store.open('o1/folder'), await store.open('o1/pipe'), await store.open('o1')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
     await store.remove(['o1/folder', 'o1/pipe']);
     expect(await readdir(`${folder}/o1`)).toEqual(['folder', 'pipe']);
   });
@@ -141,7 +174,8 @@ describe('writes, reads and removes nothing outside the folder', () => {
 describe('uploads in parts', () => {
   const multipart = () => store.multipart!;
   const begin = () => multipart().begin('o1/film', { bytes: 100, mime: 'video/mp4' });
-  const put = (upload: Upload, number: number, bytes: Uint8Array) => multipart().put(upload, number, stream(bytes), bytes.length);
+  const put = (upload: Upload, number: number, bytes: Uint8Array) =>
+    multipart().put(upload, number, stream(bytes), bytes.length);
 
   test('accept parts in any order, again, and by another process, and make one object', async () => {
     const parts = [randomBytes(70_000), randomBytes(70_000), randomBytes(9)];
@@ -163,7 +197,11 @@ describe('uploads in parts', () => {
     expect(await multipart().uploads()).toEqual([{ ...upload, begun: expect.anything() }]);
     await multipart().complete(upload, arrived);
     expect(sha256((await read('o1/film'))!)).toBe(sha256(Buffer.concat(parts)));
-    expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([undefined, [], ['o1/film']]);
+    expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([
+      undefined,
+      [],
+      ['o1/film'],
+    ]);
   });
 
   test('are identified by key and id, and an id leads to no other folder', async () => {
@@ -178,16 +216,22 @@ describe('uploads in parts', () => {
     ]) {
       expect(await multipart().parts(other)).toBeUndefined();
       await multipart().abort(other);
-      for (const work of [put(other, 1, hello), multipart().complete(other, [part])]) expect((await failureOf(work)).failure).toBe('rejected');
+      for (const work of [put(other, 1, hello), multipart().complete(other, [part])])
+        expect((await failureOf(work)).failure).toBe('rejected');
     }
     expect(await multipart().parts(upload)).toEqual([part]);
   });
 
   test('refuse a part with an invalid number or another length', async () => {
     const upload = await begin();
-    for (const number of [0, -1, 1.5, 100_000, NaN]) expect((await failureOf(put(upload, number, hello))).failure).toBe('rejected');
-    for (const bytes of [12, 14]) expect((await failureOf(multipart().put(upload, 1, stream(hello), bytes))).failure).toBe('rejected');
-    expect([await multipart().parts(upload), (await files(folder)).filter((file) => file.startsWith('.incoming'))]).toEqual([[], []]);
+    for (const number of [0, -1, 1.5, 100_000, NaN])
+      expect((await failureOf(put(upload, number, hello))).failure).toBe('rejected');
+    for (const bytes of [12, 14])
+      expect((await failureOf(multipart().put(upload, 1, stream(hello), bytes))).failure).toBe('rejected');
+    expect([
+      await multipart().parts(upload),
+      (await files(folder)).filter((file) => file.startsWith('.incoming')),
+    ]).toEqual([[], []]);
   });
 
   test('are gone after an abort, with all their parts', async () => {
@@ -200,7 +244,11 @@ describe('uploads in parts', () => {
     }
     expect((await failureOf(multipart().put(upload, 2, late(), 13))).failure).toBe('rejected');
     await multipart().abort(upload);
-    expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([undefined, [], []]);
+    expect([await multipart().parts(upload), await multipart().uploads(), await files(folder)]).toEqual([
+      undefined,
+      [],
+      [],
+    ]);
   });
 
   test('are listed when they were interrupted at the start, and can be aborted', async () => {
@@ -218,7 +266,8 @@ describe('uploads in parts', () => {
     const parts = (await multipart().parts(upload))!;
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => multipart().complete(upload, parts)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ name: 'ProviderError' });
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ name: 'ProviderError' });
     expect([(await read('o1/film'))!.toString(), await files(folder)]).toEqual(['hello storage', ['o1/film']]);
   });
 });
@@ -232,7 +281,11 @@ test('there is no local storage without a folder', () => expect(() => openAt()).
 
 test('has no settings, and its files have no public address', () => {
   const providers = localProviders({ folder });
-  expect([providers.resolve('storage', 'local').setup, store.url('o1/a'), store.direct]).toEqual([undefined, undefined, undefined]);
+  expect([providers.resolve('storage', 'local').setup, store.url('o1/a'), store.direct]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 /** A disk of 2 MB, where this machine lets us have one. */
@@ -264,11 +317,19 @@ await describePeer(
       const film = `${base}/film`; // lies on another disk
       await writeFile(film, Buffer.alloc(3_000_000));
       const moved = store.put('o1/before', { from: { path: film }, bytes: 3_000_000, mime: 'video/mp4' });
-      for (const work of [moved, store.put('o1/before', big), store.multipart!.put(upload, 2, big.from, big.bytes), store.multipart!.complete(upload, parts)]) {
+      for (const work of [
+        moved,
+        store.put('o1/before', big),
+        store.multipart!.put(upload, 2, big.from, big.bytes),
+        store.multipart!.complete(upload, parts),
+      ]) {
         const failure = await failureOf(work);
         expect([failure.failure, failure.message]).toEqual(['exhausted', 'The disk is full']);
       }
-      expect([(await read('o1/before'))!.toString(), await store.multipart!.parts(upload)]).toEqual(['hello storage', parts]);
+      expect([(await read('o1/before'))!.toString(), await store.multipart!.parts(upload)]).toEqual([
+        'hello storage',
+        parts,
+      ]);
       expect((await files(disk.url)).filter((file) => file.startsWith('.incoming'))).toEqual([]);
       await store.put('o1/after', content(Buffer.alloc(500_000)));
     });

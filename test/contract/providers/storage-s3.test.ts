@@ -26,11 +26,28 @@ const open = (id: string, values: Record<string, string>): Store => {
   const adapter = providers.resolve('storage', id);
   return providers.storage(adapter, { orgId: 'o1', values: providers.fields(adapter, values) });
 };
-const SIGNED = ['authorization', 'x-amz-date', 'x-amz-content-sha256', 'x-amz-user-agent', 'amz-sdk-invocation-id', 'amz-sdk-request'];
+const SIGNED = [
+  'authorization',
+  'x-amz-date',
+  'x-amz-content-sha256',
+  'x-amz-user-agent',
+  'amz-sdk-invocation-id',
+  'amz-sdk-request',
+];
 /** A signed request, whatever the values. */
 const headersOf = (method: string) =>
-  Object.fromEntries([...SIGNED, ...(method === 'PUT' || method === 'POST' ? ['content-type'] : [])].map((name) => [name, expect.any(String)]));
-const exchange = (method: string, at: string, says: Exchange['says'] = {}, text: unknown = expect.anything()): Exchange => ({
+  Object.fromEntries(
+    [...SIGNED, ...(method === 'PUT' || method === 'POST' ? ['content-type'] : [])].map((name) => [
+      name,
+      expect.any(String),
+    ]),
+  );
+const exchange = (
+  method: string,
+  at: string,
+  says: Exchange['says'] = {},
+  text: unknown = expect.anything(),
+): Exchange => ({
   asks: { method, url: fixtureOf.bucket + at, headers: headersOf(method), text },
   says,
 });
@@ -57,7 +74,9 @@ describe('an upload whose completion was not answered', () => {
   test('is done when the object exists, and is not completed again', async () => {
     wire.plays([
       exchange('POST', '/kept/o1/film?uploadId=u1', { status: 500 }),
-      exchange('HEAD', '/kept/o1/film', { headers: { 'content-length': '7', 'last-modified': 'Wed, 12 Aug 2026 10:00:00 GMT' } }),
+      exchange('HEAD', '/kept/o1/film', {
+        headers: { 'content-length': '7', 'last-modified': 'Wed, 12 Aug 2026 10:00:00 GMT' },
+      }),
     ]);
     await open('s3_compatible', fixtureOf.values).multipart!.complete(UPLOAD, PARTS);
     expect([wire.faults, wire.left]).toEqual([[], 0]);
@@ -109,7 +128,10 @@ describe('a request that may be repeated', () => {
   });
   test('is not repeated after a refusal', async () => {
     wire.plays([put({ status: 403, text: '<Error><Code>AccessDenied</Code></Error>' })]);
-    expect(await failureOf(hello())).toMatchObject({ failure: 'rejected', message: expect.stringContaining('the key may not do this') });
+    expect(await failureOf(hello())).toMatchObject({
+      failure: 'rejected',
+      message: expect.stringContaining('the key may not do this'),
+    });
     expect(wire.asked).toHaveLength(1);
   });
 });
@@ -124,7 +146,8 @@ test('an upload that fails in the middle is aborted', async () => {
   ]);
   const refused = gate();
   const now = () => {
-    if (wire.asked.length === 2) setImmediate(refused.open); // asked for by who judges the answer to the first part: in this turn it has failed
+    // asked for by who judges the answer to the first part: in this turn it has failed
+    if (wire.asked.length === 2) setImmediate(refused.open);
     return systemClock.now();
   };
   await using others = localProviders({ clock: { ...clock, now }, outbound: wire.outbound });
@@ -136,7 +159,9 @@ test('an upload that fails in the middle is aborted', async () => {
   }
   const adapter = others.resolve('storage', 's3_compatible');
   const store = others.storage(adapter, { orgId: 'o1', values: others.fields(adapter, fixtureOf.values) });
-  expect((await failureOf(store.put('o1/film', { from: slowly(), bytes: 24 * MIB, mime: 'video/mp4' }))).failure).toBe('unavailable');
+  expect((await failureOf(store.put('o1/film', { from: slowly(), bytes: 24 * MIB, mime: 'video/mp4' }))).failure).toBe(
+    'unavailable',
+  );
   expect([wire.faults, wire.left]).toEqual([[], 0]); // of three parts one went out
 });
 
@@ -144,12 +169,15 @@ describe('a check', () => {
   test('puts, finds and removes an object with a key that has no access to the bucket itself', async () => {
     const turned: Outbound = {
       ...wire.outbound,
-      stream: (url, request) => wire.outbound.stream(url.replace(/check-[0-9a-f-]{36}/, 'check'), request), // it has another name each time
+      // it has another name each time
+      stream: (url, request) => wire.outbound.stream(url.replace(/check-[0-9a-f-]{36}/, 'check'), request),
     };
     wire.plays([
       exchange('HEAD', '/', { status: 403 }),
       exchange('PUT', '/kept/check?x-id=PutObject', { headers: { etag: '"e"' } }, 'check'),
-      exchange('HEAD', '/kept/check', { headers: { 'content-length': '5', 'last-modified': 'Wed, 12 Aug 2026 10:00:00 GMT' } }),
+      exchange('HEAD', '/kept/check', {
+        headers: { 'content-length': '5', 'last-modified': 'Wed, 12 Aug 2026 10:00:00 GMT' },
+      }),
       exchange('DELETE', '/kept/check?x-id=DeleteObject', { status: 204 }),
     ]);
     await using others = localProviders({ outbound: turned, clock });
@@ -161,8 +189,13 @@ describe('a check', () => {
 
 const brands = await Promise.all(
   adapters
-    .filter((adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.facts?.['protocol'] === 's3')
-    .map(async ({ id }) => [id, ((await import(`../../fixtures/providers/storage/${id}.ts`)) as { default: S3Fixture }).default] as const),
+    .filter(
+      (adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.facts?.['protocol'] === 's3',
+    )
+    .map(
+      async ({ id }) =>
+        [id, ((await import(`../../fixtures/providers/storage/${id}.ts`)) as { default: S3Fixture }).default] as const,
+    ),
 );
 
 test('twelve brands have the S3 API', () => expect(brands).toHaveLength(12));
@@ -185,7 +218,10 @@ describe.each(brands)('%s', (id, { values, acl, publicAt, bucket }) => {
     expect(store.url('o1/a.mp4')).toBe(publicAt === undefined ? undefined : `${publicAt}/kept/o1/a.mp4`);
     const headers = { ...headersOf('PUT'), 'x-amz-acl': 'public-read' };
     wire.plays([
-      { asks: { method: 'PUT', url: `${bucket}/kept/o1/a?x-id=PutObject`, headers, text: 'hello' }, says: { headers: { etag: '"e"' } } },
+      {
+        asks: { method: 'PUT', url: `${bucket}/kept/o1/a?x-id=PutObject`, headers, text: 'hello' },
+        says: { headers: { etag: '"e"' } },
+      },
       {
         asks: { method: 'POST', url: `${bucket}/kept/o1/b?uploads=`, headers },
         says: { text: '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>' },
@@ -199,48 +235,82 @@ describe.each(brands)('%s', (id, { values, acl, publicAt, bucket }) => {
     expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host;x-amz-acl');
   });
 
-  test.each(['../media', 'media/../other', 'https://elsewhere.example', 'a', 'arn:aws:s3:::media', 'me dia', 'media?x', 'media#x', 'média'])(
-    'refuses an invalid name of a bucket: %j',
-    (name) => expect(() => providers.fields(providers.resolve('storage', id), { ...values, bucket: name })).toThrow('Bucket'),
+  test.each([
+    '../media',
+    'media/../other',
+    'https://elsewhere.example',
+    'a',
+    'arn:aws:s3:::media',
+    'me dia',
+    'media?x',
+    'media#x',
+    'média',
+  ])('refuses an invalid name of a bucket: %j', (name) =>
+    expect(() => providers.fields(providers.resolve('storage', id), { ...values, bucket: name })).toThrow('Bucket'),
   );
-  test.each(['evil.example/', 'fra1.evil.example', 'fra1@evil', 'x:y', '-', 'a b', '..'])('refuses an invalid label of a host: %j', (name) => {
-    const adapter = providers.resolve('storage', id);
-    for (const field of ['region', 'accountId'].filter((one) => one in adapter.credentials))
-      expect(() => providers.fields(adapter, { ...values, [field]: name })).toThrow(adapter.credentials[field]!.label);
-  });
-  test.each(['/kept', '../kept', 'a/../b', 'a//b', '.hidden', 'a/.b', 'kept?x', 'a b'])('refuses a folder that leads elsewhere: %j', (name) => {
-    expect(() => providers.fields(providers.resolve('storage', id), { ...values, keyPrefix: name })).toThrow('Folder');
-  });
+  test.each(['evil.example/', 'fra1.evil.example', 'fra1@evil', 'x:y', '-', 'a b', '..'])(
+    'refuses an invalid label of a host: %j',
+    (name) => {
+      const adapter = providers.resolve('storage', id);
+      for (const field of ['region', 'accountId'].filter((one) => one in adapter.credentials))
+        expect(() => providers.fields(adapter, { ...values, [field]: name })).toThrow(
+          adapter.credentials[field]!.label,
+        );
+    },
+  );
+  test.each(['/kept', '../kept', 'a/../b', 'a//b', '.hidden', 'a/.b', 'kept?x', 'a b'])(
+    'refuses a folder that leads elsewhere: %j',
+    (name) => {
+      expect(() => providers.fields(providers.resolve('storage', id), { ...values, keyPrefix: name })).toThrow(
+        'Folder',
+      );
+    },
+  );
 });
 
-test.each(['../x', '/x', 'a//b', 'a/../b', '.x', 'a/.x', '', 'a\0b', 'a b', 'a/', 'x'.repeat(513)])('an invalid key sends no request: %j', async (key) => {
-  wire.plays([]);
-  const store = open('s3_compatible', fixtureOf.values);
-  const work = [
-    store.put(key, { from: stream(Buffer.from('x')), bytes: 1, mime: 'text/plain' }),
-    store.remove([key]),
-    store.remove([key, 'o1/a']),
-    store.multipart!.begin(key, { bytes: 1, mime: 'text/plain' }),
-    store.direct!.get(key, 60),
-    store.direct!.put(key, { bytes: 1, mime: 'text/plain' }, 60),
-    store.direct!.confirm(key),
-  ];
-  for (const outcome of await Promise.allSettled(work)) expect(outcome).toMatchObject({ reason: { failure: 'rejected' } });
-  expect([await store.open(key), wire.asked]).toEqual([undefined, []]);
-});
+test.each(['../x', '/x', 'a//b', 'a/../b', '.x', 'a/.x', '', 'a\0b', 'a b', 'a/', 'x'.repeat(513)])(
+  'an invalid key sends no request: %j',
+  async (key) => {
+    wire.plays([]);
+    const store = open('s3_compatible', fixtureOf.values);
+    const work = [
+      store.put(key, { from: stream(Buffer.from('x')), bytes: 1, mime: 'text/plain' }),
+      store.remove([key]),
+      store.remove([key, 'o1/a']),
+      store.multipart!.begin(key, { bytes: 1, mime: 'text/plain' }),
+      store.direct!.get(key, 60),
+      store.direct!.put(key, { bytes: 1, mime: 'text/plain' }, 60),
+      store.direct!.confirm(key),
+    ];
+    for (const outcome of await Promise.allSettled(work))
+      expect(outcome).toMatchObject({ reason: { failure: 'rejected' } });
+    expect([await store.open(key), wire.asked]).toEqual([undefined, []]);
+  },
+);
 
 test('an endpoint at a private address gets no request', async () => {
   await using strict = localProviders({ outbound: openOutbound({ timeoutMs: 5_000, allowedPrivateCidrs: [] }), clock });
   const adapter = strict.resolve('storage', 's3_compatible');
-  for (const endpoint of ['https://127.0.0.1:9000', 'https://169.254.169.254', 'https://10.0.0.8/s3', 'http://93.184.215.14']) {
+  for (const endpoint of [
+    'https://127.0.0.1:9000',
+    'https://169.254.169.254',
+    'https://10.0.0.8/s3',
+    'http://93.184.215.14',
+  ]) {
     const failure = await failureOf(strict.check(adapter, strict.fields(adapter, { ...fixtureOf.values, endpoint }))!);
     expect([endpoint, failure.failure]).toEqual([endpoint, 'rejected']);
   }
 });
 
 test('an endless list is not read to its end', async () => {
-  wire.plays([exchange('GET', '/kept/o1/film?uploadId=u1&x-id=ListParts', { text: `<ListPartsResult>${' '.repeat(5 * MIB)}</ListPartsResult>` })]);
-  expect((await failureOf(open('s3_compatible', fixtureOf.values).multipart!.parts(UPLOAD))).failure).toBe('unavailable');
+  wire.plays([
+    exchange('GET', '/kept/o1/film?uploadId=u1&x-id=ListParts', {
+      text: `<ListPartsResult>${' '.repeat(5 * MIB)}</ListPartsResult>`,
+    }),
+  ]);
+  expect((await failureOf(open('s3_compatible', fixtureOf.values).multipart!.parts(UPLOAD))).failure).toBe(
+    'unavailable',
+  );
 });
 
 test('credentials in the environment are not used', async () => {

@@ -43,7 +43,14 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
     beforeAll(async () => {
       peer = await start();
       const { accessKeyId, secretAccessKey, region } = peer.env as Record<string, string>;
-      values = { endpoint: peer.url, accessKeyId: accessKeyId!, secretAccessKey: secretAccessKey!, region: region!, bucket: 'media', keyPrefix: 'kept' };
+      values = {
+        endpoint: peer.url,
+        accessKeyId: accessKeyId!,
+        secretAccessKey: secretAccessKey!,
+        region: region!,
+        bucket: 'media',
+        keyPrefix: 'kept',
+      };
       const client = new S3({
         endpoint: peer.url,
         region: region!,
@@ -78,7 +85,11 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
     test('removes several objects at once, missing ones among them', async () => {
       for (const key of ['o1/b1', 'o1/b2', 'o1/b3']) await store.put(key, content(hello));
       await store.remove(['o1/b1', 'o1/none', 'o1/b2']);
-      expect([await store.open('o1/b1'), await store.open('o1/b2'), (await store.open('o1/b3'))?.size]).toEqual([undefined, undefined, hello.length]);
+      expect([await store.open('o1/b1'), await store.open('o1/b2'), (await store.open('o1/b3'))?.size]).toEqual([
+        undefined,
+        undefined,
+        hello.length,
+      ]);
     });
 
     test('puts an empty object', async () => {
@@ -89,15 +100,23 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
 
     test('uploads 20 MiB in parts, and reads the same bytes', async () => {
       const bytes = randomBytes(20 * MIB + 17);
-      await store.put('o1/film.mp4', { from: stream(bytes.subarray(0, 3), bytes.subarray(3)), bytes: bytes.length, mime: 'video/mp4' });
+      await store.put('o1/film.mp4', {
+        from: stream(bytes.subarray(0, 3), bytes.subarray(3)),
+        bytes: bytes.length,
+        mime: 'video/mp4',
+      });
       expect(sha256((await read(store, 'o1/film.mp4'))!)).toBe(sha256(bytes));
-      expect(sha256((await read(store, 'o1/film.mp4', { start: 8 * MIB - 5, end: 8 * MIB + 5 }))!)).toBe(sha256(bytes.subarray(8 * MIB - 5, 8 * MIB + 6)));
+      expect(sha256((await read(store, 'o1/film.mp4', { start: 8 * MIB - 5, end: 8 * MIB + 5 }))!)).toBe(
+        sha256(bytes.subarray(8 * MIB - 5, 8 * MIB + 6)),
+      );
       expect(await store.multipart!.uploads()).toEqual([]);
     });
 
     test.each([-1, 1])('refuses content that is %i bytes off, and leaves neither object nor upload', async (off) => {
       for (const size of [100, 17 * MIB]) {
-        const failure = await failureOf(store.put('o1/off', { from: stream(Buffer.alloc(size + off)), bytes: size, mime: 'text/plain' }));
+        const failure = await failureOf(
+          store.put('o1/off', { from: stream(Buffer.alloc(size + off)), bytes: size, mime: 'text/plain' }),
+        );
         expect(failure.failure).toBe('rejected');
         expect([await store.open('o1/off'), await store.multipart!.uploads()]).toEqual([undefined, []]);
       }
@@ -129,22 +148,36 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       await multipart!.complete(upload, arrived);
       expect(sha256((await read(store, 'o1/parts.mp4'))!)).toBe(sha256(Buffer.concat(parts)));
       expect(await multipart!.uploads()).toEqual([]);
-      if (name !== 'swift') expect(await multipart!.parts(upload)).toBeUndefined(); // Swift still tells of the parts of a completed one
+      // Swift still tells of the parts of a completed one
+      if (name !== 'swift') expect(await multipart!.parts(upload)).toBeUndefined();
     });
 
     test('refuses to complete an upload without a part, and aborts one', async () => {
       const { multipart } = store;
       const upload = await multipart!.begin('o1/never', { bytes: 6 * MIB, mime: 'video/mp4' });
       const part = await multipart!.put(upload, 1, stream(Buffer.alloc(5 * MIB)), 5 * MIB);
-      expect((await failureOf(multipart!.complete(upload, [{ ...part, etag: '"00000000000000000000000000000000"' }]))).failure).toBe('rejected');
-      expect((await failureOf(multipart!.complete(upload, [part, { number: 2, bytes: MIB, etag: part.etag }]))).failure).toBe('rejected');
+      expect(
+        (await failureOf(multipart!.complete(upload, [{ ...part, etag: '"00000000000000000000000000000000"' }])))
+          .failure,
+      ).toBe('rejected');
+      expect(
+        (await failureOf(multipart!.complete(upload, [part, { number: 2, bytes: MIB, etag: part.etag }]))).failure,
+      ).toBe('rejected');
       await multipart!.abort(upload);
       await multipart!.abort(upload);
-      expect([await store.open('o1/never'), await multipart!.parts(upload), await multipart!.uploads()]).toEqual([undefined, undefined, []]);
+      expect([await store.open('o1/never'), await multipart!.parts(upload), await multipart!.uploads()]).toEqual([
+        undefined,
+        undefined,
+        [],
+      ]);
     });
 
     test('a signed address accepts one length and one type only', async () => {
-      const { url, headers } = await store.direct!.put('o1/direct.txt', { bytes: hello.length, mime: 'text/plain' }, 600);
+      const { url, headers } = await store.direct!.put(
+        'o1/direct.txt',
+        { bytes: hello.length, mime: 'text/plain' },
+        600,
+      );
       const put = async (body: Uint8Array, more: Record<string, string> = {}) =>
         (await fetch(url, { method: 'PUT', headers: { ...headers, ...more }, body: new Uint8Array(body) })).status;
       expect(await put(Buffer.concat([hello, hello]))).toBe(403);
@@ -154,8 +187,14 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       await store.direct!.confirm('o1/direct.txt');
 
       const answer = await fetch(await store.direct!.get('o1/direct.txt', 600, { saveAs: 'Grüße "1".txt' }));
-      expect([answer.status, await answer.text(), answer.headers.get('content-type')]).toEqual([200, 'hello storage', expect.stringMatching(/^text\/plain/)]);
-      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="Gr__e _1_.txt"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%221%22.txt`);
+      expect([answer.status, await answer.text(), answer.headers.get('content-type')]).toEqual([
+        200,
+        'hello storage',
+        expect.stringMatching(/^text\/plain/),
+      ]);
+      expect(answer.headers.get('content-disposition')).toBe(
+        `attachment; filename="Gr__e _1_.txt"; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%221%22.txt`,
+      );
     });
 
     test('an expired or changed address is refused', async () => {
@@ -192,7 +231,10 @@ for (const [name, find] of Object.entries({ swift: swiftPeer, versitygw: versity
       const other = open({ keyPrefix: 'others/' });
       expect(await other.open('o1/mine.txt')).toBeUndefined();
       const upload = await other.multipart!.begin('o1/theirs', { bytes: 1, mime: 'video/mp4' });
-      expect([(await other.multipart!.uploads()).map(({ id }) => id), await store.multipart!.uploads()]).toEqual([[upload.id], []]);
+      expect([(await other.multipart!.uploads()).map(({ id }) => id), await store.multipart!.uploads()]).toEqual([
+        [upload.id],
+        [],
+      ]);
       await other.multipart!.abort(upload);
     });
   });

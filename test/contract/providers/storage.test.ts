@@ -6,9 +6,25 @@ import type { Bucket } from '../../../src/providers/kit/protocols/s3.ts';
 import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
 import type { StorageAdapter, StorageLine } from '../../../src/providers/storage/_contract.ts';
 import fixture from '../../fixtures/providers/storage/s3_compatible.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  coverageCheck,
+  describeProviders,
+  manifestChecks,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/provider-suite.ts';
 
-type Input = Record<string, never> & { do: string; key: string; id: string; number: number; seconds: number; text: string; mime: string; bytes: number };
+type Input = Record<string, never> & {
+  do: string;
+  key: string;
+  id: string;
+  number: number;
+  seconds: number;
+  text: string;
+  mime: string;
+  bytes: number;
+};
 
 const bytesOf = (words: string) => ({
   async *[Symbol.asyncIterator]() {
@@ -26,7 +42,8 @@ const suite: Suite<StorageAdapter, Store> = {
   options: { clock: { ...systemClock, sleep: async () => {} } },
   open: (providers, adapter, values) => providers.storage(adapter, { orgId: 'o1', values }),
   operations: {
-    put: (store, { key, text: words, mime }: Input) => store.put(key, { from: bytesOf(words), bytes: words.length, mime }),
+    put: (store, { key, text: words, mime }: Input) =>
+      store.put(key, { from: bytesOf(words), bytes: words.length, mime }),
     async open(store, { key, range }: Input & { range?: { start: number; end: number } }) {
       const found = await store.open(key);
       return found && { size: found.size, modified: found.modified, text: await text(found.read(range)) };
@@ -45,7 +62,11 @@ const suite: Suite<StorageAdapter, Store> = {
     },
     async direct({ direct, multipart }, input: Input & { saveAs?: string }) {
       if (input.do === 'confirm') return direct!.confirm(input.key);
-      if (input.do === 'get') return parts('GET', await direct!.get(input.key, input.seconds, input.saveAs === undefined ? {} : { saveAs: input.saveAs }));
+      if (input.do === 'get')
+        return parts(
+          'GET',
+          await direct!.get(input.key, input.seconds, input.saveAs === undefined ? {} : { saveAs: input.saveAs }),
+        );
       const { url, headers } = await (input.do === 'part'
         ? multipart!.sign!({ key: input.key, id: input.id }, input.number, input.seconds)
         : direct!.put(input.key, { mime: input.mime, bytes: input.bytes }, input.seconds));
@@ -58,8 +79,13 @@ await describeProviders(suite, { without: ['local'] });
 
 describe('the suite detects an adapter that', () => {
   /** The part of the fixture that concerns objects. */
-  const facts: ProviderFixture = { ...fixture, cases: fixture.cases.filter(({ operation }) => ['put', 'open', 'remove'].includes(operation)) };
-  const honest = registered.find((adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.id === 's3_compatible')!;
+  const facts: ProviderFixture = {
+    ...fixture,
+    cases: fixture.cases.filter(({ operation }) => ['put', 'open', 'remove'].includes(operation)),
+  };
+  const honest = registered.find(
+    (adapter): adapter is StorageAdapter => adapter.domain === 'storage' && adapter.id === 's3_compatible',
+  )!;
   const demo = (change: (store: Store, line: StorageLine) => Partial<Store> = () => ({})): StorageAdapter => ({
     ...honest,
     connect: (line) => {
@@ -81,12 +107,16 @@ describe('the suite detects an adapter that', () => {
   test('is correct (no fault found)', async () => expect(await wrongIn(demo())).toEqual([]));
   test('puts an object outside its folder', async () => {
     const wrong = await wrongIn(
-      demo((_, { s3, base }) => ({ put: (key) => s3(bucketOf(base)).put(key, Buffer.from('hello storage'), { mime: 'text/plain' }) })),
+      demo((_, { s3, base }) => ({
+        put: (key) => s3(bucketOf(base)).put(key, Buffer.from('hello storage'), { mime: 'text/plain' }),
+      })),
     );
     expect(wrong).toContainEqual(expect.stringMatching(/^put: sends exactly/));
   });
   test('accepts a refusal', async () => {
-    const wrong = await wrongIn(demo(({ put }) => ({ put: (key, content) => put(key, content).catch(() => undefined) })));
+    const wrong = await wrongIn(
+      demo(({ put }) => ({ put: (key, content) => put(key, content).catch(() => undefined) })),
+    );
     expect(wrong).toContainEqual(expect.stringMatching(/^put, exchange 1: a broken connection/));
     expect(wrong).toContain('put: 403 InvalidAccessKeyId is reauthorize');
   });

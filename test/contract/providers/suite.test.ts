@@ -2,7 +2,14 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { auth, type AuthAdapter, type AuthLine, type Consent } from '../../../src/providers/auth/_contract.ts';
 import { secret, text } from '../../../src/providers/kit/declare/fields.ts';
-import { type Check, coverageCheck, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  type Check,
+  coverageCheck,
+  manifestChecks,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/provider-suite.ts';
 
 // The suite that judges adapters is judged here: it takes an honest one, and finds what is wrong with each that is not.
 
@@ -42,7 +49,12 @@ const fixture: ProviderFixture = {
       input: { code: 'c1' },
       exchanges: [
         {
-          asks: { method: 'POST', url: 'https://api.demo.example/v1/people', headers: { 'x-demo-key': KEY }, json: { code: 'c1' } },
+          asks: {
+            method: 'POST',
+            url: 'https://api.demo.example/v1/people',
+            headers: { 'x-demo-key': KEY },
+            json: { code: 'c1' },
+          },
           says: { json: { id: '7', name: 'Ann', extra: true } },
           creates: true,
         },
@@ -50,7 +62,14 @@ const fixture: ProviderFixture = {
       result: { providerId: '7', name: 'Ann', email: null, avatarUrl: null },
     },
   ],
-  refusals: [{ name: 'a code that is over', operation: 'identify', says: { status: 422, json: { error: 'expired' } }, failure: 'rejected' }],
+  refusals: [
+    {
+      name: 'a code that is over',
+      operation: 'identify',
+      says: { status: 422, json: { error: 'expired' } },
+      failure: 'rejected',
+    },
+  ],
 };
 const suite: Suite<AuthAdapter, Consent> = {
   domain: 'auth',
@@ -60,7 +79,11 @@ const suite: Suite<AuthAdapter, Consent> = {
 
 /** The names of the checks that an adapter does not stand. */
 async function wrongIn(adapter: AuthAdapter, facts = fixture): Promise<string[]> {
-  const checks: Check[] = [...manifestChecks(adapter), coverageCheck(adapter, facts), ...wireChecks(suite, adapter, facts)];
+  const checks: Check[] = [
+    ...manifestChecks(adapter),
+    coverageCheck(adapter, facts),
+    ...wireChecks(suite, adapter, facts),
+  ];
   const wrong: string[] = [];
   for (const { name, run } of checks)
     await run().catch(() => {
@@ -75,8 +98,16 @@ test('a correct adapter passes every check', async () => {
 
 describe('the suite detects an adapter that', () => {
   test.each<[string, AuthAdapter, RegExp]>([
-    ['sends its key in another place', demo(honest, { auth: { in: 'query', name: 'key', field: 'key' } }), /exactly the documented requests/],
-    ['calls another host', demo(honest, { api: 'https://api.demo.example.evil.example/v1' }), /exactly the documented requests/],
+    [
+      'sends its key in another place',
+      demo(honest, { auth: { in: 'query', name: 'key', field: 'key' } }),
+      /exactly the documented requests/,
+    ],
+    [
+      'calls another host',
+      demo(honest, { api: 'https://api.demo.example.evil.example/v1' }),
+      /exactly the documented requests/,
+    ],
     [
       'sends more than is documented',
       demo(
@@ -113,13 +144,33 @@ describe('the suite detects an adapter that', () => {
       ),
       /a broken connection/,
     ],
-    ['maps a refusal to another failure', demo(honest, { errors: { 422: 'unavailable' } }), /a code that is over is rejected/],
+    [
+      'maps a refusal to another failure',
+      demo(honest, { errors: { 422: 'unavailable' } }),
+      /a code that is over is rejected/,
+    ],
     ['ignores Retry-After', demo(honest, { errors: { 429: 'rejected' } }), /reads Retry-After/],
-    ['declares its key as plain text', demo(honest, { credentials: { key: text('Key') } }), /declares the secret fields of its facts as secret/],
-    ['has an address without encryption', demo(honest, { api: 'http://api.demo.example/v1' }), /an address with encryption/],
-    ['has a placeholder without a field', demo(honest, { api: 'https://{region}.demo.example/v1' }), /a field for every placeholder/],
+    [
+      'declares its key as plain text',
+      demo(honest, { credentials: { key: text('Key') } }),
+      /declares the secret fields of its facts as secret/,
+    ],
+    [
+      'has an address without encryption',
+      demo(honest, { api: 'http://api.demo.example/v1' }),
+      /an address with encryption/,
+    ],
+    [
+      'has a placeholder without a field',
+      demo(honest, { api: 'https://{region}.demo.example/v1' }),
+      /a field for every placeholder/,
+    ],
     ['has an invalid id', demo(honest, { id: 'Demo Inc' }), /named by domain/],
-    ['declares an operation without a fixture', { ...demo(honest), capabilities: ['identify', 'erase'] }, /a fixture for every operation/],
+    [
+      'declares an operation without a fixture',
+      { ...demo(honest), capabilities: ['identify', 'erase'] },
+      /a fixture for every operation/,
+    ],
   ])('%s', async (_, adapter, expected) => {
     expect(await wrongIn(adapter)).toContainEqual(expect.stringMatching(expected));
   });

@@ -8,7 +8,14 @@ import { wireguardFault } from '../../../src/providers/vpn/_wireguard.ts';
 import { WIREGUARD } from '../../fixtures/providers/vpn/_route.ts';
 import { makeCertificate } from '../../support/wire/certificate.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
-import { coverageCheck, describeProviders, manifestChecks, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  coverageCheck,
+  describeProviders,
+  manifestChecks,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/provider-suite.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 import { startProxy } from '../../support/wire/proxy-server.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
@@ -41,7 +48,13 @@ test('the sixteen of the specification are registered as v1', () => {
 test('a VPN that no server can use has no settings, and says why [PV7]', async () => {
   const providers = keep(localProviders());
   const without = providers.list('vpn').filter(({ setup }) => setup === undefined);
-  expect(without.map(({ id }) => id).toSorted()).toEqual(['cyberghost', 'expressvpn', 'hotspotshield', 'tunnelbear', 'vyprvpn']);
+  expect(without.map(({ id }) => id).toSorted()).toEqual([
+    'cyberghost',
+    'expressvpn',
+    'hotspotshield',
+    'tunnelbear',
+    'vyprvpn',
+  ]);
   for (const adapter of without) {
     expect(adapter.setupNotes).toContain('A server cannot drive');
     const error = await failureOf(providers.routes.vpn(adapter, { orgId: null, values: {} }).proxy());
@@ -52,13 +65,25 @@ test('a VPN that no server can use has no settings, and says why [PV7]', async (
 describe('a proxy login that is read from the provider', () => {
   async function nord(values: Record<string, string>) {
     const api = keep(
-      await startReceiver({ answer: (response) => void response.end(JSON.stringify({ username: 'service-user', password: 'service-password' })) }),
+      await startReceiver({
+        answer: (response) =>
+          void response.end(JSON.stringify({ username: 'service-user', password: 'service-password' })),
+      }),
     );
     const providers = keep(localProviders({ servers: { 'vpn/nordvpn': api.url } }));
     const adapter = providers.resolve('vpn', 'nordvpn');
-    return { api, proxy: () => providers.routes.vpn(adapter, { orgId: null, values: { location: 'nl', ...values } }).proxy() };
+    return {
+      api,
+      proxy: () => providers.routes.vpn(adapter, { orgId: null, values: { location: 'nl', ...values } }).proxy(),
+    };
   }
-  const wanted = { protocol: 'socks5', host: 'nl.socks.nordhold.net', port: 1080, username: 'service-user', password: 'service-password' };
+  const wanted = {
+    protocol: 'socks5',
+    host: 'nl.socks.nordhold.net',
+    port: 1080,
+    username: 'service-user',
+    password: 'service-password',
+  };
 
   test('is read once and cached, and again after a failure', async () => {
     const { api, proxy } = await nord({ accessToken: 'a-token' });
@@ -76,7 +101,10 @@ describe('a proxy login that is read from the provider', () => {
   });
   test('is refused for a location that is no longer offered', async () => {
     const { proxy } = await nord({ location: 'atlantis', serviceUsername: 'ann', servicePassword: 'p' });
-    expect(await failureOf(proxy())).toMatchObject({ failure: 'rejected', message: expect.stringContaining('lead to no proxy') });
+    expect(await failureOf(proxy())).toMatchObject({
+      failure: 'rejected',
+      message: expect.stringContaining('lead to no proxy'),
+    });
   });
 });
 
@@ -101,9 +129,17 @@ describe('a WireGuard file', () => {
     ['no private key', without(/PrivateKey.*\n/), /needs privatekey/],
     ['no endpoint', without(/Endpoint.*\n/), /needs endpoint/],
     ['no ranges', without(/AllowedIPs.*\n/), /needs allowedips/],
-    ['a key that is too short', WIREGUARD.replace(/PublicKey = .*/, 'PublicKey = AAECAwQ='), /line 7: publickey must be 32 bytes in base64/],
+    [
+      'a key that is too short',
+      WIREGUARD.replace(/PublicKey = .*/, 'PublicKey = AAECAwQ='),
+      /line 7: publickey must be 32 bytes in base64/,
+    ],
     ['a key that is no base64', WIREGUARD.replace(/PublicKey = .*/, `PublicKey = ${'!'.repeat(43)}=`), /32 bytes/],
-    ['a key with bits beyond its bytes', WIREGUARD.replace(/PublicKey = .*/, 'PublicKey = Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQB='), /32 bytes/],
+    [
+      'a key with bits beyond its bytes',
+      WIREGUARD.replace(/PublicKey = .*/, 'PublicKey = Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQB='),
+      /32 bytes/,
+    ],
     ['a port that is none', WIREGUARD.replace(':51820', ':70000'), /endpoint/],
     ['an address that is none', WIREGUARD.replace('10.2.0.2/32', '10.2.0.256/32'), /address/],
     ['a range that is too long', WIREGUARD.replace('0.0.0.0/0', '0.0.0.0/33'), /allowedips/],
@@ -132,12 +168,26 @@ describe('a check of a route', () => {
   const login = { username: 'ann', password: 'a-long-password' };
   /** A service that tells addresses, and the custom route over a proxy of this test. */
   async function route(options: Partial<Parameters<typeof startProxy>[0]> = {}, values: Record<string, string> = {}) {
-    const echo = keep(await startReceiver({ answer: (response, _, message) => void response.end(JSON.stringify({ ip: message.socket.remoteAddress })) }));
+    const echo = keep(
+      await startReceiver({
+        answer: (response, _, message) => void response.end(JSON.stringify({ ip: message.socket.remoteAddress })),
+      }),
+    );
     const proxy = keep(await startProxy({ protocol: 'socks5', login, tls, ...options }));
     const providers = keep(localProviders({ echoUrl: echo.url, authorities: [tls.cert] }));
     const adapter = providers.resolve('vpn', 'custom');
-    const typed = { protocol: options.protocol ?? 'socks5', host: '127.0.0.1', port: String(proxy.port), ...login, ...values };
-    return { echo, proxy, check: () => providers.check(adapter, providers.fields({ credentials: adapter.setup!.fields }, typed))! };
+    const typed = {
+      protocol: options.protocol ?? 'socks5',
+      host: '127.0.0.1',
+      port: String(proxy.port),
+      ...login,
+      ...values,
+    };
+    return {
+      echo,
+      proxy,
+      check: () => providers.check(adapter, providers.fields({ credentials: adapter.setup!.fields }, typed))!,
+    };
   }
 
   test.each(['socks5', 'http'] as const)('answers the exit address of the proxy, by %s', async (protocol) => {
@@ -147,7 +197,10 @@ describe('a check of a route', () => {
 
   test('refuses a route with the same exit as the open one', async () => {
     const { check } = await route({ from: '127.0.0.1' });
-    expect(await failureOf(check())).toMatchObject({ failure: 'rejected', message: expect.stringContaining('hides nothing') });
+    expect(await failureOf(check())).toMatchObject({
+      failure: 'rejected',
+      message: expect.stringContaining('hides nothing'),
+    });
   });
 
   test('checks the account first, where the settings name one', async () => {
@@ -171,7 +224,11 @@ describe('a check of a route', () => {
     ['a login that is refused (407)', [{ protocol: 'http' }, { password: 'another-password' }], 'reauthorize'],
     ['what the ruleset forbids (2)', [{ refuses: 2 }], 'rejected'],
     ['what the proxy forbids (403)', [{ protocol: 'http', refuses: 403 }], 'rejected'],
-    ...[3, 4, 5, 6].map((refuses): [string, Parameters<typeof route>, string] => [`no way there (${refuses})`, [{ refuses }], 'unavailable']),
+    ...[3, 4, 5, 6].map((refuses): [string, Parameters<typeof route>, string] => [
+      `no way there (${refuses})`,
+      [{ refuses }],
+      'unavailable',
+    ]),
     ...[502, 503, 504].map((refuses): [string, Parameters<typeof route>, string] => [
       `no way there (${refuses})`,
       [{ protocol: 'http', refuses }],
@@ -208,7 +265,12 @@ describe('the suite detects an adapter that', () => {
     cases: [
       {
         operation: 'account',
-        exchanges: [{ asks: { method: 'GET', url: 'https://api.vpn.example/me', headers: { 'x-key': KEY } }, says: { json: { paid: true } } }],
+        exchanges: [
+          {
+            asks: { method: 'GET', url: 'https://api.vpn.example/me', headers: { 'x-key': KEY } },
+            says: { json: { paid: true } },
+          },
+        ],
         result: 'Paid',
       },
     ],
@@ -229,7 +291,11 @@ describe('the suite detects an adapter that', () => {
     });
   const wrongIn = async (adapter: VpnAdapter) => {
     const wrong: string[] = [];
-    for (const { name, run } of [...manifestChecks(adapter), coverageCheck(adapter, fixture), ...wireChecks(suite, adapter, fixture)])
+    for (const { name, run } of [
+      ...manifestChecks(adapter),
+      coverageCheck(adapter, fixture),
+      ...wireChecks(suite, adapter, fixture),
+    ])
       await run().catch(() => {
         wrong.push(name);
       });
@@ -239,11 +305,15 @@ describe('the suite detects an adapter that', () => {
 
   test('accepts every answer as a paid account', async () => {
     expect(await wrongIn(demo(async ({ http }) => ((await http.get('/me', Me)).paid ? 'Paid' : 'Unpaid')))).toBe('');
-    expect(await wrongIn(demo(async ({ http }) => (await http.get('/me', z.unknown()), 'Paid')))).toContain('refuses an empty answer');
+    expect(await wrongIn(demo(async ({ http }) => (await http.get('/me', z.unknown()), 'Paid')))).toContain(
+      'refuses an empty answer',
+    );
   });
   test('sends its key in the address', async () => {
-    expect(await wrongIn(demo(async ({ http, values }) => (await http.get('/me', Me, { query: { key: values.key } }), 'Paid')))).toContain(
-      'sends exactly the documented requests',
-    );
+    expect(
+      await wrongIn(
+        demo(async ({ http, values }) => (await http.get('/me', Me, { query: { key: values.key } }), 'Paid')),
+      ),
+    ).toContain('sends exactly the documented requests');
   });
 });

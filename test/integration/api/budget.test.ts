@@ -3,7 +3,17 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { counted } from '../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { admit, newPost, type Network, openNetwork, postOf, type Publisher, seedOrg, settled, startPublisher } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  type Network,
+  openNetwork,
+  postOf,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
 
 // Counts have no noise: these are tests. A budget may be lowered by anyone, raised only with a reason.
 
@@ -27,7 +37,15 @@ const body = (channelId: string) => ({
   type: 'schedule' as const,
   date: { at: inAnHour(), isLocal: false },
   tags: [],
-  posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', delay: 0, image: [] }], settings: {}, type: undefined, group: undefined }],
+  posts: [
+    {
+      integration: { id: channelId },
+      value: [{ content: '<p>Hi</p>', delay: 0, image: [] }],
+      settings: {},
+      type: undefined,
+      group: undefined,
+    },
+  ],
 });
 
 test('one create is one commit of at most three statements, its channel read and its reminder included (H3)', async () => {
@@ -50,9 +68,13 @@ test('concurrent creates read their channels together, and no organization sees 
   const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
   const { statements } = await counted(sent, async () => {
     const own = orgs.map(({ orgId, channelId }) => world.posts.prepareCreate(orgId, body(channelId) as never));
-    const foreign = orgs.map(({ orgId }, n) => world.posts.prepareCreate(orgId, body(orgs[(n + 1) % 50]!.channelId) as never));
+    const foreign = orgs.map(({ orgId }, n) =>
+      world.posts.prepareCreate(orgId, body(orgs[(n + 1) % 50]!.channelId) as never),
+    );
     const composed = await Promise.all(own);
-    expect(composed.map(({ posts }) => posts.map(({ channelId }) => channelId))).toEqual(orgs.map(({ channelId }) => [channelId]));
+    expect(composed.map(({ posts }) => posts.map(({ channelId }) => channelId))).toEqual(
+      orgs.map(({ channelId }) => [channelId]),
+    );
     for (const refused of await Promise.allSettled(foreign))
       expect(refused).toMatchObject({ status: 'rejected', reason: { message: 'Integration not found' } });
   });
@@ -64,7 +86,11 @@ test('a hundred creates of one organization at once are two turns and two commit
   await admit(world, orgId, [newPost(channelIds[0]!, { state: 'DRAFT' })]);
   const turns = world.host.counters.turns;
   const { statements, commits } = await counted(sent, () =>
-    Promise.all(Array.from({ length: 100 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: inAnHour() })]))),
+    Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: inAnHour() })]),
+      ),
+    ),
   );
   expect(world.host.counters.turns - turns).toBeLessThanOrEqual(2);
   expect(statements).toBeLessThanOrEqual(6);
@@ -75,7 +101,9 @@ test('a hundred creates of one organization at once are two turns and two commit
 test('a hundred creates of a hundred organizations at once share their commits (H5)', async () => {
   const orgs = await Promise.all(Array.from({ length: 100 }, () => seedOrg(db.sql)));
   const { statements, commits } = await counted(sent, () =>
-    Promise.all(orgs.map(({ orgId, channelId }) => admit(world, orgId, [newPost(channelId, { publishDate: inAnHour() })]))),
+    Promise.all(
+      orgs.map(({ orgId, channelId }) => admit(world, orgId, [newPost(channelId, { publishDate: inAnHour() })])),
+    ),
   );
   expect(statements).toBeLessThanOrEqual(12);
   expect(commits).toBeLessThanOrEqual(4);
@@ -86,7 +114,9 @@ test('a move is two statements and a check of its links in one commit, a deletio
   const post = newPost(channelId, { publishDate: systemClock.in(7_200_000) });
   await admit(world, orgId, [post]);
   const live = await reminders();
-  const moved = await counted(sent, () => postOf(world, orgId, post.id).setDate({ date: inAnHour(), action: 'schedule' }));
+  const moved = await counted(sent, () =>
+    postOf(world, orgId, post.id).setDate({ date: inAnHour(), action: 'schedule' }),
+  );
   expect(moved.statements).toBeLessThanOrEqual(3); // one asks whether its links are to be short: posts alone are two
   expect(moved.texts.filter((text) => !text.includes('short_links')).length).toBeLessThanOrEqual(2);
   expect(moved.commits).toBe(1);
@@ -102,7 +132,8 @@ test('publishing one post is at most eight statements and five commits, and no r
   const turns = world.host.counters.calls;
   const { statements, commits } = await counted(sent, async () => {
     await systemClock.sleep(1_500);
-    while ((await db.sql`select state from posts where id = ${post.id}`)[0]!['state'] !== 'PUBLISHED') await systemClock.sleep(10);
+    while ((await db.sql`select state from posts where id = ${post.id}`)[0]!['state'] !== 'PUBLISHED')
+      await systemClock.sleep(10);
     await systemClock.sleep(100);
   });
   expect(statements).toBeLessThanOrEqual(8);
@@ -110,13 +141,17 @@ test('publishing one post is at most eight statements and five commits, and no r
   expect(network.asked).toHaveLength(1);
   expect(world.host.counters.calls - turns).toBe(0);
   expect(world.host.counters.stateWrites).toBe(0);
-  expect((await db.sql`select count(*)::int as n from actor_reminders where id like ${`${orgId}%`}`)[0]).toEqual({ n: 0 });
+  expect((await db.sql`select count(*)::int as n from actor_reminders where id like ${`${orgId}%`}`)[0]).toEqual({
+    n: 0,
+  });
 });
 
 test('a thousand posts on a hundred channels at once cost a tenth of a statement and of a commit each (H10)', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 100);
   const due = systemClock.in(2_000);
-  await Promise.all(Array.from({ length: 1_000 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 100]!, { publishDate: due })])));
+  await Promise.all(
+    Array.from({ length: 1_000 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 100]!, { publishDate: due })])),
+  );
   const { calls, nudges } = world.host.counters;
   const { statements, commits } = await counted(sent, async () => {
     await systemClock.sleep(Math.max(0, due.getTime() - Date.now()));
@@ -135,22 +170,36 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
   const { orgId, channelIds, userId } = await seedOrg(db.sql, 50);
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at, created_by)
-    select gen_random_uuid(), ${orgId}, (${channelIds}::uuid[])[1 + n % 50], 'g', 'QUEUE', 'scheduled', '', now() + n * interval '1 second' + interval '1 hour', now() + n * interval '1 second' + interval '1 hour', ${userId} from generate_series(1, 20000) n`;
-  await db.sql`update channels set next_due_at = now() + interval '1 hour', reminder_due_at = now() + interval '1 hour' where org_id = ${orgId}`;
+    select gen_random_uuid(), ${orgId}, (${channelIds}::uuid[])[1 + n % 50], 'g', 'QUEUE', 'scheduled', '',
+      now() + n * interval '1 second' + interval '1 hour', now() + n * interval '1 second' + interval '1 hour',
+      ${userId}
+    from generate_series(1, 20000) n`;
+  await db.sql`
+    update channels
+    set next_due_at = now() + interval '1 hour', reminder_due_at = now() + interval '1 hour'
+    where org_id = ${orgId}`;
   await db.sql`analyze`;
-  await eventually('the host has sent a heartbeat a moment ago', () => world.engine.heartbeatAgeMs() < 2_500); // after a silence a sweep takes nothing over yet
+  // after a silence a sweep takes nothing over yet
+  await eventually('the host has sent a heartbeat a moment ago', () => world.engine.heartbeatAgeMs() < 2_500);
   sent.length = 0;
   expect(await world.reconciler.sweep()).toEqual({ takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 });
   const own = sent.filter((text) => /all orgs|lease/.test(text));
   expect(own.length).toBeGreaterThan(0);
   expect(own.length).toBeLessThanOrEqual(8);
-  for (const scan of ['next_due_at < now()', 'reminder_due_at is distinct from c.next_due_at', 'look_up_at < now()', 'slot_incarnation is not null and (']) {
+  for (const scan of [
+    'next_due_at < now()',
+    'reminder_due_at is distinct from c.next_due_at',
+    'look_up_at < now()',
+    'slot_incarnation is not null and (',
+  ]) {
     const text = own.map((one) => one.replaceAll(/\s+/g, ' ')).find((one) => one.includes(scan))!;
     const asked = text
       .replace(/\$\d+::float8/g, '5000')
       .replace(/limit\s+\$\d+/g, 'limit 500')
       .replaceAll(/\$\d+/g, `'${newId()}'`);
-    const plan = (await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN'] as { Plan: PlanNode }[];
+    const plan = (await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN'] as {
+      Plan: PlanNode;
+    }[];
     expect(readRows(plan[0]!.Plan)).toBeLessThanOrEqual(10);
   }
 });

@@ -10,8 +10,8 @@ import { type Answer, Client, type SignedUp, signUp } from '../../support/worlds
 import { example, inputSchema } from '../../support/worlds/example.ts';
 import { greatest, listsOf } from '../../support/worlds/greatest.ts';
 
-// Generated from the declarations: each route gets the greatest input that it takes, in the worst shapes. The service runs in a process of
-// its own, so that its CPU is counted and not that of whoever asks.
+// Generated from the declarations: each route gets the greatest input that it takes, in the worst shapes. The service
+// runs in a process of its own, so that its CPU is counted and not that of whoever asks.
 
 /** CPU that one request may cost, whatever it says. */
 const CPU_MS = 250;
@@ -36,18 +36,26 @@ const costs: { what: string; cpuMs: number; status: number }[] = [];
 
 beforeAll(async () => {
   const file = fileURLToPath(new URL('../../support/processes/cost-process.ts', import.meta.url));
-  service = spawn(process.execPath, ['--expose-gc', file], { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+  service = spawn(process.execPath, ['--expose-gc', file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   told = on(createInterface({ input: service.stdout! }), 'line') as AsyncIterator<string[]>;
   ann = await signUp(await next(), {});
   key = await ann.withKey();
-  const channel = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Cost' }, allowPreview: true });
+  const channel = await ann.client.post('/integrations/social-connect/sandbox', {
+    fields: { name: 'Cost' },
+    allowPreview: true,
+  });
   channelId = channel.body.id;
   expect(channelId).toEqual(expect.any(String));
   heapBefore = await ask('heap');
 }, 120_000);
 afterAll(async () => {
   const [dearest] = costs.toSorted((a, b) => b.cpuMs - a.cpuMs);
-  process.stdout.write(`${costs.length} requests, at most ${Math.round(dearest?.cpuMs ?? 0)} ms of CPU (${dearest?.what})\n`);
+  process.stdout.write(
+    `${costs.length} requests, at most ${Math.round(dearest?.cpuMs ?? 0)} ms of CPU (${dearest?.what})\n`,
+  );
   service.stdin!.end();
   await once(service, 'exit');
 });
@@ -65,7 +73,10 @@ async function costOf(request: () => Promise<Answer>): Promise<{ answer: Answer;
   return { answer, cpuMs };
 }
 
-/** What is wrong with the cost of a request; nothing when it is as small as it should be. `isJudged`: it has to reach what judges its fields. */
+/**
+ * What is wrong with the cost of a request; nothing when it is as small as it should be. `isJudged`: it has to reach
+ * what judges its fields.
+ */
 async function excessOf(what: string, request: () => Promise<Answer>, isJudged = false): Promise<string[]> {
   const { answer, cpuMs } = await costOf(request);
   costs.push({ what, cpuMs, status: answer.status });
@@ -73,7 +84,9 @@ async function excessOf(what: string, request: () => Promise<Answer>, isJudged =
   return [
     ...(cpuMs > CPU_MS ? [`${what}: ${Math.round(cpuMs)} ms of CPU (${answer.status})`] : []),
     ...(answer.status >= 400 && bytes > REFUSAL_BYTES ? [`${what}: refused in ${bytes} bytes`] : []),
-    ...(isJudged && [401, 403, 413, 429].includes(answer.status) ? [`${what}: ${answer.status}, so that its fields were not judged`] : []),
+    ...(isJudged && [401, 403, 413, 429].includes(answer.status)
+      ? [`${what}: ${answer.status}, so that its fields were not judged`]
+      : []),
     ...(answer.status === 500 ? [`${what}: 500 ${answer.text}`] : []),
   ];
 }
@@ -81,10 +94,19 @@ async function excessOf(what: string, request: () => Promise<Answer>, isJudged =
 test.each([
   ['that do not end', `${'ws://a'.repeat(24)},x`, 'Relays: must be wss:// addresses'],
   ['that are too long', 'ws://a,'.repeat(100_000), 'Relays: has more than 4096 characters'],
-  ['that are too many', Array.from({ length: 11 }, (_, n) => `wss://relay${n}.example`).join(), 'Relays: must be 10 addresses at most'],
+  [
+    'that are too many',
+    Array.from({ length: 11 }, (_, n) => `wss://relay${n}.example`).join(),
+    'Relays: must be 10 addresses at most',
+  ],
 ])('a login with relays %s is refused at the cost of a usual request [S9]', async (_, relays, message) => {
-  const { answer, cpuMs } = await costOf(() => ann.client.post('/integrations/social-connect/nostr', { fields: { password: 'a'.repeat(64), relays } }));
-  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(message), errors: [{ field: 'fields.relays' }] } });
+  const { answer, cpuMs } = await costOf(() =>
+    ann.client.post('/integrations/social-connect/nostr', { fields: { password: 'a'.repeat(64), relays } }),
+  );
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining(message), errors: [{ field: 'fields.relays' }] },
+  });
   expect(cpuMs).toBeLessThan(CPU_MS);
 });
 
@@ -99,13 +121,19 @@ test.each(['/device/code', '/device/token', '/oauth/token', '/oauth/revoke'])(
     expect(answer).toMatchObject({ status: 413, body: { error: 'invalid_request' } });
     expect(cpuMs).toBeLessThan(CPU_MS);
     const fitting = await costOf(() => ann.client.post(path, names(4_000), FORM));
-    expect(fitting.answer).toMatchObject({ status: 400, body: { error: 'invalid_request', error_description: 'at most 100 parameters are taken' } });
+    expect(fitting.answer).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request', error_description: 'at most 100 parameters are taken' },
+    });
     expect(fitting.cpuMs).toBeLessThan(CPU_MS);
   },
 );
 
 test('a query of very many names is refused', async () => {
-  expect(await ann.client.get(`/posts?${names(101)}`)).toMatchObject({ status: 400, body: { message: 'at most 100 parameters are taken' } });
+  expect(await ann.client.get(`/posts?${names(101)}`)).toMatchObject({
+    status: 400,
+    body: { message: 'at most 100 parameters are taken' },
+  });
   expect((await ann.client.get(`/integrations/list?${names(100)}`)).status).toBe(200);
   const { answer, cpuMs } = await costOf(() => ann.client.get(`/oauth/authorize?${names(3_000)}`));
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
@@ -115,7 +143,10 @@ test('a query of very many names is refused', async () => {
 test.each([
   ['of one long key', `{"${'a'.repeat(40_000)}":[${Array(100).fill('"\\u0000"').join()}]}`],
   ['of many long keys', `{${Array.from({ length: 110 }, (_, n) => `"${String(n).padEnd(260, 'ä')}":0`).join()}}`],
-  ['of keys that make long ways', `${`{"${'\u{1f426}'.repeat(120)}":`.repeat(60)}[${Array(500).fill('"\\u0000"').join()}]${'}'.repeat(60)}`],
+  [
+    'of keys that make long ways',
+    `${`{"${'\u{1f426}'.repeat(120)}":`.repeat(60)}[${Array(500).fill('"\\u0000"').join()}]${'}'.repeat(60)}`,
+  ],
   ['of unknown keys', `{${Array.from({ length: 200 }, (_, n) => `"${String(n).padEnd(250, '\\u0001')}":0`).join()}}`],
 ])('a body %s is refused with a short message', async (_, body) => {
   for (const path of ['/auth/login', '/oauth/register']) {
@@ -137,7 +168,10 @@ const WIDE: readonly [string, string][] = [
 
 test.each(WIDE)('a body of very many values, %s, is refused before it is read', async (_, body) => {
   const { answer, cpuMs } = await costOf(() => ann.client.post('/posts', body));
-  expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', message: 'body: has more than 20000 values' } });
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { code: 'validation_failed', message: 'body: has more than 20000 values' },
+  });
   expect(cpuMs).toBeLessThan(CPU_MS);
 });
 
@@ -151,27 +185,41 @@ const VALUES = 19_000;
 const QUERY_CHARACTERS = 14_000; // of the 16 kB that Node takes as the head of a request
 /** Would end the session that asks. */
 const ENDS = /\/(logout|revoke-all|leave-org|deactivate)$/;
-const judged = routes.filter(({ path, method }) => !ENDS.test(path) && !(method === 'delete' && !path.includes(':')) && path !== '/user/password');
-const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
+const judged = routes.filter(
+  ({ path, method }) => !ENDS.test(path) && !(method === 'delete' && !path.includes(':')) && path !== '/user/password',
+);
+const named = (list: readonly AnyRoute[]): [string, AnyRoute][] =>
+  list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
 const isOpen = ({ auth }: AnyRoute): boolean => auth.includes('none');
 const asker = (route: AnyRoute): Client => {
-  if (isOpen(route)) return new Client(ann.client.address); // what logs in and out keeps no session from the next request
+  // what logs in and out keeps no session from the next request
+  if (isOpen(route)) return new Client(ann.client.address);
   return route.auth.some((kind) => kind === 'session' || kind === 'super-admin') ? ann.client : key;
 };
-const pathOf = ({ path }: AnyRoute) => path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
-const send = (route: AnyRoute, { path = pathOf(route), body, headers = {} }: { path?: string; body?: string; headers?: Record<string, string> }) =>
-  asker(route).send(route.method.toUpperCase(), path, body, headers);
-/** Texts that are dear to read: a plain one, one of marks over one letter, one of markup, one of addresses, people and tags. */
+const pathOf = ({ path }: AnyRoute) =>
+  path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
+const send = (
+  route: AnyRoute,
+  { path = pathOf(route), body, headers = {} }: { path?: string; body?: string; headers?: Record<string, string> },
+) => asker(route).send(route.method.toUpperCase(), path, body, headers);
+/**
+ * Texts that are dear to read: a plain one, one of marks over one letter, one of markup, one of addresses, people and
+ * tags.
+ */
 const PIECES = ['a', '\u0301', '<a </p>&lt;', 'https://a.b/ @a.b #1 '];
 
 /** The channel in the place of whatever names one, so that a body is looked at whole. */
 function withChannel(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withChannel);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, name === 'integration' ? { id: channelId } : withChannel(one)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, name === 'integration' ? { id: channelId } : withChannel(one)]),
+  );
 }
 function putAt(value: unknown, [name, ...way]: readonly string[], list: unknown): unknown {
-  return name === undefined ? list : { ...(value as object), [name]: putAt((value as Record<string, unknown> | null)?.[name], way, list) };
+  return name === undefined
+    ? list
+    : { ...(value as object), [name]: putAt((value as Record<string, unknown> | null)?.[name], way, list) };
 }
 
 describe('the largest bodies', () => {
@@ -183,18 +231,30 @@ describe('the largest bodies', () => {
       const fitting = PIECES.flatMap((piece) =>
         [true, false].map((wide): [string, unknown] => {
           const size = Buffer.byteLength(JSON.stringify(piece)) / piece.length;
-          return [`${wide ? 'wide' : 'long'} of ${JSON.stringify(piece)}`, withChannel(greatest(schema, { piece, wide }, most / size / 1.1, VALUES))];
+          return [
+            `${wide ? 'wide' : 'long'} of ${JSON.stringify(piece)}`,
+            withChannel(greatest(schema, { piece, wide }, most / size / 1.1, VALUES)),
+          ];
         }),
       );
       const wrong = listsOf(schema).map((way): [string, unknown] => [
         `numbers at ${way.join('.')}`,
         putAt(example(schema), way, Array(Math.min(VALUES, Math.floor(most / 4))).fill(7)),
       ]);
-      const keys = Array.from({ length: Math.min(7_000, Math.floor(most / 260)) }, (__, n) => [String(n).padEnd(250, 'k'), 0]);
+      const keys = Array.from({ length: Math.min(7_000, Math.floor(most / 260)) }, (__, n) => [
+        String(n).padEnd(250, 'k'),
+        0,
+      ]);
       const bodies = [...fitting, ...wrong, ['unknown keys', Object.fromEntries(keys)] as [string, unknown]];
       const excess: string[] = [];
       for (const [what, body] of bodies)
-        excess.push(...(await excessOf(`${route.path} ${what}`, () => send(route, { body: JSON.stringify(body) }), !isOpen(route))));
+        excess.push(
+          ...(await excessOf(
+            `${route.path} ${what}`,
+            () => send(route, { body: JSON.stringify(body) }),
+            !isOpen(route),
+          )),
+        );
       if (route.input === 'json-or-form') {
         const form = { 'content-type': 'application/x-www-form-urlencoded' };
         const fields = Object.keys(schema['properties'] ?? {}).map((name) => `${name}=${'%F0%9F'.repeat(500)}`);
@@ -214,7 +274,9 @@ describe('the largest heads', () => {
       const fields = Object.keys(route.query ? (inputSchema(route.query)['properties'] ?? {}) : {});
       const body = route.method === 'get' || route.input === 'stream' ? undefined : '[]'; // so that nothing is done
       const value = (piece: string) =>
-        encodeURIComponent(piece).repeat(Math.floor(QUERY_CHARACTERS / Math.max(1, fields.length) / encodeURIComponent(piece).length));
+        encodeURIComponent(piece).repeat(
+          Math.floor(QUERY_CHARACTERS / Math.max(1, fields.length) / encodeURIComponent(piece).length),
+        );
       const searches = [
         ...PIECES.map((piece) => fields.map((name) => `${name}=${value(piece)}`).join('&')),
         names(3_000),
@@ -231,10 +293,16 @@ describe('the largest heads', () => {
       const excess: string[] = [];
       for (const search of searches)
         excess.push(
-          ...(await excessOf(`${route.path} ${search.slice(0, 40)}`, () => send(route, { path: `${pathOf(route)}?${search}`, ...(body && { body }) }))),
+          ...(await excessOf(`${route.path} ${search.slice(0, 40)}`, () =>
+            send(route, { path: `${pathOf(route)}?${search}`, ...(body && { body }) }),
+          )),
         );
       for (const one of headers)
-        excess.push(...(await excessOf(`${route.path} ${Object.keys(one)[0]}`, () => send(route, { headers: one, ...(body && { body }) }))));
+        excess.push(
+          ...(await excessOf(`${route.path} ${Object.keys(one)[0]}`, () =>
+            send(route, { headers: one, ...(body && { body }) }),
+          )),
+        );
       expect(excess).toEqual([]);
     },
     120_000,

@@ -8,8 +8,8 @@ import { Client, type SignedUp, testApp, type TestApp } from '../../support/worl
 import { testDatabase } from '../../support/wire/database.ts';
 import { example, inputSchema, wrongValues } from '../../support/worlds/example.ts';
 
-// Generated from the declarations: a route that is added is covered on the day it is added. What is asked here is answered
-// by the ladder, so every handler but those of the documents is replaced by one that only says it was reached.
+// Generated from the declarations: a route that is added is covered on the day it is added. What is asked here is
+// answered by the ladder, so every handler but those of the documents is replaced by one that only says it was reached.
 let reached = 0;
 const declared = routes.map((route): AnyRoute =>
   route.path.endsWith('openapi.json')
@@ -34,7 +34,10 @@ let program: Client;
 const holders = new Map<string, { client: Client; key: Client }>();
 beforeAll(async () => {
   db = await testDatabase();
-  app = await testApp({ sql: db.sql, routes: [...declared.filter(({ path }) => !ready.has(path)), ...routes.filter(({ path }) => ready.has(path))] });
+  app = await testApp({
+    sql: db.sql,
+    routes: [...declared.filter(({ path }) => !ready.has(path)), ...routes.filter(({ path }) => ready.has(path))],
+  });
   ann = await app.signUp(); // the first: a super-admin, who passes every permission
   eve = await app.signUp();
   program = await ann.withKey();
@@ -49,16 +52,21 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
-const pathOf = ({ path }: AnyRoute) => path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'something'));
-const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) => kinds.some((kind) => route.auth.includes(kind));
+const named = (list: readonly AnyRoute[]): [string, AnyRoute][] =>
+  list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
+const pathOf = ({ path }: AnyRoute) =>
+  path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'something'));
+const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) =>
+  kinds.some((kind) => route.auth.includes(kind));
 const mutating = routes.filter(({ method }) => method !== 'get');
 const byCookie = mutating.filter((route) => takes(route, 'session', 'super-admin'));
 const guarded = routes.filter((route) => !takes(route, 'none'));
 const withJson = routes.filter(({ input }) => input !== 'stream');
 /** Bodies that may hold more than is defined (S7). */
 const isOpen = ({ body }: AnyRoute) =>
-  body !== undefined && inputSchema(body as never)['additionalProperties'] !== false && inputSchema(body as never)['type'] === 'object';
+  body !== undefined &&
+  inputSchema(body as never)['additionalProperties'] !== false &&
+  inputSchema(body as never)['type'] === 'object';
 /** The fields that a refusal names; OAuth clients are told in a sentence (S92). */
 // oxlint-disable-next-line typescript/no-explicit-any -- judged by each test
 const namesField = (route: AnyRoute, body: any, field: string): boolean =>
@@ -66,7 +74,8 @@ const namesField = (route: AnyRoute, body: any, field: string): boolean =>
     ? new RegExp(`(^|; )${field}[.:]`).test(body.error_description)
     : body.errors?.some((error: { field: string }) => error.field.split('.')[0] === field);
 /** Someone whom the route lets in. */
-const asker = (route: AnyRoute): Client => (takes(route, 'none') ? app.client() : takes(route, 'session', 'super-admin') ? ann.client : program);
+const asker = (route: AnyRoute): Client =>
+  takes(route, 'none') ? app.client() : takes(route, 'session', 'super-admin') ? ann.client : program;
 const ask = (route: AnyRoute, body: unknown, headers: Record<string, string | undefined> = {}, client = asker(route)) =>
   client.send(route.method.toUpperCase(), pathOf(route), route.method === 'get' ? undefined : body, headers);
 /** Some at once: each waits for the database more than it works. */
@@ -89,7 +98,10 @@ describe('CSRF', () => {
     ['another login’s value', { 'x-csrf-token': eve.client.csrf }],
     ['a cut value', { 'x-csrf-token': ann.client.csrf!.slice(0, 63) }],
     ['no cookie', { cookie: `auth=${ann.client.cookies.get('auth')}` }],
-    ['equal values that are no tokens', { cookie: `auth=${ann.client.cookies.get('auth')}; csrf_token=x`, 'x-csrf-token': 'x' }],
+    [
+      'equal values that are no tokens',
+      { cookie: `auth=${ann.client.cookies.get('auth')}; csrf_token=x`, 'x-csrf-token': 'x' },
+    ],
     ['two empty values', { cookie: `auth=${ann.client.cookies.get('auth')}; csrf_token=`, 'x-csrf-token': '' }],
   ];
   test.each(named(byCookie))('%s by cookie needs the token [CS5, S10]', async (_, route) => {
@@ -108,9 +120,15 @@ describe('CSRF', () => {
     async (_, route) => {
       const { status } = await ask(route, undefined, { 'x-csrf-token': undefined }, ann.client);
       expect(status).not.toBe(403);
-      const sent = { ...ann.client.headers, cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; ') };
+      const sent = {
+        ...ann.client.headers,
+        cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+      };
       for (const method of ['HEAD', 'OPTIONS'])
-        expect([method, (await fetch(app.address + route.path.replaceAll(/:\w+/g, newId()), { method, headers: sent })).status]).not.toEqual([method, 403]);
+        expect([
+          method,
+          (await fetch(app.address + route.path.replaceAll(/:\w+/g, newId()), { method, headers: sent })).status,
+        ]).not.toEqual([method, 403]);
     },
   );
 });
@@ -118,12 +136,20 @@ describe('CSRF', () => {
 describe('credentials', () => {
   test.each(named(guarded))('%s without a credential, or with a wrong one, is 401 [S14]', async (_, route) => {
     const wrong = { cookie: 'auth=x.y.z', authorization: undefined as string | undefined };
-    await forEach([{}, wrong, { authorization: `pm_live_${'A'.repeat(43)}` }, { authorization: 'Bearer pos_x' }, { auth: 'x.y.z' }], async (headers) => {
-      const { status, body } = await ask(route, {}, headers, app.client());
-      expect([status, body.statusCode]).toEqual([401, 401]);
-      if (Object.keys(headers).length === 0)
-        expect(body.errors).toEqual([expect.objectContaining({ field: takes(route, 'api-key', 'oauth') ? 'Authorization' : 'auth', rule: 'required' })]);
-    });
+    await forEach(
+      [{}, wrong, { authorization: `pm_live_${'A'.repeat(43)}` }, { authorization: 'Bearer pos_x' }, { auth: 'x.y.z' }],
+      async (headers) => {
+        const { status, body } = await ask(route, {}, headers, app.client());
+        expect([status, body.statusCode]).toEqual([401, 401]);
+        if (Object.keys(headers).length === 0)
+          expect(body.errors).toEqual([
+            expect.objectContaining({
+              field: takes(route, 'api-key', 'oauth') ? 'Authorization' : 'auth',
+              rule: 'required',
+            }),
+          ]);
+      },
+    );
     expect(reached).toBe(0);
   });
   test.each(named(guarded.filter(({ path }) => path.startsWith('/public/v1/'))))(
@@ -133,14 +159,23 @@ describe('credentials', () => {
       expect((await ask(route, {}, {}, ann.client)).status).toBe(401);
     },
   );
-  test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))('%s is not opened by an API key [S14]', async (_, route) => {
-    const { status, body } = await ask(route, {}, {}, program);
-    expect([status, body.message ?? body.error_description]).toEqual([401, 'Log in first: API keys and access tokens open /public/v1 only']);
-    if (!route.errors) expect(body.errors[0]).toMatchObject({ field: 'Authorization', rule: 'session' });
-  });
-  test.each(named(guarded.filter((route) => !takes(route, 'session', 'super-admin'))))('%s is not opened by a session [S14]', async (_, route) => {
-    expect((await ask(route, {}, {}, ann.client)).body.msg).toBe('No API Key found');
-  });
+  test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))(
+    '%s is not opened by an API key [S14]',
+    async (_, route) => {
+      const { status, body } = await ask(route, {}, {}, program);
+      expect([status, body.message ?? body.error_description]).toEqual([
+        401,
+        'Log in first: API keys and access tokens open /public/v1 only',
+      ]);
+      if (!route.errors) expect(body.errors[0]).toMatchObject({ field: 'Authorization', rule: 'session' });
+    },
+  );
+  test.each(named(guarded.filter((route) => !takes(route, 'session', 'super-admin'))))(
+    '%s is not opened by a session [S14]',
+    async (_, route) => {
+      expect((await ask(route, {}, {}, ann.client)).body.msg).toBe('No API Key found');
+    },
+  );
 });
 
 describe('permissions', () => {
@@ -170,8 +205,16 @@ describe('bodies', () => {
     },
   );
   // What would raise somebody above what they are; the routes that do declare such a field judge it.
-  const RISING = { isSuperAdmin: true, role: 'owner', organizationId: newId(), revokedAt: null, limitOverrides: { channel: 9 }, isLifetime: true };
-  const declares = ({ body }: AnyRoute, field: string): boolean => body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
+  const RISING = {
+    isSuperAdmin: true,
+    role: 'owner',
+    organizationId: newId(),
+    revokedAt: null,
+    limitOverrides: { channel: 9 },
+    isLifetime: true,
+  };
+  const declares = ({ body }: AnyRoute, field: string): boolean =>
+    body !== undefined && Object.hasOwn(inputSchema(body)['properties'] ?? {}, field);
   test.each(named(withJson.filter((route) => route.method !== 'get' && !isOpen(route))))(
     '%s accepts no right, owner or limit that it does not declare [X24, S7]',
     async (_, route) => {
@@ -184,28 +227,36 @@ describe('bodies', () => {
       expect(reached).toBe(0);
     },
   );
-  test.each(named(withJson.filter(({ body }) => body !== undefined)))('%s refuses each field of a wrong type, by name [S6]', async (_, route) => {
-    const schema = inputSchema(route.body as never);
-    const valid = example(schema) as object;
-    const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Record<string, unknown>>);
-    const wrong = properties.flatMap(([field, property]) => wrongValues(property).map((value): [string, unknown] => [field, value]));
-    await forEach(wrong, async ([field, value]) => {
-      const { status, body } = await ask(route, { ...valid, [field]: value });
-      expect([field, value, status, namesField(route, body, field)]).toEqual([field, value, 400, true]);
-    });
-    await forEach((schema['required'] ?? []) as string[], async (name) => {
-      const { [name as keyof typeof valid]: _gone, ...rest } = valid;
-      const { status, body } = await ask(route, rest);
-      expect([name, status, namesField(route, body, name)]).toEqual([name, 400, true]);
-    });
-  });
-  test.each(named(withJson.filter(({ method }) => method !== 'get')))('%s refuses a body that is no JSON object [S8]', async (_, route) => {
-    const texts = ['{', '[]', 'null', '"x"', '{"__proto__":{"a":1}}'];
-    await forEach(texts, async (text) => expect([text, (await ask(route, text)).status]).toEqual([text, 400]));
-    expect(reached).toBe(0);
-    const form = await ask(route, 'x=1', { 'content-type': 'application/x-www-form-urlencoded' });
-    expect(form.status === 415).toBe(route.input !== 'json-or-form');
-  });
+  test.each(named(withJson.filter(({ body }) => body !== undefined)))(
+    '%s refuses each field of a wrong type, by name [S6]',
+    async (_, route) => {
+      const schema = inputSchema(route.body as never);
+      const valid = example(schema) as object;
+      const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Record<string, unknown>>);
+      const wrong = properties.flatMap(([field, property]) =>
+        wrongValues(property).map((value): [string, unknown] => [field, value]),
+      );
+      await forEach(wrong, async ([field, value]) => {
+        const { status, body } = await ask(route, { ...valid, [field]: value });
+        expect([field, value, status, namesField(route, body, field)]).toEqual([field, value, 400, true]);
+      });
+      await forEach((schema['required'] ?? []) as string[], async (name) => {
+        const { [name as keyof typeof valid]: _gone, ...rest } = valid;
+        const { status, body } = await ask(route, rest);
+        expect([name, status, namesField(route, body, name)]).toEqual([name, 400, true]);
+      });
+    },
+  );
+  test.each(named(withJson.filter(({ method }) => method !== 'get')))(
+    '%s refuses a body that is no JSON object [S8]',
+    async (_, route) => {
+      const texts = ['{', '[]', 'null', '"x"', '{"__proto__":{"a":1}}'];
+      await forEach(texts, async (text) => expect([text, (await ask(route, text)).status]).toEqual([text, 400]));
+      expect(reached).toBe(0);
+      const form = await ask(route, 'x=1', { 'content-type': 'application/x-www-form-urlencoded' });
+      expect(form.status === 415).toBe(route.input !== 'json-or-form');
+    },
+  );
 });
 
 describe('limits', () => {
@@ -223,9 +274,11 @@ describe('document', () => {
     expect([whole.openapi, whole.servers]).toEqual(['3.1.0', [{ url: '/' }]]);
     for (const route of routes) {
       const operation = whole.paths[route.path.replace(/:(\w+)/g, '{$1}')][route.method];
-      expect(operation.parameters.filter(({ in: place }: { in: string }) => place === 'path').map(({ name }: { name: string }) => name)).toEqual(
-        [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
-      );
+      expect(
+        operation.parameters
+          .filter(({ in: place }: { in: string }) => place === 'path')
+          .map(({ name }: { name: string }) => name),
+      ).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
       expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
       if (route.body && route.input !== 'stream')
         expect(
@@ -234,14 +287,18 @@ describe('document', () => {
         ).toBe(true);
       expect(operation.security.length === 0).toBe(takes(route, 'none'));
     }
-    const ids = Object.values(whole.paths as Record<string, Record<string, { operationId: string }>>).flatMap((methods) =>
-      Object.values(methods).map(({ operationId }) => operationId),
+    const ids = Object.values(whole.paths as Record<string, Record<string, { operationId: string }>>).flatMap(
+      (methods) => Object.values(methods).map(({ operationId }) => operationId),
     );
     expect(new Set(ids).size).toBe(ids.length);
-    expect(whole.paths['/user/api-keys'].post.requestBody.content['application/json'].schema.additionalProperties).toBe(false);
+    expect(whole.paths['/user/api-keys'].post.requestBody.content['application/json'].schema.additionalProperties).toBe(
+      false,
+    );
     expect(Object.keys(open.paths)).toEqual(Object.keys(whole.paths).filter((path) => path.startsWith('/public/v1/')));
     for (const document of [whole, open]) {
-      const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, reference]) => reference!));
+      const references = new Set(
+        [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, reference]) => reference!),
+      );
       const leadsTo = (reference: string) => reference.split('/').reduce((at, key) => at?.[key], document);
       expect([...references].filter((reference) => leadsTo(reference) === undefined)).toEqual([]);
     }

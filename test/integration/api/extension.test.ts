@@ -6,7 +6,8 @@ import { AppError } from '../../../src/platform/kernel/index.ts';
 import { JWT_SECRET, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 
-// The one way around the CSRF header: a token of the browser extension in `params` (S11). The handler only says it was reached.
+// The one way around the CSRF header: a token of the browser extension in `params` (S11). The handler only says it was
+// reached.
 let reached = 0;
 const declared = routes.map((route): AnyRoute =>
   route.csrf === 'params'
@@ -38,17 +39,29 @@ afterEach(() => {
 });
 
 const now = () => Math.floor(new Date().getTime() / 1000);
-function sign(claims: Record<string, unknown>, { header = { alg: 'HS256', typ: 'JWT' } as Record<string, unknown>, secret = JWT_SECRET } = {}): string {
+function sign(
+  claims: Record<string, unknown>,
+  { header = { alg: 'HS256', typ: 'JWT' } as Record<string, unknown>, secret = JWT_SECRET } = {},
+): string {
   const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
 }
-const good = () => ({ sub: ann.userId, org: ann.orgId, provider: 'skool', aud: 'extension', iat: now(), exp: now() + 300 });
+const good = () => ({
+  sub: ann.userId,
+  org: ann.orgId,
+  provider: 'skool',
+  aud: 'extension',
+  iat: now(),
+  exp: now() + 300,
+});
 const connect = (params: unknown, { path = '/integrations/social-connect/skool', headers = {} } = {}) =>
   ann.client.post(path, { params }, { 'x-csrf-token': undefined, ...headers });
 
 test('a valid token that names user, org and provider of the session replaces the header [CS8, S11, S251]', async () => {
   expect((await connect(sign(good()))).body.message).toBe('Reached');
-  expect((await connect(sign(good()), { path: '/api/integrations/social-connect/skool/' })).body.message).toBe('Reached');
+  expect((await connect(sign(good()), { path: '/api/integrations/social-connect/skool/' })).body.message).toBe(
+    'Reached',
+  );
   expect(reached).toBe(2);
 });
 
@@ -78,9 +91,18 @@ const wrong: [string, () => unknown][] = [
   ['no expiry', () => sign({ ...good(), exp: undefined })],
   ['a longer life than ten minutes', () => sign({ ...good(), exp: now() + 700 })],
   ['issued ahead', () => sign({ ...good(), iat: now() + 120 })],
-  ...['session', 'activate', 'reset', 'invite', 'oauth-state', 'collab', 'lifetime', 'impersonate', ['extension'], undefined].map(
-    (aud): [string, () => unknown] => [`audience ${JSON.stringify(aud)}`, () => sign({ ...good(), aud })],
-  ),
+  ...[
+    'session',
+    'activate',
+    'reset',
+    'invite',
+    'oauth-state',
+    'collab',
+    'lifetime',
+    'impersonate',
+    ['extension'],
+    undefined,
+  ].map((aud): [string, () => unknown] => [`audience ${JSON.stringify(aud)}`, () => sign({ ...good(), aud })]),
   ['the session token', () => ann.client.cookies.get('auth')],
 ];
 test.each(wrong)('%s is refused by 403 [S11, X7, X17]', async (_, make) => {
@@ -89,14 +111,22 @@ test.each(wrong)('%s is refused by 403 [S11, X7, X17]', async (_, make) => {
 });
 
 test('a broken body is no exemption, and no other route accepts the token [S11, X17]', async () => {
-  expect((await ann.client.post('/integrations/social-connect/skool', '{', { 'x-csrf-token': undefined })).status).toBe(403);
+  expect((await ann.client.post('/integrations/social-connect/skool', '{', { 'x-csrf-token': undefined })).status).toBe(
+    403,
+  );
   for (const path of ['/user/api-keys', '/orgs', '/user/logout', '/user/change-org'])
-    expect((await ann.client.post(path, { params: sign(good()) }, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
-  expect((await ann.client.post('/user/api-keys', { name: 'x', params: sign(good()) })).body.code).toBe('unknown_field');
+    expect((await ann.client.post(path, { params: sign(good()) }, { 'x-csrf-token': undefined })).body.code).toBe(
+      'csrf_failed',
+    );
+  expect((await ann.client.post('/user/api-keys', { name: 'x', params: sign(good()) })).body.code).toBe(
+    'unknown_field',
+  );
 });
 
 test('the token is no credential: it opens nothing without the session [X8]', async () => {
   const token = sign(good());
   for (const headers of [{}, { auth: token }, { cookie: `auth=${token}` }, { authorization: token }])
-    expect((await app.client().post('/integrations/social-connect/skool', { params: token }, headers)).status).toBe(401);
+    expect((await app.client().post('/integrations/social-connect/skool', { params: token }, headers)).status).toBe(
+      401,
+    );
 });

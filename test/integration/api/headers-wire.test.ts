@@ -99,7 +99,8 @@ let address: string;
 let quick: Record<'heads' | 'bodies' | 'readers' | 'few', Awaited<ReturnType<typeof startApi>>>;
 beforeAll(async () => {
   app = await testApp({ sql: db.sql, routes: [...routes, ...probes], env: production });
-  const quickly = (patience: object, bodyMs?: number) => startApi(app.context, { routes: probes, patience, onAnswer: () => {}, ...(bodyMs && { bodyMs }) });
+  const quickly = (patience: object, bodyMs?: number) =>
+    startApi(app.context, { routes: probes, patience, onAnswer: () => {}, ...(bodyMs && { bodyMs }) });
   quick = {
     heads: await quickly({ headersMs: 300, checkMs: 50 }),
     bodies: await quickly({ restMs: 200 }, 300),
@@ -161,7 +162,9 @@ function answersIn(text: string): Heard['answers'] {
     .map((part) => {
       const [head = '', ...body] = part.split('\r\n\r\n');
       const [line = '', ...lines] = head.split('\r\n');
-      const headers = Object.fromEntries(lines.map((one) => [one.slice(0, one.indexOf(':')).toLowerCase(), one.slice(one.indexOf(':') + 1).trim()]));
+      const headers = Object.fromEntries(
+        lines.map((one) => [one.slice(0, one.indexOf(':')).toLowerCase(), one.slice(one.indexOf(':') + 1).trim()]),
+      );
       return { status: Number(line.split(' ')[1]), headers, body: body.join('\r\n\r\n') };
     });
 }
@@ -172,7 +175,8 @@ const ask = (method: string, path: string, headers: Record<string, string> = {},
     });
     sent.on('error', reject).end(body);
   });
-const post = (head: string, body = '') => `POST /probe HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n${body}`;
+const post = (head: string, body = '') =>
+  `POST /probe HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n${body}`;
 
 describe('security headers in production', () => {
   test.each([
@@ -190,16 +194,21 @@ describe('security headers in production', () => {
     ['POST', '/probe', 400, { 'content-type': 'application/json' }],
     ['POST', '/probe', 415, { 'content-type': 'text/plain' }],
     ['GET', '/probe/fails', 500, {}],
-  ] as [string, string, number, Record<string, string>][])('%s %s, answered %i [HD1, HD2, HD3, HD4, HD5, HD6]', async (method, path, status, headers) => {
-    const answer = await ask(method, path, headers, method === 'POST' ? '{' : undefined);
-    expect([answer.status, answer.headers]).toEqual([status, expect.objectContaining(SECURITY)]);
-    expect(answer.headers).not.toHaveProperty('x-powered-by');
-    expect(answer.headers).not.toHaveProperty('server');
-  });
+  ] as [string, string, number, Record<string, string>][])(
+    '%s %s, answered %i [HD1, HD2, HD3, HD4, HD5, HD6]',
+    async (method, path, status, headers) => {
+      const answer = await ask(method, path, headers, method === 'POST' ? '{' : undefined);
+      expect([answer.status, answer.headers]).toEqual([status, expect.objectContaining(SECURITY)]);
+      expect(answer.headers).not.toHaveProperty('x-powered-by');
+      expect(answer.headers).not.toHaveProperty('server');
+    },
+  );
 
   test('a refusal of the parser and every other error body carry the security headers, too [HD1, HD2, HD3, HD4, HD5, HD6, S3]', async () => {
     const { answers } = await wire(['NONSENSE\r\n\r\n']);
-    expect(answers).toEqual([{ status: 400, headers: expect.objectContaining({ ...SECURITY, connection: 'close' }), body: expect.any(String) }]);
+    expect(answers).toEqual([
+      { status: 400, headers: expect.objectContaining({ ...SECURITY, connection: 'close' }), body: expect.any(String) },
+    ]);
     expect(JSON.parse(answers[0]!.body)).toEqual({
       statusCode: 400,
       error: 'Bad Request',
@@ -236,30 +245,49 @@ describe('malformed HTTP', () => {
   ])('%s is refused, and the rest of the connection is not taken for another request', async (_, bytes) => {
     const { answers, ended } = await wire([`${bytes}GET /health/live HTTP/1.1\r\nHost: smuggled\r\n\r\n`]);
     expect([answers, ended]).toEqual([
-      [{ status: 400, headers: expect.objectContaining(SECURITY), body: expect.stringContaining('"code":"invalid_request"') }],
+      [
+        {
+          status: 400,
+          headers: expect.objectContaining(SECURITY),
+          body: expect.stringContaining('"code":"invalid_request"'),
+        },
+      ],
       true,
     ]);
   });
 
   test('an endless head is too large', async () => {
-    const { answers, ended } = await wire([`GET /health/live HTTP/1.1\r\nHost: x\r\n${`X-${'a'.repeat(50)}: ${'b'.repeat(1_000)}\r\n`.repeat(40)}\r\n`]);
-    expect([answers.map(({ status, body }) => [status, JSON.parse(body).code]), ended]).toEqual([[[413, 'too_large']], true]);
+    const { answers, ended } = await wire([
+      `GET /health/live HTTP/1.1\r\nHost: x\r\n${`X-${'a'.repeat(50)}: ${'b'.repeat(1_000)}\r\n`.repeat(40)}\r\n`,
+    ]);
+    expect([answers.map(({ status, body }) => [status, JSON.parse(body).code]), ended]).toEqual([
+      [[413, 'too_large']],
+      true,
+    ]);
   });
   test('an unknown expectation is not met, and the request is answered', async () => {
-    const { answers } = await wire(['GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n']);
+    const { answers } = await wire([
+      'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nConnection: close\r\n\r\n',
+    ]);
     expect(answers).toEqual([{ status: 200, headers: expect.objectContaining(SECURITY), body: expect.any(String) }]);
   });
   test('a request to change the protocol is ignored', async () => {
-    const { answers } = await wire(['GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n']);
+    const { answers } = await wire([
+      'GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n',
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([200]);
   });
-  test.each(['X-Request-Id: a\r\n b: c', 'X-Request-Id: %0d%0aSet-Cookie: a=b', 'Origin: https://x\u0085y', 'Accept: \u2028'])(
-    '%j is echoed in no header',
-    async (line) => {
-      const { text } = await wire([`GET /nothing%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\nHost: x\r\n${line}\r\nConnection: close\r\n\r\n`]);
-      expect(text).not.toMatch(/^(set-cookie|b):/im);
-    },
-  );
+  test.each([
+    'X-Request-Id: a\r\n b: c',
+    'X-Request-Id: %0d%0aSet-Cookie: a=b',
+    'Origin: https://x\u0085y',
+    'Accept: \u2028',
+  ])('%j is echoed in no header', async (line) => {
+    const { text } = await wire([
+      `GET /nothing%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\nHost: x\r\n${line}\r\nConnection: close\r\n\r\n`,
+    ]);
+    expect(text).not.toMatch(/^(set-cookie|b):/im);
+  });
 });
 
 describe('slow peers', () => {
@@ -313,18 +341,27 @@ describe('slow peers', () => {
     const held = await Promise.all(Array.from({ length: 3 }, () => hold(at, `${asked}\r\n`)));
     expect(await wire([`${asked}\r\n`], { at })).toMatchObject({ answers: [], ended: true });
     held[0]!.destroy();
-    await eventually('there is room', async () => (await wire([`${asked}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200);
+    await eventually(
+      'there is room',
+      async () => (await wire([`${asked}Connection: close\r\n\r\n`], { at })).answers[0]?.status === 200,
+    );
     for (const socket of held) socket.destroy();
   });
   test('an unexpected body does not hold the connection', async () => {
-    const { answers, ended } = await drip('bodies', 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', () => ' ');
+    const { answers, ended } = await drip(
+      'bodies',
+      'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n',
+      () => ' ',
+    );
     expect([answers.map(({ status }) => status), ended]).toEqual([[404], true]);
   });
   test('fifty slow connections at once leave the service to the others', async () => {
     const drips = Array.from({ length: 50 }, () => drip('bodies', post('Content-Length: 1000\r\n'), () => ' '));
     const one = { at: quick.bodies.address };
     for (let n = 0; n < 20; n += 1)
-      expect((await wire(['GET /probe/text HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'], one)).answers[0]?.status).toBe(200);
+      expect(
+        (await wire(['GET /probe/text HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'], one)).answers[0]?.status,
+      ).toBe(200);
     expect((await Promise.all(drips)).every(({ ended }) => ended)).toBe(true);
   });
 });
@@ -337,8 +374,14 @@ describe('extreme bodies', () => {
     ['arrays a million deep', `${'['.repeat(990_000)}${']'.repeat(990_000)}`],
     ['brackets that never close', '['.repeat(1_000_000)],
     ['a number without end', '9'.repeat(1_000_000)],
-    ['a hundred thousand unknown keys', JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, 1])))],
-    ['two hundred thousand texts that cannot be stored', JSON.stringify({ text: Array.from({ length: 200_000 }, () => '\0') })],
+    [
+      'a hundred thousand unknown keys',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, 1]))),
+    ],
+    [
+      'two hundred thousand texts that cannot be stored',
+      JSON.stringify({ text: Array.from({ length: 200_000 }, () => '\0') }),
+    ],
     ['the keys that objects inherit', '{"__proto__":{"isSuperAdmin":true},"constructor":{"prototype":{"x":1}}}'],
     ['one key very often', `{${'"text":"a",'.repeat(100_000)}"text":7}`],
   ])('the answer to %s is 400 and short [S268]', async (_, body) => {

@@ -42,7 +42,12 @@ const Note = z.strictObject({
   open: z.record(z.string(), z.unknown()).optional(),
 });
 const probes: AnyRoute[] = [
-  echo({ method: 'get', path: '/probe', auth: ['none'], query: z.strictObject({ page: z.coerce.number().int().optional() }) }),
+  echo({
+    method: 'get',
+    path: '/probe',
+    auth: ['none'],
+    query: z.strictObject({ page: z.coerce.number().int().optional() }),
+  }),
   echo({ method: 'post', path: '/probe', auth: ['none'], body: Note }),
   echo({ method: 'delete', path: '/probe/:id', auth: ['none'] }),
   echo({ method: 'get', path: '/probe/:id', auth: ['none'] }),
@@ -50,15 +55,41 @@ const probes: AnyRoute[] = [
   echo({ method: 'get', path: '/probe/by/:name', auth: ['none'] }),
   echo({ method: 'get', path: '/probe/limited', auth: ['none'], limit: '2/minute' }),
   echo({ method: 'get', path: '/probe/limited-too', auth: ['session'], limit: '2/minute' }),
-  echo({ method: 'post', path: '/probe/order', auth: ['session'], limit: '3/minute', permission: 'billing:manage', body: Note, idempotent: true }),
-  echo({ method: 'post', path: '/probe/created', auth: ['session', 'api-key'], body: Note, creates: true, idempotent: true }),
+  echo({
+    method: 'post',
+    path: '/probe/order',
+    auth: ['session'],
+    limit: '3/minute',
+    permission: 'billing:manage',
+    body: Note,
+    idempotent: true,
+  }),
+  echo({
+    method: 'post',
+    path: '/probe/created',
+    auth: ['session', 'api-key'],
+    body: Note,
+    creates: true,
+    idempotent: true,
+  }),
   echo({ method: 'post', path: '/public/v1/probe', auth: ['api-key'], body: Note, idempotent: true }),
   echo({ method: 'put', path: '/public/v1/probe', auth: ['api-key'], body: Note }),
   echo({ method: 'get', path: '/public/v1/both', auth: ['api-key', 'session'] }),
   echo({ method: 'get', path: '/probe/admin', auth: ['super-admin'] }),
-  echo({ method: 'get', path: '/probe/bytes', auth: ['none'], output: 'bytes', present: () => Readable.from([Buffer.from('ab'), Buffer.from('cd')]) }),
+  echo({
+    method: 'get',
+    path: '/probe/bytes',
+    auth: ['none'],
+    output: 'bytes',
+    present: () => Readable.from([Buffer.from('ab'), Buffer.from('cd')]),
+  }),
   {
-    ...echo({ method: 'get', path: '/probe/header', auth: ['none'], query: z.strictObject({ name: z.string(), value: z.string() }) }),
+    ...echo({
+      method: 'get',
+      path: '/probe/header',
+      auth: ['none'],
+      query: z.strictObject({ name: z.string(), value: z.string() }),
+    }),
     async handle({ query, reply }) {
       reply.header(query.name, query.value);
     },
@@ -119,13 +150,23 @@ const raw = (text: string) =>
   });
 
 describe('paths', () => {
-  test.each(['/probe', '/probe/', '/api/probe', '/api/probe/', '/probe?page=1', '/api/probe/?page=1'])('%s is the same route [S1, GN1]', async (path) => {
-    expect((await client.get(path)).status).toBe(200);
-  });
-  test.each(['/Probe', '/PROBE', '/API/probe', '/api/api/probe', '//probe', '/probe//', '/nothing'])('%s is no route [S1]', async (path) => {
-    const { status, body } = await client.get(path);
-    expect([status, body.code, body.message]).toEqual([404, 'not_found', `There is no route GET ${path}; /openapi.json lists those there are`]);
-  });
+  test.each(['/probe', '/probe/', '/api/probe', '/api/probe/', '/probe?page=1', '/api/probe/?page=1'])(
+    '%s is the same route [S1, GN1]',
+    async (path) => {
+      expect((await client.get(path)).status).toBe(200);
+    },
+  );
+  test.each(['/Probe', '/PROBE', '/API/probe', '/api/api/probe', '//probe', '/probe//', '/nothing'])(
+    '%s is no route [S1]',
+    async (path) => {
+      const { status, body } = await client.get(path);
+      expect([status, body.code, body.message]).toEqual([
+        404,
+        'not_found',
+        `There is no route GET ${path}; /openapi.json lists those there are`,
+      ]);
+    },
+  );
   test('an unknown path is named without its query and without parts that are no route', async () => {
     const wire = (path: string) =>
       new Promise<string>((resolve, reject) => {
@@ -164,11 +205,14 @@ describe('paths', () => {
     expect([status, text]).toEqual([200, '']);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
-  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])('%s matches no route [S9]', async (path) => {
-    const { status, body } = await client.get(path);
-    expect([status, body.code]).toEqual([404, 'not_found']);
-    expect(seen).toEqual([]);
-  });
+  test.each(['/probe/%', '/probe/by/%ff', '/probe/%00', '/probe/by/a%00b', '/%'])(
+    '%s matches no route [S9]',
+    async (path) => {
+      const { status, body } = await client.get(path);
+      expect([status, body.code]).toEqual([404, 'not_found']);
+      expect(seen).toEqual([]);
+    },
+  );
   test.each(['not-an-id', `${newId()}%20`, newId().toUpperCase(), '..%2f..%2fetc', '%27', '1'])(
     'the id %s is impossible: handlers get an id that no row has [S9]',
     async (id) => {
@@ -201,7 +245,8 @@ describe('answers', () => {
   test('a header of a handler replaces the default, in any case; an invalid one is a 500 and ends nothing', async () => {
     const own = await client.get('/probe/header?name=X-Request-ID&value=mine');
     expect([own.status, own.headers.get('x-request-id')]).toEqual([200, 'mine']);
-    for (const value of ['a%0d%0ab:c', '%01', '%e2%82%ac']) expect((await client.get(`/probe/header?name=x-own&value=${value}`)).status).toBe(500);
+    for (const value of ['a%0d%0ab:c', '%01', '%e2%82%ac'])
+      expect((await client.get(`/probe/header?name=x-own&value=${value}`)).status).toBe(500);
     expect((await client.get('/probe')).status).toBe(200);
   });
   test('an error has one flat shape, for every status [S3, T20]', async () => {
@@ -219,7 +264,13 @@ describe('answers', () => {
   test('the answer 402 names the limit and the page to upgrade [S5, ER2, ER3]', async () => {
     refusal = () => limitExceeded('channel', 3);
     const { status, body } = await client.get('/probe');
-    expect([status, body.code, body.limit, body.max, body.message]).toEqual([402, 'limit_exceeded', 'channel', 3, 'Plan limit reached: channel (3)']);
+    expect([status, body.code, body.limit, body.max, body.message]).toEqual([
+      402,
+      'limit_exceeded',
+      'channel',
+      3,
+      'Plan limit reached: channel (3)',
+    ]);
     expect(body.url).toBe(`${app.context.config.http.frontendUrl}/billing`);
   });
   test('an unknown failure shows its request id and nothing of its cause [S3]', async () => {
@@ -257,7 +308,11 @@ describe('bodies', () => {
   test('an unknown field is named at any depth; open objects accept any key [S7, GN6]', async () => {
     const { status, body } = await client.post('/probe', { text: 'a', colour: 1, inner: { a: 'b', c: 1 } });
     expect([status, body.code]).toEqual([400, 'unknown_field']);
-    expect(body.errors).toContainEqual({ field: 'colour', message: 'property colour should not exist', rule: 'unknown' });
+    expect(body.errors).toContainEqual({
+      field: 'colour',
+      message: 'property colour should not exist',
+      rule: 'unknown',
+    });
     expect(body.errors).toContainEqual({ field: 'inner.c', message: 'property c should not exist', rule: 'unknown' });
     expect((await client.post('/probe', { text: 'a', open: { anything: { goes: 1 } } })).status).toBe(200);
   });
@@ -267,12 +322,15 @@ describe('bodies', () => {
     expect((await client.delete(path, {})).status).toBe(200);
     expect((await client.delete(path, undefined, { 'content-type': 'application/json' })).status).toBe(200);
     expect((await client.delete(path, { a: 1 })).body.code).toBe('unknown_field');
-    for (const body of ['[]', 'null', '"x"', '1']) expect((await client.delete(path, body)).body.code).toBe('validation_failed');
+    for (const body of ['[]', 'null', '"x"', '1'])
+      expect((await client.delete(path, body)).body.code).toBe('validation_failed');
     const { hostname, port } = new URL(app.address);
     const withBody = (text: string) =>
       new Promise<number>((resolve, reject) => {
         const headers = { 'content-type': 'application/json', 'content-length': text.length };
-        httpRequest({ hostname, port, path: '/probe', method: 'GET', agent: false, headers }, (response) => resolve(response.resume().statusCode!))
+        httpRequest({ hostname, port, path: '/probe', method: 'GET', agent: false, headers }, (response) =>
+          resolve(response.resume().statusCode!),
+        )
           .on('error', reject)
           .end(text);
       });
@@ -281,12 +339,15 @@ describe('bodies', () => {
   });
   test('unknown query parameters are ignored, even by a strict schema; bad values are not [S7, T8]', async () => {
     expect((await client.get('/probe?display=week&page=2&page=3')).body.query).toEqual({ page: 3 });
-    expect((await client.get('/probe?page=x')).body.errors).toEqual([{ field: 'page', message: expect.any(String), rule: 'invalid_type' }]);
+    expect((await client.get('/probe?page=x')).body.errors).toEqual([
+      { field: 'page', message: expect.any(String), rule: 'invalid_type' },
+    ]);
     expect((await client.get('/probe?page=%00')).status).toBe(400);
   });
   test.each(['{', '', '{"text":}', "{'text':1}", '{"text":"a"} x', '\u0001'])('%j is no JSON [S8]', async (text) => {
     const { status, body } = await client.post('/probe', text);
-    if (text === '') expect(body.errors[0]).toMatchObject({ field: 'text', rule: 'required' }); // an absent body counts as {}
+    // an absent body counts as {}
+    if (text === '') expect(body.errors[0]).toMatchObject({ field: 'text', rule: 'required' });
     else
       expect([status, body.code, body.message]).toEqual([
         400,
@@ -322,21 +383,32 @@ describe('bodies', () => {
     expect(chunked).toContain('413');
     expect((await client.post('/probe', { text: 'x'.repeat(1_900_000) })).status).toBe(200);
   });
-  test.each(['__proto__', 'constructor', 'prototype'])('the key %s is refused, even in open objects [S268]', async (key) => {
-    const { status, body } = await client.post('/probe', `{"text":"a","open":{"deep":{${JSON.stringify(key)}:{"polluted":1}}}}`);
-    expect([status, body.code, body.errors[0].field]).toEqual([400, 'unknown_field', `open.deep.${key}`]);
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-  });
+  test.each(['__proto__', 'constructor', 'prototype'])(
+    'the key %s is refused, even in open objects [S268]',
+    async (key) => {
+      const { status, body } = await client.post(
+        '/probe',
+        `{"text":"a","open":{"deep":{${JSON.stringify(key)}:{"polluted":1}}}}`,
+      );
+      expect([status, body.code, body.errors[0].field]).toEqual([400, 'unknown_field', `open.deep.${key}`]);
+      expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    },
+  );
   test.each(['"\\u0000"', '"a\\ud800"', '"\\udc00b"'])('%s cannot be stored [S268]', async (text) => {
-    expect((await client.post('/probe', `{"text":${text}}`)).body).toMatchObject({ code: 'validation_failed', errors: [{ field: 'text' }] });
+    expect((await client.post('/probe', `{"text":${text}}`)).body).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ field: 'text' }],
+    });
     expect((await client.post('/probe', `{"text":"a","open":{${text}:1}}`)).body.code).toBe('validation_failed');
   });
   test('the last of two equal keys counts; empty and odd strings stay as sent [S268]', async () => {
     expect((await client.post('/probe', '{"text":"a","text":"b"}')).body.body.text).toBe('b');
-    for (const text of [' a ', '\u202Ee\u0301', '💥', '\r\n', '‮']) expect((await client.post('/probe', { text })).body.body.text).toBe(text);
+    for (const text of [' a ', '\u202Ee\u0301', '💥', '\r\n', '‮'])
+      expect((await client.post('/probe', { text })).body.body.text).toBe(text);
   });
   test('endless nesting is refused, at once', async () => {
-    const nested = (depth: number) => client.post('/probe', `{"text":"a","open":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
+    const nested = (depth: number) =>
+      client.post('/probe', `{"text":"a","open":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`);
     expect((await nested(10_000)).body.errors[0].rule).toBe('too_deep');
     expect((await nested(100_000)).body.errors[0].rule).toBe('too_big');
   });
@@ -354,7 +426,8 @@ describe('order of checks', () => {
     expect((await bad()).body.code).toBe('forbidden');
     await db.sql`update memberships set role_key = 'owner' where user_id = ${bob.userId}`;
     expect((await bad()).body.code).toBe('unknown_field');
-    for (let n = 0; n < 3 * scale - 2; n += 1) await app.context.cache.hit(`post /probe/order|org:${bob.orgId}`, 3 * scale, 60_000);
+    for (let n = 0; n < 3 * scale - 2; n += 1)
+      await app.context.cache.hit(`post /probe/order|org:${bob.orgId}`, 3 * scale, 60_000);
     await db.sql`update memberships set role_key = 'viewer' where user_id = ${bob.userId}`;
     expect((await bad()).body.code).toBe('rate_limited');
     expect((await bad({ 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
@@ -364,14 +437,20 @@ describe('order of checks', () => {
 });
 
 describe('idempotency', () => {
-  const post = (text: string, key: string | undefined, path = '/probe/created') => ann.client.post(path, { text }, { 'idempotency-key': key });
-  const stored = () => db.sql`select status, reply from idempotency_keys where org_id = ${ann.orgId} order by created_at desc, key`;
+  const post = (text: string, key: string | undefined, path = '/probe/created') =>
+    ann.client.post(path, { text }, { 'idempotency-key': key });
+  const stored = () =>
+    db.sql`select status, reply from idempotency_keys where org_id = ${ann.orgId} order by created_at desc, key`;
 
   test('a repeated request gets the first answer, byte for byte, and has no second effect [S18]', async () => {
     const key = randomUUID();
     const first = await post('once', key);
     const second = await post('once', key);
-    expect([second.status, second.text, second.headers.get('idempotency-replayed')]).toEqual([first.status, first.text, 'true']);
+    expect([second.status, second.text, second.headers.get('idempotency-replayed')]).toEqual([
+      first.status,
+      first.text,
+      'true',
+    ]);
     expect(first.headers.get('idempotency-replayed')).toBeNull();
     expect(seen).toHaveLength(1);
   });
@@ -381,7 +460,11 @@ describe('idempotency', () => {
     expect((await post('b', key)).body).toMatchObject({ statusCode: 422, code: 'idempotency_mismatch' });
     const other = await app.signUp();
     await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${other.userId}, 'owner')`;
-    const colleague = await other.client.post('/probe/created', { text: 'a' }, { 'idempotency-key': key, showorg: ann.orgId });
+    const colleague = await other.client.post(
+      '/probe/created',
+      { text: 'a' },
+      { 'idempotency-key': key, showorg: ann.orgId },
+    );
     expect([colleague.status, colleague.headers.get('idempotency-replayed')]).toEqual([201, null]);
     expect((await other.client.post('/probe/created', { text: 'b' }, { 'idempotency-key': key })).status).toBe(201);
     const program = await ann.withKey();
@@ -394,7 +477,11 @@ describe('idempotency', () => {
     const first = post('slow', key);
     await eventually('the first is under way', () => seen.length > 0);
     const second = await post('slow', key);
-    expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([409, 'idempotency_in_flight', '1']);
+    expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
+      409,
+      'idempotency_in_flight',
+      '1',
+    ]);
     open();
     expect((await first).status).toBe(201);
     expect((await post('slow', key)).headers.get('idempotency-replayed')).toBe('true');
@@ -434,7 +521,10 @@ describe('idempotency', () => {
   test('a key left by a dead process can be used again, and a day-old one is new [S18]', async () => {
     const key = randomUUID();
     await post('a', key);
-    await db.sql`update idempotency_keys set status = null, reply = null, claimed_until = now() - interval '1 second' where key = ${key}`;
+    await db.sql`
+      update idempotency_keys
+      set status = null, reply = null, claimed_until = now() - interval '1 second'
+      where key = ${key}`;
     expect((await post('a', key)).status).toBe(201);
     expect(seen).toHaveLength(2);
     await db.sql`update idempotency_keys set created_at = now() - interval '25 hours' where key = ${key}`;
@@ -456,16 +546,27 @@ describe('rate limits', () => {
   test('each answer gives the remaining requests; beyond the limit 429 says when [S16, RL5, T17]', async () => {
     const limit = 2 * app.context.config.http.rateLimitScale;
     const { headers } = await client.get('/probe/limited');
-    expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([String(limit), String(limit - 1)]);
+    expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([
+      String(limit),
+      String(limit - 1),
+    ]);
     expect(Math.abs(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000)).toBeLessThan(62); // oxlint-disable-line no-restricted-properties
     for (let n = 1; n < limit; n += 1) await app.context.cache.hit('get /probe/limited|ip:127.0.0.1', limit, 60_000);
     const refused = await client.get('/probe/limited');
-    expect([refused.status, refused.body.code, refused.headers.get('x-ratelimit-remaining')]).toEqual([429, 'rate_limited', '0']);
+    expect([refused.status, refused.body.code, refused.headers.get('x-ratelimit-remaining')]).toEqual([
+      429,
+      'rate_limited',
+      '0',
+    ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.body.retryAfter).toBe(Number(refused.headers.get('retry-after')));
   });
   test('the default is API_LIMIT an hour, one bucket for each route and caller; the caller is the org [RL1, RL2, RL3, RL4, S17, S240]', async () => {
-    const strict = await testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
+    const strict = await testApp({
+      sql: db.sql,
+      routes: [...allRoutes, ...probes],
+      env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' },
+    });
     try {
       const cat = await strict.signUp();
       const { headers: first } = await cat.client.get('/user/organizations');
@@ -489,33 +590,52 @@ describe('rate limits', () => {
         (await strict.client().get('/probe/limited')).status,
       ]).toEqual([200, 200, 429]);
       const elsewhere = { 'x-forwarded-for': '203.0.113.9' };
-      expect((await strict.client().get('/probe/limited', elsewhere)).status).toBe(200); // each address has a bucket of its own
+      // each address has a bucket of its own
+      expect((await strict.client().get('/probe/limited', elsewhere)).status).toBe(200);
     } finally {
       await strict[Symbol.asyncDispose]();
     }
   });
   // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
-  (redisUrl ? test : test.skip)('two replicas over one Redis count together; it counts for readiness [RL7, HE2]', async () => {
-    await using redis = (await startRedis())!;
-    const replicas = await Promise.all(
-      [0, 1].map(() => testApp({ sql: db.sql, routes: [...allRoutes, ...probes], env: { RATE_LIMIT_SCALE: '1', REDIS_URL: redis.url } })),
-    );
-    // Opening waits for two seconds at most: a slow machine connects later.
-    for (const replica of replicas) await eventually('Redis is connected', async () => (await replica.client().get('/health/ready')).status === 200);
-    try {
-      const bob = await replicas[0]!.signUp();
-      const ask = (n: number) => new Client(replicas[n]!.address).get('/probe/limited-too', { auth: bob.client.cookies.get('auth') });
-      expect([(await ask(0)).status, (await ask(1)).status, (await ask(0)).status, (await ask(1)).status]).toEqual([200, 200, 429, 429]);
-      expect((await replicas[0]!.client().get('/health/ready')).status).toBe(200);
-    } finally {
-      for (const replica of replicas) await replica[Symbol.asyncDispose]();
-    }
-  });
+  (redisUrl ? test : test.skip)(
+    'two replicas over one Redis count together; it counts for readiness [RL7, HE2]',
+    async () => {
+      await using redis = (await startRedis())!;
+      const replicas = await Promise.all(
+        [0, 1].map(() =>
+          testApp({
+            sql: db.sql,
+            routes: [...allRoutes, ...probes],
+            env: { RATE_LIMIT_SCALE: '1', REDIS_URL: redis.url },
+          }),
+        ),
+      );
+      // Opening waits for two seconds at most: a slow machine connects later.
+      for (const replica of replicas)
+        await eventually(
+          'Redis is connected',
+          async () => (await replica.client().get('/health/ready')).status === 200,
+        );
+      try {
+        const bob = await replicas[0]!.signUp();
+        const ask = (n: number) =>
+          new Client(replicas[n]!.address).get('/probe/limited-too', { auth: bob.client.cookies.get('auth') });
+        expect([(await ask(0)).status, (await ask(1)).status, (await ask(0)).status, (await ask(1)).status]).toEqual([
+          200, 200, 429, 429,
+        ]);
+        expect((await replicas[0]!.client().get('/health/ready')).status).toBe(200);
+      } finally {
+        for (const replica of replicas) await replica[Symbol.asyncDispose]();
+      }
+    },
+  );
   test('an address has 5 registrations and 10 logins a minute [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', TRUST_PROXY_HOPS: '1' } });
     try {
       const from = (n: number) => ({ 'x-forwarded-for': `198.51.100.${n}` });
-      const register = await Promise.all(Array.from({ length: 6 }, () => strict.client().post('/auth/register', {}, from(1))));
+      const register = await Promise.all(
+        Array.from({ length: 6 }, () => strict.client().post('/auth/register', {}, from(1))),
+      );
       expect(register.map(({ status }) => status).toSorted()).toEqual([400, 400, 400, 400, 400, 429]);
       const login = (n: number, email = `${randomUUID()}@example.com`) =>
         strict.client().post('/auth/login', { provider: 'LOCAL', email, password: 'wrong password' }, from(n));
@@ -529,8 +649,11 @@ describe('rate limits', () => {
   test('the networks of one /48 share a bucket, of 16 times that of a network [S17]', async () => {
     const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.2', TRUST_PROXY_HOPS: '1' } });
     try {
-      const from = (site: number, network: number) => ({ 'x-forwarded-for': `2001:db8:${site}:${network.toString(16)}::1` });
-      const ask = async (site: number, network: number) => (await strict.client().post('/auth/register', {}, from(site, network))).status;
+      const from = (site: number, network: number) => ({
+        'x-forwarded-for': `2001:db8:${site}:${network.toString(16)}::1`,
+      });
+      const ask = async (site: number, network: number) =>
+        (await strict.client().post('/auth/register', {}, from(site, network))).status;
       expect([await ask(1, 0), await ask(1, 0)]).toEqual([400, 429]);
       const others = [];
       for (let network = 1; network < 17; network += 1) others.push(await ask(1, network));
@@ -562,9 +685,15 @@ describe('rate limits', () => {
     ['2', '203.0.113.2', '[RL9, X21]'],
     ['9', '127.0.0.1', '[RL9]'],
   ] as [string | undefined, string, string][])('the caller behind %s proxies is %s %s', async (hops, expected) => {
-    const proxied = await testApp({ sql: db.sql, routes: probes, env: hops === undefined ? {} : { TRUST_PROXY_HOPS: hops } });
+    const proxied = await testApp({
+      sql: db.sql,
+      routes: probes,
+      env: hops === undefined ? {} : { TRUST_PROXY_HOPS: hops },
+    });
     try {
-      expect((await proxied.client().get('/probe', { 'x-forwarded-for': '203.0.113.1, 203.0.113.2,203.0.113.3' })).body.ip).toBe(expected);
+      expect(
+        (await proxied.client().get('/probe', { 'x-forwarded-for': '203.0.113.1, 203.0.113.2,203.0.113.3' })).body.ip,
+      ).toBe(expected);
       expect((await proxied.client().get('/probe')).body.ip).toBe('127.0.0.1');
       expect((await proxied.client().get('/probe', { 'x-forwarded-for': 'not an address' })).body.ip).toBe('127.0.0.1');
     } finally {
@@ -624,11 +753,15 @@ describe('headers', () => {
   test('cookies in production are for the common domain, secure and for other sites [S26, S229, CS4]', async () => {
     const secure = await testApp({ sql: db.sql, env: production });
     try {
-      const answer = await secure
-        .client()
-        .post('/auth/register', { provider: 'LOCAL', email: `${randomUUID()}@example.com`, password: 'long enough', company: 'Acme' });
+      const answer = await secure.client().post('/auth/register', {
+        provider: 'LOCAL',
+        email: `${randomUUID()}@example.com`,
+        password: 'long enough',
+        company: 'Acme',
+      });
       const cookies = answer.headers.getSetCookie();
-      for (const cookie of cookies) expect(cookie).toContain('; Max-Age=2592000; Path=/; Domain=example.com; Secure; SameSite=None');
+      for (const cookie of cookies)
+        expect(cookie).toContain('; Max-Age=2592000; Path=/; Domain=example.com; Secure; SameSite=None');
       expect(cookies.map((cookie) => [cookie.split('=')[0], cookie.endsWith('; HttpOnly')])).toEqual([
         ['auth', true],
         ['refresh', true],
@@ -641,7 +774,11 @@ describe('headers', () => {
   test('console routes answer only to the origins of the console, with credentials [S20]', async () => {
     const origin = new URL(app.context.config.http.frontendUrl).origin;
     const own = (await ann.client.get('/user/self', { origin })).headers;
-    expect([own.get('access-control-allow-origin'), own.get('access-control-allow-credentials'), own.get('vary')]).toEqual([origin, 'true', 'Origin']);
+    expect([
+      own.get('access-control-allow-origin'),
+      own.get('access-control-allow-credentials'),
+      own.get('vary'),
+    ]).toEqual([origin, 'true', 'Origin']);
     expect(own.get('access-control-expose-headers')).toContain('x-ratelimit-remaining');
     for (const foreign of ['https://evil.example', 'null', `${origin}.evil.example`]) {
       const { headers } = await ann.client.get('/user/self', { origin: foreign });
@@ -651,9 +788,20 @@ describe('headers', () => {
   test('public routes answer to every origin, without credentials; with a cookie the rule of the console holds [S20]', async () => {
     const key = await ann.withKey();
     const { headers } = await key.get('/public/v1/is-connected', { origin: 'https://anywhere.example' });
-    expect([headers.get('access-control-allow-origin'), headers.get('access-control-allow-credentials')]).toEqual(['*', null]);
-    expect((await ann.client.get('/public/v1/both', { origin: 'https://anywhere.example' })).headers.get('access-control-allow-origin')).toBeNull();
-    expect((await client.get('/.well-known/apps-challenge', { origin: 'https://anywhere.example' })).headers.get('access-control-allow-origin')).toBe('*');
+    expect([headers.get('access-control-allow-origin'), headers.get('access-control-allow-credentials')]).toEqual([
+      '*',
+      null,
+    ]);
+    expect(
+      (await ann.client.get('/public/v1/both', { origin: 'https://anywhere.example' })).headers.get(
+        'access-control-allow-origin',
+      ),
+    ).toBeNull();
+    expect(
+      (await client.get('/.well-known/apps-challenge', { origin: 'https://anywhere.example' })).headers.get(
+        'access-control-allow-origin',
+      ),
+    ).toBe('*');
   });
   test('a preflight is answered without a credential [S20]', async () => {
     const { status, headers } = await client.send('OPTIONS', '/public/v1/probe', undefined, {
@@ -661,7 +809,15 @@ describe('headers', () => {
       'access-control-request-method': 'POST',
     });
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
-    for (const name of ['authorization', 'auth', 'content-type', 'x-csrf-token', 'idempotency-key', 'showorg', 'if-match'])
+    for (const name of [
+      'authorization',
+      'auth',
+      'content-type',
+      'x-csrf-token',
+      'idempotency-key',
+      'showorg',
+      'if-match',
+    ])
       expect(headers.get('access-control-allow-headers')).toContain(name);
   });
 });
@@ -676,21 +832,33 @@ describe('health and process', () => {
     });
   });
   // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
-  (redisUrl ? test : test.skip)('a Redis that is away is told, without its address, and live goes on [HE1, HE3, HE4, S24]', async () => {
-    await using redis = (await startRedis(['--user', 'rookery', 'on', '>a-password-of-redis', '~*', '&*', '+@all']))!;
-    const url = new URL(redis.url);
-    await using lame = await testApp({ sql: db.sql, env: { REDIS_URL: `redis://rookery:a-password-of-redis@${url.host}` } });
-    const ready = () => lame.client().get('/health/ready');
-    await eventually('Redis is connected', async () => (await ready()).status === 200);
-    await redis[Symbol.asyncDispose]();
-    const { status, body, text } = await ready();
-    expect([status, body.status, body.dependencies]).toEqual([503, 'unavailable', { database: { ok: true }, redis: { ok: false, error: 'unreachable' } }]);
-    for (const secret of ['password', url.port, 'ECONN']) expect(text.replace(body.timestamp, '')).not.toContain(secret);
-    expect((await lame.client().get('/health/live')).status).toBe(200);
-  });
+  (redisUrl ? test : test.skip)(
+    'a Redis that is away is told, without its address, and live goes on [HE1, HE3, HE4, S24]',
+    async () => {
+      await using redis = (await startRedis(['--user', 'rookery', 'on', '>a-password-of-redis', '~*', '&*', '+@all']))!;
+      const url = new URL(redis.url);
+      await using lame = await testApp({
+        sql: db.sql,
+        env: { REDIS_URL: `redis://rookery:a-password-of-redis@${url.host}` },
+      });
+      const ready = () => lame.client().get('/health/ready');
+      await eventually('Redis is connected', async () => (await ready()).status === 200);
+      await redis[Symbol.asyncDispose]();
+      const { status, body, text } = await ready();
+      expect([status, body.status, body.dependencies]).toEqual([
+        503,
+        'unavailable',
+        { database: { ok: true }, redis: { ok: false, error: 'unreachable' } },
+      ]);
+      for (const secret of ['password', url.port, 'ECONN'])
+        expect(text.replace(body.timestamp, '')).not.toContain(secret);
+      expect((await lame.client().get('/health/live')).status).toBe(200);
+    },
+  );
   test('a process that was suspended reads the waiting answer of the database, and does not report it unavailable [HE4]', async () => {
     let asked = false;
-    const standStill = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100); // longer than an answer may take
+    // longer than an answer may take
+    const standStill = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100);
     const sql = openDatabase({
       url: db.url,
       connections: 2,
@@ -703,7 +871,10 @@ describe('health and process', () => {
     const stalled = await testApp({ sql });
     try {
       await sql`select 2`; // a connection is there
-      expect((await stalled.client().get('/health/ready')).body.dependencies).toEqual({ database: { ok: true }, redis: { ok: true } });
+      expect((await stalled.client().get('/health/ready')).body.dependencies).toEqual({
+        database: { ok: true },
+        redis: { ok: true },
+      });
       expect(asked).toBe(true);
     } finally {
       await stalled[Symbol.asyncDispose]();
@@ -716,9 +887,16 @@ describe('health and process', () => {
     await own.sql.end();
     try {
       const { status, body } = await lame.client().get('/health/ready');
-      expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([503, 'unavailable', false, true]);
+      expect([status, body.status, body.dependencies.database.ok, body.dependencies.redis.ok]).toEqual([
+        503,
+        'unavailable',
+        false,
+        true,
+      ]);
       expect((await lame.client().get('/health/live')).status).toBe(200);
-      expect((await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body).toMatchObject({
+      expect(
+        (await lame.client().post('/auth/login', { provider: 'local', email: 'a@b.co', password: 'x' })).body,
+      ).toMatchObject({
         statusCode: 503,
         code: 'unavailable',
         retryAfter: 2,
@@ -738,8 +916,12 @@ describe('health and process', () => {
     await using host = await openPublishing({ url: own.url });
     await using busy = await testApp({ sql: own.sql, engine: host });
     const due = new Date(Date.now() + 3_600_000);
-    await host.engine.remind(['a', 'b'].map((id) => ({ type: 'Channel', id: `${newId()}/${id}`, name: 'due', due, owner: newId() })));
-    await own.sql`insert into cron_runs values ('reconciler', '1970-01-01T00:00:00Z', 'ok', 3, 0), ('sweeper', null, null, null, null)`;
+    await host.engine.remind(
+      ['a', 'b'].map((id) => ({ type: 'Channel', id: `${newId()}/${id}`, name: 'due', due, owner: newId() })),
+    );
+    await own.sql`
+      insert into cron_runs
+      values ('reconciler', '1970-01-01T00:00:00Z', 'ok', 3, 0), ('sweeper', null, null, null, null)`;
     const counts = BOUNDS.map((bound) => ({ 5: 98, 50: 2 })[bound as number] ?? 0);
     await own.sql`insert into lateness values (date_trunc('minute', now()), 'a', ${counts})`;
     expect((await busy.client().get('/health')).body).toEqual({

@@ -12,7 +12,9 @@ beforeAll(async () => {
   product = await wholeProduct({ sandbox: true });
   ann = await product.signUp();
   key = await ann.withKey();
-  channel = (await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Net' }, allowPreview: true })).body.id;
+  channel = (
+    await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Net' }, allowPreview: true })
+  ).body.id;
 });
 afterAll(() => product[Symbol.asyncDispose]());
 
@@ -26,9 +28,13 @@ const body = (more: object = {}, settings: object = {}) => ({
 const posts = async () => (await product.db.sql`select count(*)::int as n from posts`)[0]!['n'] as number;
 const refused = (field: string) => ({
   status: 400,
-  body: { code: 'not_available', errors: [{ field, message: `${field}: is not available yet`, rule: 'not_available' }] },
+  body: {
+    code: 'not_available',
+    errors: [{ field, message: `${field}: is not available yet`, rule: 'not_available' }],
+  },
 });
-const expectRefused = (answer: Answer, field: string) => expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
+const expectRefused = (answer: Answer, field: string) =>
+  expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
 
 describe('posts with unavailable fields', () => {
   const asked: [string, object, object][] = [
@@ -42,12 +48,16 @@ describe('posts with unavailable fields', () => {
     ['posts.0.settings.plug--like--message', {}, { 'plug--like--message': 'hi' }],
     ['posts.0.settings.plug--like--integrations', {}, { 'plug--like--integrations': [{ id: 'x' }] }],
   ];
-  test.each(asked)('a post with %s is refused, also as a draft and by key or session, and nothing is stored', async (field, more, settings) => {
-    const before = await posts();
-    for (const type of ['schedule', 'draft', 'now']) expectRefused(await key.post('/public/v1/posts', body({ ...more, type }, settings)), field);
-    expectRefused(await ann.client.post('/posts', body(more, settings)), field);
-    expect(await posts()).toBe(before);
-  });
+  test.each(asked)(
+    'a post with %s is refused, also as a draft and by key or session, and nothing is stored',
+    async (field, more, settings) => {
+      const before = await posts();
+      for (const type of ['schedule', 'draft', 'now'])
+        expectRefused(await key.post('/public/v1/posts', body({ ...more, type }, settings)), field);
+      expectRefused(await ann.client.post('/posts', body(more, settings)), field);
+      expect(await posts()).toBe(before);
+    },
+  );
 
   test.each([
     { inter: 0, order: '', republish: false, recurrence: null, timezone: null },
@@ -64,17 +74,26 @@ describe('posts with unavailable fields', () => {
     const answer = await key.post('/public/v1/posts', body(more, off));
     expect(answer.status).toBe(201);
     const { body: post } = await ann.client.get(`/posts/${answer.body[0].postId}`);
-    expect(post).toMatchObject({ intervalInDays: null, firstComment: { state: 'none', error: null }, firstCommentPostedAt: null, approval: null });
+    expect(post).toMatchObject({
+      intervalInDays: null,
+      firstComment: { state: 'none', error: null },
+      firstCommentPostedAt: null,
+      approval: null,
+    });
   });
 
   test('an edit of the post or of its settings cannot add a first comment either', async () => {
     const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
     for (const settings of [{ firstComment: 'first!' }, { 'plug--like--active': 'true' }]) {
       const [name] = Object.keys(settings);
-      for (const method of ['PUT', 'PATCH'] as const) expectRefused(await ann.client.send(method, `/posts/${id}`, { settings }), `settings.${name}`);
+      for (const method of ['PUT', 'PATCH'] as const)
+        expectRefused(await ann.client.send(method, `/posts/${id}`, { settings }), `settings.${name}`);
       expectRefused(await key.put(`/public/v1/posts/${id}/settings`, { settings }), `settings.${name}`);
       expectRefused(
-        await key.post('/public/v1/posts', { type: 'update', posts: [{ integration: { id: channel }, value: [{ id, content: 'y' }], settings }] }),
+        await key.post('/public/v1/posts', {
+          type: 'update',
+          posts: [{ integration: { id: channel }, value: [{ id, content: 'y' }], settings }],
+        }),
         `posts.0.settings.${name}`,
       );
     }
@@ -83,9 +102,16 @@ describe('posts with unavailable fields', () => {
 
   test('a post stored with such fields by an earlier release does not show them', async () => {
     const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
-    await product.db.sql`update posts set interval_in_days = 1, settings = settings || '{"firstComment":"first!"}' where id = ${id}`;
-    expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({ intervalInDays: null, firstComment: { state: 'none' } });
-    expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({ intervalInDays: null, firstComment: { state: 'none' } });
+    await product.db
+      .sql`update posts set interval_in_days = 1, settings = settings || '{"firstComment":"first!"}' where id = ${id}`;
+    expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({
+      intervalInDays: null,
+      firstComment: { state: 'none' },
+    });
+    expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({
+      intervalInDays: null,
+      firstComment: { state: 'none' },
+    });
   });
 });
 
@@ -98,8 +124,14 @@ test('unavailable settings of an organization are refused; the effective values 
   ] as const)
     expectRefused(await ann.client.put('/settings', { shortlink: 'YES', [field]: value }), field);
   const kept = await ann.client.put('/settings', { approvalRequired: false, missedPolicy: 'publish' });
-  expect([kept.status, kept.body]).toEqual([200, expect.objectContaining({ approvalRequired: false, missedPolicy: 'publish', shortlink: 'ASK' })]);
-  await product.db.sql`update organizations set settings = settings || '{"approvalRequired":"all","missedPolicy":"drop"}' where id = ${ann.orgId}`;
+  expect([kept.status, kept.body]).toEqual([
+    200,
+    expect.objectContaining({ approvalRequired: false, missedPolicy: 'publish', shortlink: 'ASK' }),
+  ]);
+  await product.db.sql`
+      update organizations
+      set settings = settings || '{"approvalRequired":"all","missedPolicy":"drop"}'
+      where id = ${ann.orgId}`;
   expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false, missedPolicy: 'publish' });
 });
 
@@ -122,7 +154,13 @@ test('events that never occur are not listed and cannot be subscribed to', async
   }
   const made = await ann.client.post('/webhooks', { name: 'Hook', url: 'https://hook.example/', integrations: [] });
   expectRefused(
-    await ann.client.put('/webhooks', { id: made.body.id, name: 'Hook', url: 'https://hook.example/', integrations: [], events: unheard.slice(0, 1) }),
+    await ann.client.put('/webhooks', {
+      id: made.body.id,
+      name: 'Hook',
+      url: 'https://hook.example/',
+      integrations: [],
+      events: unheard.slice(0, 1),
+    }),
     'events.0',
   );
 });

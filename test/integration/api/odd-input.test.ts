@@ -6,7 +6,8 @@ import type { Client, SignedUp } from '../../support/worlds/app.ts';
 import { example, inputSchema } from '../../support/worlds/example.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 
-// Generated from the declarations, over the whole product: odd texts in every field, query and path must be taken or refused, never break anything.
+// Generated from the declarations, over the whole product: odd texts in every field, query and path must be taken or
+// refused, never break anything.
 
 const ODD = [
   '',
@@ -66,12 +67,21 @@ beforeAll(async () => {
 afterAll(() => product[Symbol.asyncDispose]());
 
 const asker = (route: AnyRoute): Client =>
-  route.auth.includes('none') || route.auth.includes('session') || route.auth.includes('super-admin') ? ann.client : key;
+  route.auth.includes('none') || route.auth.includes('session') || route.auth.includes('super-admin')
+    ? ann.client
+    : key;
 const pathOf = ({ path }: AnyRoute, given: Record<string, string> = {}) =>
-  path.replace(/:(\w+)/g, (_, name: string) => given[name] ?? (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
+  path.replace(
+    /:(\w+)/g,
+    (_, name: string) => given[name] ?? (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'),
+  );
 const ends = /\/(logout|revoke-all)$/; // would end the session that asks; they take no input
-const some = routes.filter(({ path, input }) => !ends.test(path) && input !== 'stream' && !path.startsWith('/auth/') && !path.startsWith('/health'));
-const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
+const some = routes.filter(
+  ({ path, input }) =>
+    !ends.test(path) && input !== 'stream' && !path.startsWith('/auth/') && !path.startsWith('/health'),
+);
+const named = (list: readonly AnyRoute[]): [string, AnyRoute][] =>
+  list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
 
 async function survives(asks: (() => Promise<{ status: number }>)[]): Promise<void> {
   const broken: number[] = [];
@@ -92,27 +102,49 @@ describe('odd texts', () => {
         ([, property]) => JSON.stringify(property).includes('"string"') || Object.keys(property).length === 0,
       );
       await survives(
-        fields.flatMap(([field]) => ODD.map((text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), { ...valid, [field]: text }))),
+        fields.flatMap(([field]) =>
+          ODD.map(
+            (text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), { ...valid, [field]: text }),
+          ),
+        ),
       );
     },
     120_000,
   );
-  test.each(named(some.filter(({ query }) => query !== undefined)))('%s answers without a 500 for each text in its query', async (_, route) => {
-    const fields = Object.keys(inputSchema(route.query as never)['properties'] ?? {});
-    await survives(
-      fields.flatMap((field) =>
-        ODD.filter((text) => text.length < 5_000).map(
-          (text) => () => asker(route).send(route.method.toUpperCase(), `${pathOf(route)}?${field}=${encodeURIComponent(text.toWellFormed())}`),
+  test.each(named(some.filter(({ query }) => query !== undefined)))(
+    '%s answers without a 500 for each text in its query',
+    async (_, route) => {
+      const fields = Object.keys(inputSchema(route.query as never)['properties'] ?? {});
+      await survives(
+        fields.flatMap((field) =>
+          ODD.filter((text) => text.length < 5_000).map(
+            (text) => () =>
+              asker(route).send(
+                route.method.toUpperCase(),
+                `${pathOf(route)}?${field}=${encodeURIComponent(text.toWellFormed())}`,
+              ),
+          ),
         ),
-      ),
-    );
-  });
-  test.each(named(some.filter(({ path }) => path.includes(':'))))('%s answers without a 500 for each text in its path', async (_, route) => {
-    const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
-    const body = route.method === 'get' ? undefined : route.body ? example(inputSchema(route.body as never)) : {};
-    const texts = ODD.filter((text) => text.length < 5_000 && text !== '').map((text) => encodeURIComponent(text.toWellFormed()));
-    await survives(names.flatMap((name) => texts.map((text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route, { [name]: text }), body))));
-  });
+      );
+    },
+  );
+  test.each(named(some.filter(({ path }) => path.includes(':'))))(
+    '%s answers without a 500 for each text in its path',
+    async (_, route) => {
+      const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+      const body = route.method === 'get' ? undefined : route.body ? example(inputSchema(route.body as never)) : {};
+      const texts = ODD.filter((text) => text.length < 5_000 && text !== '').map((text) =>
+        encodeURIComponent(text.toWellFormed()),
+      );
+      await survives(
+        names.flatMap((name) =>
+          texts.map(
+            (text) => () => asker(route).send(route.method.toUpperCase(), pathOf(route, { [name]: text }), body),
+          ),
+        ),
+      );
+    },
+  );
   test('names are stored in one form of Unicode, and other texts as sent [S268]', async () => {
     for (const text of ['e\u0301t\u00e9 ', '👩‍👩‍👧‍👦 x', '<b>x</b>', "' or 1=1 --"]) {
       const { status, body } = await ann.client.post('/orgs', { name: text });
@@ -138,7 +170,11 @@ describe('odd texts', () => {
   ])('the header %s with odd texts causes no 500', async (name) => {
     const texts = ODD.filter((text) => /^[\x20-\x7e]*$/.test(text) && text.length < 5_000);
     await survives(
-      texts.flatMap((text) => ['/user/self', '/public/v1/is-connected', '/public/v1/integrations'].map((path) => () => key.get(path, { [name]: text }))),
+      texts.flatMap((text) =>
+        ['/user/self', '/public/v1/is-connected', '/public/v1/integrations'].map(
+          (path) => () => key.get(path, { [name]: text }),
+        ),
+      ),
     );
     await survives(texts.map((text) => () => ann.client.post('/user/change-org', { id: newId() }, { [name]: text })));
   });

@@ -76,7 +76,8 @@ describe.each(redis ? ['memory', 'redis'] : ['memory'])('cost of authentication 
     const bad = `pm_live_${'x'.repeat(43)}`;
     const before = kind === 'redis' ? asked() : 0;
     const statements = await sent(async () => {
-      for (let n = 0; n < 20; n += 1) expect((await app.client().get('/public/v1/is-connected', { authorization: bad })).status).toBe(401);
+      for (let n = 0; n < 20; n += 1)
+        expect((await app.client().get('/public/v1/is-connected', { authorization: bad })).status).toBe(401);
     });
     expect([statements.length, ((kind === 'redis' ? asked() : 0) - before) / 20]).toEqual([1, exchanges]);
   });

@@ -11,8 +11,9 @@ import { NAUGHTY, NAUGHTY_CLASSES } from '../../support/wire/naughty.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { picture } from '../../support/worlds/samples.ts';
 
-// Several hundred naughty texts in every text of every body, nested ones too, of the whole product. What the schema of a route refuses is
-// refused for all routes by one rung of the ladder, so that every text that it takes is sent, and of the others a sample.
+// Several hundred naughty texts in every text of every body, nested ones too, of the whole product. What the schema of
+// a route refuses is refused for all routes by one rung of the ladder, so that every text that it takes is sent, and of
+// the others a sample.
 
 const log: string[] = [];
 let product: Product;
@@ -40,8 +41,12 @@ function textsIn(schema: Schema, way: Way = []): Way[] {
   const choices = [...(schema['anyOf'] ?? []), ...(schema['oneOf'] ?? []), ...(schema['allOf'] ?? [])] as Schema[];
   if (choices.length > 0) return choices.flatMap((one) => textsIn(one, way));
   if (schema['type'] === 'object') {
-    const named = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).flatMap(([name, inner]) => textsIn(inner, [...way, name]));
-    return typeof schema['additionalProperties'] === 'object' ? [...named, ...textsIn(schema['additionalProperties'] as Schema, [...way, 'any'])] : named;
+    const named = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).flatMap(([name, inner]) =>
+      textsIn(inner, [...way, name]),
+    );
+    return typeof schema['additionalProperties'] === 'object'
+      ? [...named, ...textsIn(schema['additionalProperties'] as Schema, [...way, 'any'])]
+      : named;
   }
   if (schema['type'] === 'array') return textsIn((schema['items'] ?? {}) as Schema, [...way, 0]);
   return schema['type'] === 'string' && !schema['enum'] ? [way] : [];
@@ -50,21 +55,31 @@ function textsIn(schema: Schema, way: Way = []): Way[] {
 function withText(body: unknown, [step, ...rest]: Way, text: string): unknown {
   if (step === undefined) return text;
   if (step === 0) return [withText(Array.isArray(body) ? body[0] : undefined, rest, text)];
-  return { ...(body as object | undefined), [step]: withText((body as Record<string, unknown> | undefined)?.[step], rest, text) };
+  return {
+    ...(body as object | undefined),
+    [step]: withText((body as Record<string, unknown> | undefined)?.[step], rest, text),
+  };
 }
 
 const ends = /\/(logout|revoke-all|leave-org|change-password|change-email|transfer)$/; // would end what asks
 const hashes = /^\/auth\/(login|register|forgot-return)$/; // each answer costs as much as a password: a sample of texts
 const some = routes.filter(
   ({ path, body, input, method }) =>
-    body && input !== 'stream' && !ends.test(path) && !hashes.test(path) && !(method === 'delete' && /^\/(user|orgs\/current)$/.test(path)),
+    body &&
+    input !== 'stream' &&
+    !ends.test(path) &&
+    !hashes.test(path) &&
+    !(method === 'delete' && /^\/(user|orgs\/current)$/.test(path)),
 );
-const asker = ({ auth }: AnyRoute): Client => (auth.includes('api-key') && !auth.includes('session') ? key : ann.client);
-const pathOf = ({ path }: AnyRoute) => path.replace(/:(\w+)/g, (_match, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
+const asker = ({ auth }: AnyRoute): Client =>
+  auth.includes('api-key') && !auth.includes('session') ? key : ann.client;
+const pathOf = ({ path }: AnyRoute) =>
+  path.replace(/:(\w+)/g, (_match, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'sandbox'));
 
 async function inParts<T>(asks: readonly (() => Promise<T>)[]): Promise<T[]> {
   const answers: T[] = [];
-  for (let n = 0; n < asks.length; n += 16) answers.push(...(await Promise.all(asks.slice(n, n + 16).map((ask) => ask()))));
+  for (let n = 0; n < asks.length; n += 16)
+    answers.push(...(await Promise.all(asks.slice(n, n + 16).map((ask) => ask()))));
   return answers;
 }
 
@@ -82,16 +97,29 @@ describe('hostile texts in every text field', () => {
       const valid = example(schema);
       const ways = textsIn(schema);
       fields += ways.length;
-      const bodies = ways.flatMap((way, field) => NAUGHTY.filter((_text, n) => (n + field) % EVERY === 0).map((text) => withText(valid, way, text)));
-      const sent = bodies.filter((body, n) => n % 29 === 0 || (route.body as { safeParse(body: unknown): { success: boolean } }).safeParse(body).success);
-      const answers = await inParts(sent.map((body) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), body)));
+      const bodies = ways.flatMap((way, field) =>
+        NAUGHTY.filter((_text, n) => (n + field) % EVERY === 0).map((text) => withText(valid, way, text)),
+      );
+      const sent = bodies.filter(
+        (body, n) =>
+          n % 29 === 0 || (route.body as { safeParse(body: unknown): { success: boolean } }).safeParse(body).success,
+      );
+      const answers = await inParts(
+        sent.map((body) => () => asker(route).send(route.method.toUpperCase(), pathOf(route), body)),
+      );
       const broken = answers.flatMap(({ status, text }, n) =>
         status >= 500 && status !== 502 ? [`${status} ${text} for ${JSON.stringify(sent[n]).slice(0, 300)}`] : [],
       );
       expect(broken).toEqual([]);
       const odd = answers.flatMap(({ status, headers }) => [
-        ...(status >= 400 && headers.get('content-type') !== 'application/json; charset=utf-8' ? [`${status} as ${headers.get('content-type')}`] : []),
-        ...headers.getSetCookie().filter((cookie) => !/^(auth|refresh|csrf_token|showorg|impersonate)=[\w.-]*; Max-Age=\d+; Path=\/; /.test(cookie)),
+        ...(status >= 400 && headers.get('content-type') !== 'application/json; charset=utf-8'
+          ? [`${status} as ${headers.get('content-type')}`]
+          : []),
+        ...headers
+          .getSetCookie()
+          .filter(
+            (cookie) => !/^(auth|refresh|csrf_token|showorg|impersonate)=[\w.-]*; Max-Age=\d+; Path=\/; /.test(cookie),
+          ),
       ]);
       expect(odd).toEqual([]);
     },
@@ -102,7 +130,11 @@ describe('hostile texts in every text field', () => {
 
 describe('stored texts', () => {
   const column = (table: string, name: string, id: string) => async () =>
-    (await product.db.sql<{ value: string }[]>`select ${product.db.sql(name)} as value from ${product.db.sql(table)} where id = ${id}`)[0]?.value;
+    (
+      await product.db.sql<
+        { value: string }[]
+      >`select ${product.db.sql(name)} as value from ${product.db.sql(table)} where id = ${id}`
+    )[0]?.value;
   const asName = (text: string) => text.normalize('NFC').trim();
   let bob: SignedUp;
   let bobsKey: Client;
@@ -112,7 +144,10 @@ describe('stored texts', () => {
     bob = await product.signUp();
     bobsKey = await bob.withKey();
     await eventually('a channel', async () => {
-      const { status, body } = await bob.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Ann' }, allowPreview: true });
+      const { status, body } = await bob.client.post('/integrations/social-connect/sandbox', {
+        fields: { name: 'Ann' },
+        allowPreview: true,
+      });
       channelId = body.id;
       return status === 200; // not where a busy machine lets the network take longer than calls may take here
     });
@@ -158,7 +193,13 @@ describe('stored texts', () => {
       as: asName,
       most: 200,
     },
-    { what: 'the name of an API key', send: (name) => bob.client.post('/user/api-keys', { name }), read: async ({ body }) => body.name, as: asName, most: 40 },
+    {
+      what: 'the name of an API key',
+      send: (name) => bob.client.post('/user/api-keys', { name }),
+      read: async ({ body }) => body.name,
+      as: asName,
+      most: 40,
+    },
     {
       what: 'the name of a channel',
       send: (name) => bob.client.post(`/integrations/${channelId}/nickname`, { name }),
@@ -184,7 +225,8 @@ describe('stored texts', () => {
         if (answer.status >= 400) return;
         taken += 1;
         const stored = await read(answer);
-        if (stored !== as(text)) wrong.push(`${JSON.stringify(text).slice(0, 80)} is kept as ${JSON.stringify(stored)?.slice(0, 80)}`);
+        if (stored !== as(text))
+          wrong.push(`${JSON.stringify(text).slice(0, 80)} is kept as ${JSON.stringify(stored)?.slice(0, 80)}`);
       };
       if (same) for (const text of NAUGHTY) await keep(text);
       else await inParts(NAUGHTY.map((text) => () => keep(text)));

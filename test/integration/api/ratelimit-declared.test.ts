@@ -19,11 +19,9 @@ const ROWS: readonly Row[] = [
   ['POST /device/code', '10/minute', 'address'],
   // uploads
   ...['files', 'media'].flatMap((folder) =>
-    ['upload-simple', 'upload-server', 'upload-from-url', 'create-multipart-upload', 'stock/import'].map((name): Row => [
-      `POST /${folder}/${name}`,
-      '120/hour',
-      'org',
-    ]),
+    ['upload-simple', 'upload-server', 'upload-from-url', 'create-multipart-upload', 'stock/import'].map(
+      (name): Row => [`POST /${folder}/${name}`, '120/hour', 'org'],
+    ),
   ),
   ['POST /public/v1/upload', '120/hour', 'org'],
   ['POST /public/v1/upload-from-url', '120/hour', 'org'],
@@ -72,7 +70,10 @@ const declared = new Map(routes.map((route) => [nameOf(route), route]));
 describe('limits of single routes', () => {
   test.each(TABLE)('%s is limited: %s by %s [S17, RL5]', (name, limit, counted) => {
     const route = declared.get(name);
-    expect([route?.limit, route && (route.auth.includes('none') || route.limitBy === 'ip') ? 'address' : 'org']).toEqual([limit, counted]);
+    expect([
+      route?.limit,
+      route && (route.auth.includes('none') || route.limitBy === 'ip') ? 'address' : 'org',
+    ]).toEqual([limit, counted]);
   });
   test('no other route has a limit of its own, so that the default holds [S17, RL1]', () => {
     const known = new Set(TABLE.map(([name]) => name));

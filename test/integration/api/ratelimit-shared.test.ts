@@ -18,9 +18,13 @@ afterAll(async () => {
 
 /** A process that asks `hits` times at once when told to, and says how many were admitted. */
 async function counter(bucket: string, limit: number, hits: number) {
-  const child = spawn(process.execPath, ['--no-warnings', 'test/support/processes/limiter-process.ts', redis!.url, bucket, String(limit), String(hits)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', 'test/support/processes/limiter-process.ts', redis!.url, bucket, String(limit), String(hits)],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   await once(child.stdout, 'data');
   return async () => {
     child.stdin.write('go\n');
@@ -58,7 +62,9 @@ async function counter(bucket: string, limit: number, hits: number) {
 
     const buckets = Array.from({ length: 20 }, (_, n) => `many ${n}`);
     const together = await exchanges(() =>
-      Promise.all(Array.from({ length: 400 }, (_, n) => cache.hit(buckets[n % 20]!, 5 + (n % 20), n % 2 ? 60_000 : 3_600_000))),
+      Promise.all(
+        Array.from({ length: 400 }, (_, n) => cache.hit(buckets[n % 20]!, 5 + (n % 20), n % 2 ? 60_000 : 3_600_000)),
+      ),
     );
     expect(together.exchanges).toBe(1);
     const ask = 'for n, key in ipairs(KEYS) do KEYS[n] = redis.call("pttl", key) end return KEYS';
@@ -68,7 +74,9 @@ async function counter(bucket: string, limit: number, hits: number) {
       .map(Number);
     for (const n of buckets.keys()) {
       const own = together.result.filter((_, hit) => hit % 20 === n);
-      expect(own.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 20 }, (_, hit) => Math.max(0, 4 + n - hit)));
+      expect(own.map(({ remaining }) => remaining)).toEqual(
+        Array.from({ length: 20 }, (_, hit) => Math.max(0, 4 + n - hit)),
+      );
       expect(own.filter(({ allowed }) => allowed)).toHaveLength(Math.min(20, 5 + n));
       expect(lefts[n]! > 60_000).toBe(n % 2 === 0);
       expect(lefts[n]).toBeGreaterThan(0);
@@ -87,14 +95,21 @@ async function counter(bucket: string, limit: number, hits: number) {
       return Promise.all(hits);
     });
     expect(behind.result.filter(({ allowed }) => allowed)).toHaveLength(15);
-    expect(behind.exchanges).toBeLessThanOrEqual(5); // what is asked while Redis thinks is asked together; each on its own they would be twenty
-    const flood = await exchanges(() => Promise.all(Array.from({ length: 1_200 }, () => cache.hit('flood', 1_000, 60_000))));
-    expect([flood.exchanges, flood.result.filter(({ allowed }) => allowed).length]).toEqual([3, 1_000]); // no script keeps the others waiting for long
+    // what is asked while Redis thinks is asked together; each on its own they would be twenty
+    expect(behind.exchanges).toBeLessThanOrEqual(5);
+    const flood = await exchanges(() =>
+      Promise.all(Array.from({ length: 1_200 }, () => cache.hit('flood', 1_000, 60_000))),
+    );
+    // no script keeps the others waiting for long
+    expect([flood.exchanges, flood.result.filter(({ allowed }) => allowed).length]).toEqual([3, 1_000]);
   });
 
   test('a process that was suspended reads the waiting answer of Redis, and does not report it unavailable [RL5]', async () => {
     const changes: string[] = [];
-    await using cache = await openCache(redis!.url, systemClock, { prefix: `${randomUUID()}:`, onChange: (state) => changes.push(state) });
+    await using cache = await openCache(redis!.url, systemClock, {
+      prefix: `${randomUUID()}:`,
+      onChange: (state) => changes.push(state),
+    });
     await connected(cache);
     changes.length = 0;
     const asked = cache.ping();
@@ -112,7 +127,8 @@ const connected = (cache: Cache) =>
       () => false,
     ),
   );
-const cli = (...words: string[]) => spawnSync('redis-cli', ['-p', new URL(redis!.url).port, ...words]).stdout.toString();
+const cli = (...words: string[]) =>
+  spawnSync('redis-cli', ['-p', new URL(redis!.url).port, ...words]).stdout.toString();
 
 // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
 (redis ? describe : describe.skip)('a Redis that answers and does not count', () => {
@@ -138,14 +154,18 @@ const cli = (...words: string[]) => spawnSync('redis-cli', ['-p', new URL(redis!
     expect(await ready()).toEqual([200, true]);
     const { cache } = app.context;
     await cache.set('kept', 'yes', 60_000);
-    cli('config', 'set', 'min-replicas-to-write', '1'); // from now on it refuses every write, as a full disk would make it
+    // from now on it refuses every write, as a full disk would make it
+    cli('config', 'set', 'min-replicas-to-write', '1');
     try {
       const asked = [];
       for (let n = 0; n < 7; n += 1) asked.push((await new Client(app.address).post('/auth/register', {})).status);
       expect(asked).toEqual([400, 400, 400, 400, 400, 429, 429]);
       expect(await ready()).toEqual([503, false]);
       expect(cache.health().limitsShared).toBe(false);
-      await eventually('what is only read is read again', async () => (await cache.get('kept').catch(() => undefined)) === 'yes');
+      await eventually(
+        'what is only read is read again',
+        async () => (await cache.get('kept').catch(() => undefined)) === 'yes',
+      );
       expect(await ready()).toEqual([503, false]);
       expect(changes()).toEqual([expect.stringMatching(/^away .*NOREPLICAS/)]);
     } finally {

@@ -27,29 +27,50 @@ beforeAll(async () => {
   const [session] = await db.sql`select id from sessions where user_id = ${ann.userId}`;
   await ann.withKey();
   const [key] = await db.sql`select id from api_keys where user_id = ${ann.userId}`;
-  Object.assign(hers, { session: session!['id'], key: key!['id'], channel: newId(), file: newId(), post: newId(), webhook: newId(), delivery: newId() });
+  Object.assign(hers, {
+    session: session!['id'],
+    key: key!['id'],
+    channel: newId(),
+    file: newId(),
+    post: newId(),
+    webhook: newId(),
+    delivery: newId(),
+  });
   await db.sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
-    values (${hers['channel']!}, ${ann.orgId}, 'sandbox', 'v1', 'canary', 'Canary', ${product.context.vault.seal('{"values":{}}')})`;
+    values (${hers['channel']!}, ${ann.orgId}, 'sandbox', 'v1', 'canary', 'Canary',
+      ${product.context.vault.seal('{"values":{}}')})`;
   await db.sql`
-    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes) values (${hers['file']!}, ${ann.orgId}, 'canary.png', 'canary.png', 'canary/canary.png', 'image', 'image/png', 1)`;
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+    values (${hers['file']!}, ${ann.orgId}, 'canary.png', 'canary.png', 'canary/canary.png', 'image', 'image/png', 1)`;
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
-    values (${hers['post']!}, ${ann.orgId}, ${hers['channel']!}, 'canary-group', 'QUEUE', 'scheduled', 'Canary', now() + interval '1 day', now() + interval '1 day')`;
-  await db.sql`insert into webhooks (id, org_id, name, url) values (${hers['webhook']!}, ${ann.orgId}, 'Canary', 'https://example.com/')`;
+    values (${hers['post']!}, ${ann.orgId}, ${hers['channel']!}, 'canary-group', 'QUEUE', 'scheduled', 'Canary',
+      now() + interval '1 day', now() + interval '1 day')`;
   await db.sql`
-    insert into webhook_deliveries (id, org_id, webhook_id, seq, event, body, state) values (${hers['delivery']!}, ${ann.orgId}, ${hers['webhook']!}, 1, 'ping', '{}', 'succeeded')`;
+    insert into webhooks (id, org_id, name, url)
+    values (${hers['webhook']!}, ${ann.orgId}, 'Canary', 'https://example.com/')`;
+  await db.sql`
+    insert into webhook_deliveries (id, org_id, webhook_id, seq, event, body, state)
+    values (${hers['delivery']!}, ${ann.orgId}, ${hers['webhook']!}, 1, 'ping', '{}', 'succeeded')`;
   Object.assign(hers, { member: ann.userId, role: newId(), invitation: newId() });
-  await db.sql`insert into roles (id, org_id, name, permissions) values (${hers['role']!}, ${ann.orgId}, 'Canary', '{posts:read}')`;
   await db.sql`
-    insert into invitations (id, org_id, email, role_key, token_hash, invited_by) values (${hers['invitation']!}, ${ann.orgId}, 'canary@example.com', ${hers['role']!}, ${sha256('canary')}, ${ann.userId})`;
+    insert into roles (id, org_id, name, permissions)
+    values (${hers['role']!}, ${ann.orgId}, 'Canary', '{posts:read}')`;
+  await db.sql`
+    insert into invitations (id, org_id, email, role_key, token_hash, invited_by)
+    values (${hers['invitation']!}, ${ann.orgId}, 'canary@example.com', ${hers['role']!}, ${sha256('canary')},
+      ${ann.userId})`;
   hers['checkout'] = newId();
-  await db.sql`insert into payment_checkouts (id, org_id, user_id, item, period) values (${hers['checkout']}, ${ann.orgId}, ${ann.userId}, 'PRO', 'MONTHLY')`;
+  await db.sql`
+    insert into payment_checkouts (id, org_id, user_id, item, period)
+    values (${hers['checkout']}, ${ann.orgId}, ${ann.userId}, 'PRO', 'MONTHLY')`;
   hers['approval'] = newId();
   hers['app'] = newId();
   await db.sql`
     insert into oauth_clients (id, org_id, client_id, secret_hash, name, redirect_uris, scope)
-    values (${hers['app']}, ${ann.orgId}, 'pca_canary', ${sha256('canary')}, 'Canary', '{https://canary.example/}', '{mcp:read}')`;
+    values (${hers['app']}, ${ann.orgId}, 'pca_canary', ${sha256('canary')}, 'Canary', '{https://canary.example/}',
+      '{mcp:read}')`;
   hers['setting'] = newId();
   await db.sql`
     insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
@@ -58,7 +79,9 @@ beforeAll(async () => {
   await db.sql`
     insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
     values (${hers['route']}, ${ann.orgId}, 'vpn', 'custom', 'v1', 'Canary', ${product.context.vault.seal('{}')})`;
-  await db.sql`insert into oauth_authorizations (id, org_id, user_id, app_id, scope) values (${hers['approval']}, ${ann.orgId}, ${ann.userId}, ${hers['app']}, '{mcp:read}')`;
+  await db.sql`
+    insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
+    values (${hers['approval']}, ${ann.orgId}, ${ann.userId}, ${hers['app']}, '{mcp:read}')`;
 }, 60_000);
 afterAll(() => product[Symbol.asyncDispose]());
 
@@ -79,7 +102,8 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
-const isAdmins = ({ auth }: AnyRoute): boolean => auth.length === 1 && auth[0] === 'super-admin'; // who may see every organization
+// who may see every organization
+const isAdmins = ({ auth }: AnyRoute): boolean => auth.length === 1 && auth[0] === 'super-admin';
 const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) && !isAdmins(route);
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
@@ -96,11 +120,16 @@ const withIds = routes.filter(takesIds);
 const cases = withIds.map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]);
 
 const ask = (route: AnyRoute, id: string) => {
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? id : 'something'));
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) =>
+    name === 'id' || name.endsWith('Id') ? id : 'something',
+  );
   const body =
     route.method === 'get' || route.input === 'stream'
       ? undefined
-      : { ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}), ...BODIES[`${route.method.toUpperCase()} ${route.path}`] };
+      : {
+          ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}),
+          ...BODIES[`${route.method.toUpperCase()} ${route.path}`],
+        };
   return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path, body);
 };
 const fingerprint = async () => {
@@ -133,26 +162,43 @@ test('every route with an id has a case, and there are enough of them', () => {
 });
 
 describe('ids of another organization', () => {
-  test.each(cases)('%s answers a foreign, an unknown and an impossible id alike, by 404, and nothing changes [S9, GN2, GN5, X11]', async (name, route) => {
-    const before = await fingerprint();
-    const answers = [];
-    for (const id of [hers[ownerOf(route)!]!, newId(), 'impossible', '%27%20or%201=1', hers['channel']!.toUpperCase()]) answers.push(await ask(route, id));
-    const [foreign] = answers;
-    expect(NOTHING[name] ? foreign!.body : [foreign!.status, foreign!.body.code]).toEqual(NOTHING[name] ?? [404, 'not_found']);
-    for (const { text } of answers) expect(text).toBe(foreign!.text);
-    expect(await fingerprint()).toBe(before);
-  });
-  test.each(routes.filter((route) => isAdmins(route)).map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]))(
-    '%s is for super-admins: an owner gets no information, whatever the id [S9, PV18]',
-    async (_, route) => {
+  test.each(cases)(
+    '%s answers a foreign, an unknown and an impossible id alike, by 404, and nothing changes [S9, GN2, GN5, X11]',
+    async (name, route) => {
       const before = await fingerprint();
-      for (const id of [ann.orgId, ann.userId, newId(), 'impossible']) {
-        const { status, body } = await eve.client.send(route.method.toUpperCase(), route.path.replace(/:\w+/g, id), route.method === 'get' ? undefined : {});
-        expect([status, body.code]).toEqual([403, 'super_admin_required']);
-      }
+      const answers = [];
+      for (const id of [
+        hers[ownerOf(route)!]!,
+        newId(),
+        'impossible',
+        '%27%20or%201=1',
+        hers['channel']!.toUpperCase(),
+      ])
+        answers.push(await ask(route, id));
+      const [foreign] = answers;
+      expect(NOTHING[name] ? foreign!.body : [foreign!.status, foreign!.body.code]).toEqual(
+        NOTHING[name] ?? [404, 'not_found'],
+      );
+      for (const { text } of answers) expect(text).toBe(foreign!.text);
       expect(await fingerprint()).toBe(before);
     },
   );
+  test.each(
+    routes
+      .filter((route) => isAdmins(route))
+      .map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path}`, route]),
+  )('%s is for super-admins: an owner gets no information, whatever the id [S9, PV18]', async (_, route) => {
+    const before = await fingerprint();
+    for (const id of [ann.orgId, ann.userId, newId(), 'impossible']) {
+      const { status, body } = await eve.client.send(
+        route.method.toUpperCase(),
+        route.path.replace(/:\w+/g, id),
+        route.method === 'get' ? undefined : {},
+      );
+      expect([status, body.code]).toEqual([403, 'super_admin_required']);
+    }
+    expect(await fingerprint()).toBe(before);
+  });
   /** Ids that stand in a body: what is made or changed would point to a row of another organization. */
   const InBodies: [string, () => object, string][] = [
     [`PUT /members/eve`, () => ({ roleId: hers['role'] }), 'roleId'],
@@ -162,29 +208,49 @@ describe('ids of another organization', () => {
     ['POST /orgs/current/transfer', () => ({ userId: ann.userId }), 'userId'],
     ['PUT /egress', () => ({ route: hers['route'] }), 'route'],
     ['PUT /user/personal', () => ({ pictureId: hers['file'] }), 'pictureId'],
-    ['POST /user/oauth-app', () => ({ name: 'App', redirectUrl: 'https://example.com/', pictureId: hers['file'] }), 'pictureId'],
-    ['POST /webhooks', () => ({ name: 'Hook', url: 'https://example.com/', integrations: [{ id: hers['channel'] }] }), 'integrations.0.id'],
+    [
+      'POST /user/oauth-app',
+      () => ({ name: 'App', redirectUrl: 'https://example.com/', pictureId: hers['file'] }),
+      'pictureId',
+    ],
+    [
+      'POST /webhooks',
+      () => ({ name: 'Hook', url: 'https://example.com/', integrations: [{ id: hers['channel'] }] }),
+      'integrations.0.id',
+    ],
   ];
-  test.each(InBodies)('%s refuses an id of another organization in its body by the field, and nothing changes [S269, S9, X11]', async (name, body, field) => {
-    const before = await fingerprint();
-    const [method, path] = name.replace('eve', eve.userId).split(' ') as [string, string];
-    const answers = [];
-    for (const replaced of [undefined, newId()]) {
-      const text = JSON.stringify(body());
-      const foreign = Object.values(hers).find((id) => text.includes(id)) ?? ann.userId;
-      answers.push(await eve.client.send(method, path, replaced === undefined ? body() : JSON.parse(text.replace(foreign, replaced))));
-    }
-    const [foreign, unknown] = answers;
-    expect([foreign!.status, foreign!.body.errors[0].field]).toEqual([400, field]);
-    expect(unknown!.text).toBe(foreign!.text);
-    expect(await fingerprint()).toBe(before);
-  });
+  test.each(InBodies)(
+    '%s refuses an id of another organization in its body by the field, and nothing changes [S269, S9, X11]',
+    async (name, body, field) => {
+      const before = await fingerprint();
+      const [method, path] = name.replace('eve', eve.userId).split(' ') as [string, string];
+      const answers = [];
+      for (const replaced of [undefined, newId()]) {
+        const text = JSON.stringify(body());
+        const foreign = Object.values(hers).find((id) => text.includes(id)) ?? ann.userId;
+        answers.push(
+          await eve.client.send(
+            method,
+            path,
+            replaced === undefined ? body() : JSON.parse(text.replace(foreign, replaced)),
+          ),
+        );
+      }
+      const [foreign, unknown] = answers;
+      expect([foreign!.status, foreign!.body.errors[0].field]).toEqual([400, field]);
+      expect(unknown!.text).toBe(foreign!.text);
+      expect(await fingerprint()).toBe(before);
+    },
+  );
   test.each([
     ['POST', '/user/change-org'],
     ['POST', '/user/leave-org'],
   ])('%s %s does not open another organization [S9, S44, X11]', async (method, path) => {
     const before = await fingerprint();
-    const [foreign, unknown] = [await eve.client.send(method, path, { id: ann.orgId }), await eve.client.send(method, path, { id: newId() })];
+    const [foreign, unknown] = [
+      await eve.client.send(method, path, { id: ann.orgId }),
+      await eve.client.send(method, path, { id: newId() }),
+    ];
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
     expect(await fingerprint()).toBe(before);
   });
@@ -195,10 +261,14 @@ describe('ids of another organization', () => {
   });
   test.each(
     routes
-      .filter(({ method, path, auth }) => method === 'get' && !path.includes(':') && (auth.includes('session') || auth.includes('api-key')))
+      .filter(
+        ({ method, path, auth }) =>
+          method === 'get' && !path.includes(':') && (auth.includes('session') || auth.includes('api-key')),
+      )
       .map((route): [string, AnyRoute] => [route.path, route]),
   )('GET %s shows nothing of another organization [GN2, S9]', async (path, route) => {
     const { text } = await (route.auth.includes('session') ? eve.client : eveKey).get(path);
-    for (const value of ['Canary', 'canary', ann.orgId, ann.userId, ann.email, ...Object.values(hers)]) expect(text).not.toContain(value);
+    for (const value of ['Canary', 'canary', ann.orgId, ann.userId, ann.email, ...Object.values(hers)])
+      expect(text).not.toContain(value);
   });
 });

@@ -14,7 +14,9 @@ async function subscribed(billing = 'PRO') {
 }
 const extras = async (ann: Awaited<ReturnType<typeof subscribed>>['ann']) =>
   Object.fromEntries(
-    Object.entries((await world.subscription(ann)) as Record<string, unknown>).filter(([key, value]) => key.startsWith('extra') && value !== 0),
+    Object.entries((await world.subscription(ann)) as Record<string, unknown>).filter(
+      ([key, value]) => key.startsWith('extra') && value !== 0,
+    ),
   );
 
 describe('packs', () => {
@@ -25,7 +27,8 @@ describe('packs', () => {
     ['posts_per_month', 'extraPosts', 500, 900, '[AD5]'],
     ['webhooks', 'extraWebhooks', 10, 900, '[AD7]'],
   ] as const;
-  const order = (type: string) => ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb'].indexOf(type);
+  const order = (type: string) =>
+    ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb'].indexOf(type);
   test.each(PACKS)(
     'two packs of %s raise %s by 2 × %i for %i cents a month each [AD9, BI8, BI55, LM9, S60, S66] %s',
     async (type, column, size, cents, _ids) => {
@@ -33,41 +36,72 @@ describe('packs', () => {
       const { plan } = (await ann.client.get('/billing')).body.limits[type];
       const remote = await world.buyPacks(ann, type, 2);
       expect(remote.metadata).toMatchObject({ service: 'service', addon: type });
-      expect(remote.items.data[0]).toMatchObject({ quantity: 2, price: { unit_amount: cents, recurring: { interval: 'month' } } });
+      expect(remote.items.data[0]).toMatchObject({
+        quantity: 2,
+        price: { unit_amount: cents, recurring: { interval: 'month' } },
+      });
       expect(await extras(ann)).toEqual({ [column]: 2 });
-      expect((await ann.client.get('/billing')).body.limits[type]).toMatchObject({ plan, addons: 2 * size, effective: plan + 2 * size });
-      expect((await ann.client.get('/billing/addons')).body).toContainEqual({ type, packs: 2, packSize: size, priceCents: cents });
+      expect((await ann.client.get('/billing')).body.limits[type]).toMatchObject({
+        plan,
+        addons: 2 * size,
+        effective: plan + 2 * size,
+      });
+      expect((await ann.client.get('/billing/addons')).body).toContainEqual({
+        type,
+        packs: 2,
+        packSize: size,
+        priceCents: cents,
+      });
     },
   );
 
-  test.each(['video_exports', 'brand_kits', 'competitors'])('packs of %s, which is not available yet, are neither offered nor sold', async (type) => {
-    const { ann } = await subscribed();
-    const pages = world.processor.sessions.size;
-    expect(await ann.client.post('/billing/addons', { type, packs: 1 })).toMatchObject({
-      status: 400,
-      body: { code: 'not_available', errors: [{ field: 'type', rule: 'not_available' }] },
-    });
-    expect(world.processor.sessions.size).toBe(pages);
-    const [offered, own] = [(await ann.client.get('/billing/packages')).body.addons, (await ann.client.get('/billing/addons')).body];
-    for (const list of [offered, own]) {
-      expect(list.map((one: { type: string }) => one.type)).toEqual(PACKS.map(([sold]) => sold).toSorted((a, b) => order(a) - order(b)));
-    }
-  });
+  test.each(['video_exports', 'brand_kits', 'competitors'])(
+    'packs of %s, which is not available yet, are neither offered nor sold',
+    async (type) => {
+      const { ann } = await subscribed();
+      const pages = world.processor.sessions.size;
+      expect(await ann.client.post('/billing/addons', { type, packs: 1 })).toMatchObject({
+        status: 400,
+        body: { code: 'not_available', errors: [{ field: 'type', rule: 'not_available' }] },
+      });
+      expect(world.processor.sessions.size).toBe(pages);
+      const [offered, own] = [
+        (await ann.client.get('/billing/packages')).body.addons,
+        (await ann.client.get('/billing/addons')).body,
+      ];
+      for (const list of [offered, own]) {
+        expect(list.map((one: { type: string }) => one.type)).toEqual(
+          PACKS.map(([sold]) => sold).toSorted((a, b) => order(a) - order(b)),
+        );
+      }
+    },
+  );
 
   test('packs of a discontinued type are shown and can be cancelled', async () => {
     const { ann } = await subscribed();
     await world.buyPacks(ann, 'channel', 1);
-    await world.sql`update payment_subscriptions set addon = 'brand_kits' where org_id = ${ann.orgId} and addon = 'channel'`;
-    expect((await ann.client.get('/billing/addons')).body).toContainEqual({ type: 'brand_kits', packs: 1, packSize: 5, priceCents: 900 });
+    await world.sql`
+      update payment_subscriptions set addon = 'brand_kits' where org_id = ${ann.orgId} and addon = 'channel'`;
+    expect((await ann.client.get('/billing/addons')).body).toContainEqual({
+      type: 'brand_kits',
+      packs: 1,
+      packSize: 5,
+      priceCents: 900,
+    });
     expect((await ann.client.delete('/billing/addons/brand_kits')).body).toEqual({ type: 'brand_kits', packs: 0 });
   });
 
   test('the requested number applies at once and follows every event; a decrease prunes; zero cancels at the end of the period [BI55, S66, S219]', async () => {
     const { ann } = await subscribed();
     const remote = await world.buyPacks(ann, 'channel', 1);
-    expect((await ann.client.post('/billing/addons', { type: 'channel', packs: 3 })).body).toEqual({ type: 'channel', packs: 3 });
+    expect((await ann.client.post('/billing/addons', { type: 'channel', packs: 3 })).body).toEqual({
+      type: 'channel',
+      packs: 3,
+    });
     expect(await extras(ann)).toEqual({ extraChannels: 3 });
-    expect(world.processor.asked.filter(({ call }) => call === 'POST /v1/subscriptions/:id').at(-1)!.fields).toMatchObject({
+    expect(
+      world.processor.asked.filter(({ call }) => call === 'POST /v1/subscriptions/:id').at(-1)!.fields,
+    ).toMatchObject({
       proration_behavior: 'always_invoice',
     });
     world.processor.advance(60);
@@ -93,7 +127,8 @@ describe('packs', () => {
     await world.buyPacks(ann, 'channel', 1);
     await world.sql`
       insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at)
-      select gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', n::text, n::text, '', now() + n * interval '1 second' from generate_series(1, 12) n`;
+      select gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', n::text, n::text, '', now() + n * interval '1 second'
+      from generate_series(1, 12) n`;
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
     world.processor.renew(remote.id);
     await world.deliverAll();
@@ -105,18 +140,29 @@ describe('packs', () => {
     const { ann } = await subscribed();
     const before = await world.buyPacks(ann, 'webhooks', 1);
     const env = { ...WITH_BILLING, ADDON_WEBHOOKS_PRICE_CENTS: '1100', ADDON_WEBHOOKS_PER_PACK: '12' };
-    await using dearer = await testApp({ sql: world.sql, env, paymentsServer: world.processor.url }); // the same deployment, started again
+    // the same deployment, started again
+    await using dearer = await testApp({ sql: world.sql, env, paymentsServer: world.processor.url });
     const at = ({ client }: SignedUp) => Object.assign(new Client(dearer.address), { cookies: client.cookies });
     const { ann: bob } = await subscribed();
     const ordered = await at(bob).post('/billing/addons', { type: 'webhooks', packs: 1 });
     const after = world.processor.pay(ordered.body.url.split('/').at(-1));
     await world.deliverAll();
-    expect([before, after].map(({ items }) => items.data[0]!.price)).toMatchObject([{ unit_amount: 900 }, { unit_amount: 1_100 }]);
+    expect([before, after].map(({ items }) => items.data[0]!.price)).toMatchObject([
+      { unit_amount: 900 },
+      { unit_amount: 1_100 },
+    ]);
     expect(before.items.data[0]!.price.lookup_key).not.toBe(after.items.data[0]!.price.lookup_key);
-    expect((await at(bob).get('/billing/packages')).body.addons).toContainEqual({ type: 'webhooks', packSize: 12, priceCents: 1_100 });
+    expect((await at(bob).get('/billing/packages')).body.addons).toContainEqual({
+      type: 'webhooks',
+      packSize: 12,
+      priceCents: 1_100,
+    });
     expect((await at(bob).get('/billing')).body.limits.webhooks).toMatchObject({ addons: 12 });
 
-    expect((await at(ann).post('/billing/addons', { type: 'webhooks', packs: 3 })).body).toEqual({ type: 'webhooks', packs: 3 });
+    expect((await at(ann).post('/billing/addons', { type: 'webhooks', packs: 3 })).body).toEqual({
+      type: 'webhooks',
+      packs: 3,
+    });
     await world.deliverAll();
     expect(before.items.data[0]).toMatchObject({ quantity: 3, price: { unit_amount: 900 } });
     expect(await extras(ann)).toEqual({ extraWebhooks: 3 });
@@ -132,7 +178,10 @@ describe('packs', () => {
       [{ type: 'cake', packs: 1 }, 'type'],
       [{ type: 'channel', packs: 1, free: true }, 'free'],
     ] as const)
-      expect(await ann.client.post('/billing/addons', body)).toMatchObject({ status: 400, body: { errors: [{ field }] } });
+      expect(await ann.client.post('/billing/addons', body)).toMatchObject({
+        status: 400,
+        body: { errors: [{ field }] },
+      });
   });
 
   test('packs bought on two pages at once are both counted; setting a number leaves one item', async () => {

@@ -61,7 +61,9 @@ describe('authentication of events', () => {
     expect(await world.outcome(event)).toBeUndefined();
     expect(await world.subscription(one.ann)).toBeNull();
     const old = Math.floor(new Date().getTime() / 1000) - 270; // half a minute to arrive
-    expect(await world.deliver(event, { 'stripe-signature': world.processor.sign(event.text, { timestamp: old }) })).toEqual(OK);
+    expect(
+      await world.deliver(event, { 'stripe-signature': world.processor.sign(event.text, { timestamp: old }) }),
+    ).toEqual(OK);
     expect(await world.subscription(one.ann)).toMatchObject({ subscriptionTier: 'PRO' });
   });
 
@@ -93,7 +95,8 @@ describe('authentication of events', () => {
     const older = changed(failed, (event) => {
       const { subscription } = event.data.object['parent'].subscription_details;
       delete event.data.object['parent'];
-      event.data.object['subscription'] = subscription; // as older versions of the interface name it, without any metadata
+      // as older versions of the interface name it, without any metadata
+      event.data.object['subscription'] = subscription;
       event.data.object['metadata'] = { service: 'another' };
     });
     expect(await world.deliver(older)).toEqual(OK);
@@ -138,11 +141,17 @@ describe('authentication of events', () => {
       return world.subscription(ann);
     };
     const more = { metadata: { ...remote.metadata, billing: 'TEAM' } };
-    expect(await hears('customer.subscription.updated', () => world.processor.change(remote.id, more))).toMatchObject({ subscriptionTier: 'TEAM' });
+    expect(await hears('customer.subscription.updated', () => world.processor.change(remote.id, more))).toMatchObject({
+      subscriptionTier: 'TEAM',
+    });
     world.processor.setCard(remote.id, false);
-    expect(await hears('invoice.payment_failed', () => world.processor.renew(remote.id))).toMatchObject({ gracePeriodEnd: expect.any(String) });
+    expect(await hears('invoice.payment_failed', () => world.processor.renew(remote.id))).toMatchObject({
+      gracePeriodEnd: expect.any(String),
+    });
     world.processor.setCard(remote.id, true);
-    expect(await hears('invoice.payment_succeeded', () => world.processor.collect(remote.id))).toMatchObject({ gracePeriodEnd: null });
+    expect(await hears('invoice.payment_succeeded', () => world.processor.collect(remote.id))).toMatchObject({
+      gracePeriodEnd: null,
+    });
     expect(await hears('customer.subscription.deleted', () => world.processor.end(remote.id))).toBeNull();
   });
 
@@ -157,7 +166,10 @@ describe('authentication of events', () => {
     const kinds: Record<string, (ann: SignedUp) => Record<string, string>> = {
       none: () => ({}),
       'of an owner': (ann) => ({ cookie: `auth=${auth(ann)}; csrf_token=${ann.client.csrf}` }),
-      'of an owner, with another token': (ann) => ({ cookie: `auth=${auth(ann)}; csrf_token=${ann.client.csrf}`, 'x-csrf-token': eve.client.csrf! }),
+      'of an owner, with another token': (ann) => ({
+        cookie: `auth=${auth(ann)}; csrf_token=${ann.client.csrf}`,
+        'x-csrf-token': eve.client.csrf!,
+      }),
       'of another organization': () => ({ cookie: `auth=${auth(eve)}; csrf_token=${eve.client.csrf}` }),
       'of a session that has ended': () => ({ cookie: `auth=${auth(gone)}; csrf_token=${eve.client.csrf}` }),
       expired: () => ({ cookie: `auth=${late}; csrf_token=${eve.client.csrf}` }),
@@ -166,16 +178,26 @@ describe('authentication of events', () => {
     for (const [kind, headers] of Object.entries(kinds)) {
       const one = await paid();
       const event = created(one);
-      expect([kind, await world.deliver(event, { ...headers(one.ann), 'stripe-signature': world.processor.sign(event.text) })]).toEqual([kind, OK]);
+      expect([
+        kind,
+        await world.deliver(event, { ...headers(one.ann), 'stripe-signature': world.processor.sign(event.text) }),
+      ]).toEqual([kind, OK]);
       expect(await world.subscription(one.ann)).toMatchObject({ subscriptionTier: 'PRO' });
     }
   });
 
   test('limits an address to 6,000 events an hour [S17]', async () => {
-    const answer = await fetch(`${world.app.address}/api/payments`, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' });
+    const answer = await fetch(`${world.app.address}/api/payments`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: 'x',
+    });
     expect(answer.status).toBe(400);
     expect(Number(answer.headers.get('x-ratelimit-limit'))).toBe(6_000_000); // a thousand times as wide in tests
-    expect(await world.app.client().post('/payments')).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    expect(await world.app.client().post('/payments')).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request' },
+    });
     expect(await world.app.client().post('/payments', 'x'.repeat(1_000_001))).toMatchObject({ status: 413 });
   });
 });
@@ -217,7 +239,11 @@ describe('idempotency of events', () => {
       billingEnabled: true,
     });
     await expect(
-      world.sql`insert into subscriptions select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid()))).* from subscriptions s where org_id = ${one.ann.orgId}`,
+      world.sql`
+        insert into subscriptions
+        select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid()))).*
+        from subscriptions s
+        where org_id = ${one.ann.orgId}`,
     ).rejects.toThrow(/subscriptions_of_org/);
   });
 
@@ -307,7 +333,10 @@ describe('the order of events', () => {
     for (const order of sampled(orders, 72)) {
       const orgId = await world.bareOrg();
       const from = world.processor.told.length;
-      const one = { remote: world.processor.pay(await world.pageOf(orgId, 'TEAM')), told: () => world.processor.told.slice(from) };
+      const one = {
+        remote: world.processor.pay(await world.pageOf(orgId, 'TEAM')),
+        told: () => world.processor.told.slice(from),
+      };
       for (const billing of ['PRO', 'AGENCY'] as const) {
         world.processor.advance(70);
         world.processor.change(one.remote.id, { metadata: { ...one.remote.metadata, billing } });
@@ -332,7 +361,9 @@ describe('cases found by the model of billing', () => {
     for (const event of one.told().toReversed()) await world.deliver(event);
     await world.settled();
     expect(await world.subscription(one.ann)).toBeNull();
-    expect((await one.ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({ url: expect.any(String) });
+    expect((await one.ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({
+      url: expect.any(String),
+    });
   });
 
   test('packs first reported after their plan has ended are cancelled too [S218]', async () => {
@@ -356,7 +387,11 @@ describe('cases found by the model of billing', () => {
     await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
     expect((await ann.client.post('/billing/finish-trial')).status).toBe(200);
     await world.deliverAll();
-    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null, isTrial: false });
+    expect(await world.subscription(ann)).toMatchObject({
+      subscriptionTier: 'STARTER',
+      pendingTier: null,
+      isTrial: false,
+    });
     expect((await ann.client.get('/billing/charges')).body[0]).toMatchObject({ amount: 900 });
   });
 });
@@ -364,8 +399,11 @@ describe('cases found by the model of billing', () => {
 describe('atomicity of events', () => {
   test('the effects of an event and its id are one commit: if one fails both do, and the next delivery applies both [BI51, S77]', async () => {
     const one = await paid();
-    await world.sql`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`;
-    await world.sql`create trigger refuse before insert on audit_log for each row when (new.action = 'billing.subscribed') execute function refuse()`;
+    await world.sql`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`;
+    await world.sql`
+      create trigger refuse before insert on audit_log for each row
+        when (new.action = 'billing.subscribed') execute function refuse()`;
     const stderr = process.stderr.write;
     process.stderr.write = () => true; // the app says what went wrong
     const failed = await world.deliver(created(one)).finally(() => (process.stderr.write = stderr));
@@ -392,7 +430,8 @@ describe('atomicity of events', () => {
     await world.settled();
     expect(await world.subscription(one.ann)).toBeNull();
     expect(packs.status).toBe('active');
-    const [task] = await world.sql`select kind, attempts, last_error from payment_tasks where org_id = ${one.ann.orgId} and kind = 'cancel'`;
+    const [task] = await world.sql`
+        select kind, attempts, last_error from payment_tasks where org_id = ${one.ann.orgId} and kind = 'cancel'`;
     expect(task).toMatchObject({ kind: 'cancel', attempts: 1, last_error: expect.stringContaining('does not answer') });
     await world.sql`update payment_tasks set due_at = now() where org_id = ${one.ann.orgId}`;
     await world.settled();
@@ -430,4 +469,5 @@ describe('two plans of one org', () => {
 const permutations = (of: number[]): number[][] =>
   of.length < 2 ? [of] : of.flatMap((one, n) => permutations(of.toSpliced(n, 1)).map((rest) => [one, ...rest]));
 /** Every n-th, so that all first elements are among them. */
-const sampled = <T>(all: T[], many: number): T[] => (process.env['MODEL_COMMANDS'] ? all : all.filter((_, n) => n % (all.length / many) === 0));
+const sampled = <T>(all: T[], many: number): T[] =>
+  process.env['MODEL_COMMANDS'] ? all : all.filter((_, n) => n % (all.length / many) === 0);

@@ -12,7 +12,8 @@ let world: PayingApp;
 beforeAll(async () => (world = await payingApp()));
 afterAll(() => world[Symbol.asyncDispose]());
 
-const order = (client: Client, billing: string, more = {}) => client.post('/billing/subscribe', { period: 'MONTHLY', billing, ...more });
+const order = (client: Client, billing: string, more = {}) =>
+  client.post('/billing/subscribe', { period: 'MONTHLY', billing, ...more });
 const pageOf = ({ body }: Answer) => world.processor.sessions.get(body.url.split('/').at(-1))!;
 const customerOf = async ({ orgId }: SignedUp) =>
   (await world.sql<{ id: string }[]>`select customer_id as id from payment_customers where org_id = ${orgId}`)[0]!.id;
@@ -57,27 +58,35 @@ describe('a processor error that repeats for the same key for a day', () => {
     const refund = () => ann.client.post('/billing/refund-charges', { chargeIds: [id] });
     world.processor.fail('POST /v1/refunds', 'error');
     expect((await refund()).status).toBe(503);
-    for (let n = 0; n < 2; n++) expect(await refund()).toMatchObject({ status: 200, body: { refunded: [id], failed: [] } });
+    for (let n = 0; n < 2; n++)
+      expect(await refund()).toMatchObject({ status: 200, body: { refunded: [id], failed: [] } });
     expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
   });
 });
 
 describe('a refund that ends its plan', () => {
-  test.each(['DELETE /v1/subscriptions/:id', 'POST /v1/refunds'])('completes without another request when %s fails', async (call) => {
-    const { ann, remote } = await paying();
-    const [{ id }] = (await ann.client.get('/billing/charges')).body;
-    for (let n = 0; n < 3; n++) world.processor.fail(call);
-    const { status } = await ann.client.post('/billing/refund-charges', { chargeIds: [id] });
-    expect(call === 'POST /v1/refunds' ? [503] : [200, 503]).toContain(status); // the tasks of one commit have no order: the money may be back before the plan's end fails
-    expect(await world.subscription(ann)).toBeNull();
-    await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
-    await world.settled();
-    expect(remote.status).toBe('canceled');
-    expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
-    expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.charge_refunded')).toHaveLength(1);
-    expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
-    expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({ refunded: [id], failed: [] });
-  });
+  test.each(['DELETE /v1/subscriptions/:id', 'POST /v1/refunds'])(
+    'completes without another request when %s fails',
+    async (call) => {
+      const { ann, remote } = await paying();
+      const [{ id }] = (await ann.client.get('/billing/charges')).body;
+      for (let n = 0; n < 3; n++) world.processor.fail(call);
+      const { status } = await ann.client.post('/billing/refund-charges', { chargeIds: [id] });
+      // the tasks of one commit have no order: the money may be back before the plan's end fails
+      expect(call === 'POST /v1/refunds' ? [503] : [200, 503]).toContain(status);
+      expect(await world.subscription(ann)).toBeNull();
+      await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
+      await world.settled();
+      expect(remote.status).toBe('canceled');
+      expect(world.processor.charges.find((charge) => charge.id === id)!.amount_refunded).toBe(2_900);
+      expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.charge_refunded')).toHaveLength(1);
+      expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
+      expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({
+        refunded: [id],
+        failed: [],
+      });
+    },
+  );
 });
 
 describe('an order whose response is lost', () => {
@@ -93,7 +102,9 @@ describe('an order whose response is lost', () => {
     lost('POST /v1/customers');
     expect((await order(ann.client, 'PRO')).status).toBe(503);
     expect((await order(bob.client, 'PRO')).status).toBe(200);
-    expect([...world.processor.customers.values()].slice(before)).toMatchObject([{ metadata: { orgId: ann.orgId }, name: 'Acme Ltd', email: bob.email }]);
+    expect([...world.processor.customers.values()].slice(before)).toMatchObject([
+      { metadata: { orgId: ann.orgId }, name: 'Acme Ltd', email: bob.email },
+    ]);
 
     const eve = await world.signUp();
     lost('POST /v1/checkout/sessions');
@@ -128,7 +139,9 @@ describe('a change whose response is lost', () => {
       await world.deliverAll();
       expect(await world.subscription(ann)).toMatchObject(heard);
     }
-    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([2_700, 2_900, 1_800]);
+    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([
+      2_700, 2_900, 1_800,
+    ]);
   });
 
   test('of a coupon applies it once [DE7, S74]', async () => {
@@ -155,23 +168,39 @@ test('a downgrade waits for the paid invoice of its first period, through the gr
   world.processor.setCard(remote.id, false);
   world.processor.renew(remote.id);
   await world.deliverAll();
-  expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', pendingTier: 'PRO', gracePeriodEnd: expect.any(String), totalChannels: 30 });
+  expect(await world.subscription(ann)).toMatchObject({
+    subscriptionTier: 'TEAM',
+    pendingTier: 'PRO',
+    gracePeriodEnd: expect.any(String),
+    totalChannels: 30,
+  });
   await world.passDays(ann.orgId, 8);
   await world.settled();
   expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', pendingTier: 'PRO' });
   world.processor.setCard(remote.id, true);
   world.processor.collect(remote.id);
   await world.deliverAll();
-  expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', pendingTier: null, gracePeriodEnd: null, totalChannels: 10 });
+  expect(await world.subscription(ann)).toMatchObject({
+    subscriptionTier: 'PRO',
+    pendingTier: null,
+    gracePeriodEnd: null,
+    totalChannels: 10,
+  });
 });
 
 test('concurrent orders for different plans leave one payable page [BI14]', async () => {
   for (let round = 0; round < 10; round++) {
     const ann = await world.signUp();
-    const answers = await Promise.all(['STARTER', 'PRO', 'TEAM', 'AGENCY', 'PRO', 'TEAM'].map((billing) => order(ann.client, billing)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(answers.some(({ status }) => status === 409) ? [200, 409] : [200]));
+    const answers = await Promise.all(
+      ['STARTER', 'PRO', 'TEAM', 'AGENCY', 'PRO', 'TEAM'].map((billing) => order(ann.client, billing)),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(
+      new Set(answers.some(({ status }) => status === 409) ? [200, 409] : [200]),
+    );
     const customer = await customerOf(ann);
-    const open = [...world.processor.sessions.values()].filter((page) => page.customer === customer && page.status === 'open');
+    const open = [...world.processor.sessions.values()].filter(
+      (page) => page.customer === customer && page.status === 'open',
+    );
     expect(open).toHaveLength(1);
     const last = answers.filter(({ status }) => status === 200).map(pageOf);
     expect(last).toContainEqual(open[0]);
@@ -192,8 +221,13 @@ test('an upgrade during a pending downgrade costs the difference to the paid pla
   const { ann } = await paying('TEAM');
   await order(ann.client, 'PRO');
   expect((await ann.client.post('/billing/prorate', { period: 'MONTHLY', billing: 'AGENCY' })).body.price).toBe(15_000);
-  expect((await order(ann.client, 'AGENCY')).body.subscription).toMatchObject({ subscriptionTier: 'AGENCY', pendingTier: null });
-  expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([15_000, 9_900]);
+  expect((await order(ann.client, 'AGENCY')).body.subscription).toMatchObject({
+    subscriptionTier: 'AGENCY',
+    pendingTier: null,
+  });
+  expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([
+    15_000, 9_900,
+  ]);
 });
 
 describe('a process killed between the call to the processor and the commit', () => {
@@ -234,16 +268,19 @@ describe('a process killed between the call to the processor and the commit', ()
     }
   }
 
-  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])('%s: the next order has one customer and one page [S18]', async (call) => {
-    const ann = await world.signUp();
-    const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
-    await cutAt(call, ann, (client) => order(client, 'TEAM'));
-    expect((await order(ann.client, 'TEAM')).status).toBe(200);
-    expect({ customers: world.processor.customers.size, sessions: world.processor.sessions.size }).toEqual({
-      customers: before.customers + 1,
-      sessions: before.sessions + 1,
-    });
-  });
+  test.each(['POST /v1/customers', 'POST /v1/checkout/sessions'])(
+    '%s: the next order has one customer and one page [S18]',
+    async (call) => {
+      const ann = await world.signUp();
+      const before = { customers: world.processor.customers.size, sessions: world.processor.sessions.size };
+      await cutAt(call, ann, (client) => order(client, 'TEAM'));
+      expect((await order(ann.client, 'TEAM')).status).toBe(200);
+      expect({ customers: world.processor.customers.size, sessions: world.processor.sessions.size }).toEqual({
+        customers: before.customers + 1,
+        sessions: before.sessions + 1,
+      });
+    },
+  );
 
   test('a changed plan: its events apply it, and it is paid once [BI19]', async () => {
     const { ann } = await paying();
@@ -252,7 +289,9 @@ describe('a process killed between the call to the processor and the commit', ()
     await world.deliverAll();
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', totalChannels: 30 });
     expect((await order(ann.client, 'TEAM')).status).toBe(409);
-    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([7_000, 2_900]);
+    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([
+      7_000, 2_900,
+    ]);
   });
 
   test('an immediate cancellation: its event applies it [BI35, S70]', async () => {
@@ -290,12 +329,16 @@ describe('a process killed between the call to the processor and the commit', ()
 test('a sweep waits once for an absent processor, and later ones do the remaining work', async () => {
   const orgs = [await paying(), await paying(), await paying()];
   for (const { ann, remote } of orgs)
-    await world.sql`insert into payment_tasks (id, org_id, kind, subscription_id) values (${newId()}, ${ann.orgId}, 'sync', ${remote.id})`;
+    await world.sql`
+      insert into payment_tasks (id, org_id, kind, subscription_id)
+      values (${newId()}, ${ann.orgId}, 'sync', ${remote.id})`;
   const left = () =>
-    world.sql<
-      { failed: boolean }[]
-    >`select last_error is not null as failed from payment_tasks where org_id = any(${orgs.map(({ ann }) => ann.orgId)}::uuid[])`;
-  for (let n = 0; n < 9; n++) world.processor.fail('GET /v1/subscriptions/:id'); // three for each, as often as the SDK asks
+    world.sql<{ failed: boolean }[]>`
+      select last_error is not null as failed
+      from payment_tasks
+      where org_id = any(${orgs.map(({ ann }) => ann.orgId)}::uuid[])`;
+  // three for each, as often as the SDK asks
+  for (let n = 0; n < 9; n++) world.processor.fail('GET /v1/subscriptions/:id');
   await world.settled();
   expect((await left()).map(({ failed }) => failed).toSorted()).toEqual([false, false, true]);
   for (let n = 0; n < 3; n++) {
@@ -314,13 +357,17 @@ describe('a failure in one organization', () => {
       create function ${name}() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$;
       create trigger ${name} before update on subscriptions for each row when (new.org_id = '${ann.orgId}') execute function ${name}();`);
     const end = (orgId: string, days: number) => world.sql`
-      update subscriptions set grace_period_end = now() - ${days}::float8 * interval '1 day', grace_due_at = now() - ${days}::float8 * interval '1 day' where org_id = ${orgId}`;
+      update subscriptions
+      set grace_period_end = now() - ${days}::float8 * interval '1 day',
+        grace_due_at = now() - ${days}::float8 * interval '1 day'
+      where org_id = ${orgId}`;
     await world.sql.unsafe(`alter table subscriptions disable trigger ${name}`);
     await end(ann.orgId, 2); // comes first
     await end(bob.orgId, 1);
     await world.sql.unsafe(`alter table subscriptions enable trigger ${name}`);
     await world.settled();
-    const lapsed = async () => (await world.sql<{ org: string }[]>`select org_id as org from subscriptions where lapsed`).map(({ org }) => org);
+    const lapsed = async () =>
+      (await world.sql<{ org: string }[]>`select org_id as org from subscriptions where lapsed`).map(({ org }) => org);
     expect(await lapsed()).toEqual([bob.orgId]);
     await world.sql.unsafe(`drop function ${name} cascade`);
     await world.settled();
@@ -331,8 +378,13 @@ describe('a failure in one organization', () => {
     const ann = await world.signUp();
     await world.buy(ann);
     const before = world.processor.count('GET /v1/subscriptions/:id');
-    await world.sql`update subscriptions set trial_ends_at = now() - interval '2 hours', updated_at = now() - interval '2 hours' where org_id = ${ann.orgId}`;
-    world.processor.change([...world.processor.subscriptions.keys()].at(-1)!, { trial_end: Math.floor(Date.now() / 1000) - 7_200 });
+    await world.sql`
+      update subscriptions
+      set trial_ends_at = now() - interval '2 hours', updated_at = now() - interval '2 hours'
+      where org_id = ${ann.orgId}`;
+    world.processor.change([...world.processor.subscriptions.keys()].at(-1)!, {
+      trial_end: Math.floor(Date.now() / 1000) - 7_200,
+    });
     world.skip();
     for (let n = 0; n < 5; n++) await world.settled();
     expect(world.processor.count('GET /v1/subscriptions/:id')).toBe(before + 1);
@@ -369,7 +421,10 @@ test('unusual pack quantities are read as valid ones, and foreign names are unkn
   }
   const ids = ['..', '.', 'search', 'ch_1/refunds', 'é'];
   const { status, body } = await ann.client.post('/billing/refund-charges', { chargeIds: ids });
-  expect({ status, body }).toEqual({ status: 200, body: { refunded: [], failed: ids.map((id) => ({ id, reason: 'There is no such charge' })) } });
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: { refunded: [], failed: ids.map((id) => ({ id, reason: 'There is no such charge' })) },
+  });
 });
 
 test('a purchase without any event is read from the processor on a repeated order or a day later [S64]', async () => {
@@ -384,7 +439,8 @@ test('a purchase without any event is read from the processor on a repeated orde
   await world.sql`update payment_checkouts set created_at = now() - interval '26 hours' where org_id = ${bob.orgId}`;
   for (let n = 0; n < 2; n++) await world.settled();
   expect(await world.subscription(bob)).toMatchObject({ subscriptionTier: 'PRO', isTrial: true });
-  const [checkout] = await world.sql`select done_at is not null as done, dropped_at from payment_checkouts where org_id = ${bob.orgId}`;
+  const [checkout] =
+    await world.sql`select done_at is not null as done, dropped_at from payment_checkouts where org_id = ${bob.orgId}`;
   expect(checkout).toEqual({ done: true, dropped_at: null });
 });
 
@@ -402,11 +458,20 @@ test('two hosts apply each event of a subscription once, in any order and days l
   world.processor.collect(remote.id);
   const events = world.processor.told.slice(from);
   world.skip();
-  const answers = await Promise.all(events.toReversed().flatMap((event) => [world.deliver(event), world.processor.deliver(other.address, event)]));
+  const answers = await Promise.all(
+    events.toReversed().flatMap((event) => [world.deliver(event), world.processor.deliver(other.address, event)]),
+  );
   for (const { status } of answers) expect(status).toBe(200);
-  for (const event of events) expect(await world.sql`select outcome from payment_events where id = ${event.id}`).toHaveLength(1);
+  for (const event of events)
+    expect(await world.sql`select outcome from payment_events where id = ${event.id}`).toHaveLength(1);
   await Promise.all([world.settled(), other.context.payments.sweep(100)]);
   await world.deliverAll();
-  expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', pendingTier: null, gracePeriodEnd: null, totalChannels: 10 });
-  expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.plan_changed')).toHaveLength(2); // wished for, and begun
+  expect(await world.subscription(ann)).toMatchObject({
+    subscriptionTier: 'PRO',
+    pendingTier: null,
+    gracePeriodEnd: null,
+    totalChannels: 10,
+  });
+  // wished for, and begun
+  expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.plan_changed')).toHaveLength(2);
 });

@@ -15,43 +15,58 @@ async function owing(billing = 'PRO') {
   const ann = await world.signUp();
   await world.sql`update organizations set allow_trial = false where id = ${ann.orgId}`;
   const remote = await world.buy(ann, billing);
-  return { ann, remote, fail: async () => (world.processor.setCard(remote.id, false), world.processor.renew(remote.id), world.deliverAll()) };
+  return {
+    ann,
+    remote,
+    fail: async () => (world.processor.setCard(remote.id, false), world.processor.renew(remote.id), world.deliverAll()),
+  };
 }
 /** Channels of an org, oldest first, each with a post that is to go out tomorrow. */
 async function channels(orgId: string, many: number): Promise<string[]> {
   const ids = Array.from({ length: many }, newId);
   for (const [n, id] of ids.entries()) {
     await world.sql`
-      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at, next_due_at)
-      values (${id}, ${orgId}, 'sandbox', 'v1', ${`account ${n}`}, ${`channel ${n}`}, '', now() + ${n}::float8 * interval '1 second', now() + interval '1 day')`;
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at,
+        next_due_at)
+      values (${id}, ${orgId}, 'sandbox', 'v1', ${`account ${n}`}, ${`channel ${n}`}, '',
+        now() + ${n}::float8 * interval '1 second', now() + interval '1 day')`;
     await world.sql`
       insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
-      values (${newId()}, ${orgId}, ${id}, ${id}, 'QUEUE', 'scheduled', 'hello', now() + interval '1 day', now() + interval '1 day')`;
+      values (${newId()}, ${orgId}, ${id}, ${id}, 'QUEUE', 'scheduled', 'hello', now() + interval '1 day',
+        now() + interval '1 day')`;
   }
   return ids;
 }
 async function members(orgId: string, many: number): Promise<void> {
   for (let n = 0; n < many; n++) {
     const id = newId();
-    await world.sql`insert into users (id, email, provider_name, provider_id, activated) values (${id}, ${`${id}@example.com`}, 'local', ${id}, true)`;
+    await world.sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${id}, ${`${id}@example.com`}, 'local', ${id}, true)`;
     await world.sql`insert into user_profiles (user_id, name) values (${id}, ${`member ${n}`})`;
-    await world.sql`insert into memberships (org_id, user_id, role_key, created_at) values (${orgId}, ${id}, 'editor', now() + ${n + 1}::float8 * interval '1 second')`;
+    await world.sql`
+      insert into memberships (org_id, user_id, role_key, created_at)
+      values (${orgId}, ${id}, 'editor', now() + ${n + 1}::float8 * interval '1 second')`;
   }
 }
 const state = async (orgId: string) => ({
-  enabled: (await world.sql<{ name: string }[]>`select name from channels where org_id = ${orgId} and not disabled order by created_at`).map(
-    ({ name }) => name,
-  ),
+  enabled: (
+    await world.sql<
+      { name: string }[]
+    >`select name from channels where org_id = ${orgId} and not disabled order by created_at`
+  ).map(({ name }) => name),
   due: (await world.sql`select 1 from channels where org_id = ${orgId} and next_due_at is not null`).length,
   posts: Object.fromEntries(
-    (await world.sql<{ detail: string; n: number }[]>`select detail, count(*)::int as n from posts where org_id = ${orgId} group by 1`).map(({ detail, n }) => [
-      detail,
-      n,
-    ]),
+    (
+      await world.sql<
+        { detail: string; n: number }[]
+      >`select detail, count(*)::int as n from posts where org_id = ${orgId} group by 1`
+    ).map(({ detail, n }) => [detail, n]),
   ),
   seats: (await world.sql`select 1 from memberships where org_id = ${orgId} and not disabled`).length,
 });
-const mailsTo = async ({ email }: SignedUp) => (await world.mails()).filter((mail) => mail.endsWith(email)).map((mail) => mail.split(' ')[0]);
+const mailsTo = async ({ email }: SignedUp) =>
+  (await world.mails()).filter((mail) => mail.endsWith(email)).map((mail) => mail.split(' ')[0]);
 const pass = async ({ orgId }: SignedUp, days: number) => {
   await world.passDays(orgId, days);
   await world.settled();
@@ -66,7 +81,10 @@ describe('a failed payment', () => {
     const { gracePeriodEnd } = await world.subscription(ann);
     expect(Math.round((new Date(gracePeriodEnd).getTime() - new Date().getTime()) / 86_400_000)).toBe(7);
     expect((await key.get('/public/v1/is-connected')).status).toBe(200);
-    expect((await ann.client.get('/billing')).body).toMatchObject({ subscription: { subscriptionTier: 'PRO' }, limits: { channel: { effective: 10 } } });
+    expect((await ann.client.get('/billing')).body).toMatchObject({
+      subscription: { subscriptionTier: 'PRO' },
+      limits: { channel: { effective: 10 } },
+    });
     expect(await state(ann.orgId)).toMatchObject({ due: 2, posts: { scheduled: 2 } });
     await pass(ann, 2);
     const shifted = (await world.subscription(ann)).gracePeriodEnd;
@@ -81,7 +99,9 @@ describe('a failed payment', () => {
     await members(ann.orgId, 1);
     await fail();
     expect(await mailsTo(ann)).toEqual(['payment-failed']);
-    const [{ content }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [Awaited<ReturnType<typeof mailsOf>>[0]];
+    const [{ content }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [
+      Awaited<ReturnType<typeof mailsOf>>[0],
+    ];
     expect(content).toMatchObject({ template: 'payment-failed', data: { url: 'https://app.example.com/billing' } });
     for (const [days, mails] of [
       [2, 1],
@@ -97,18 +117,26 @@ describe('a failed payment', () => {
     await pass(ann, 1);
     await world.settled();
     expect(await mailsTo(ann)).toEqual(['payment-failed', 'payment-failed', 'payment-failed', 'subscription-lapsed']);
-    expect((await world.sql<{ n: number }[]>`select count(*)::int as n from emails where org_id = ${ann.orgId}`)[0]!.n).toBe(4); // the editor heard nothing
-    expect(await world.audits(ann.orgId)).toEqual(expect.arrayContaining(['billing.payment_failed', 'billing.subscription_lapsed']));
+    expect(
+      (await world.sql<{ n: number }[]>`select count(*)::int as n from emails where org_id = ${ann.orgId}`)[0]!.n,
+    ).toBe(4); // the editor heard nothing
+    expect(await world.audits(ann.orgId)).toEqual(
+      expect.arrayContaining(['billing.payment_failed', 'billing.subscription_lapsed']),
+    );
   });
 
   test('mails a custom role with billing:manage too', async () => {
     const { ann, fail } = await owing();
     await members(ann.orgId, 1);
     const role = newId();
-    await world.sql`insert into roles (id, org_id, name, permissions) values (${role}, ${ann.orgId}, 'Treasurer', '{billing:manage}')`;
+    await world.sql`
+      insert into roles (id, org_id, name, permissions)
+      values (${role}, ${ann.orgId}, 'Treasurer', '{billing:manage}')`;
     await world.sql`update memberships set role_key = ${role} where org_id = ${ann.orgId} and role_key = 'editor'`;
     await fail();
-    expect(await world.sql`select 1 from emails where org_id = ${ann.orgId} and template = 'payment-failed'`).toHaveLength(2);
+    expect(
+      await world.sql`select 1 from emails where org_id = ${ann.orgId} and template = 'payment-failed'`,
+    ).toHaveLength(2);
   });
 
   test('leaves the org without an active subscription at the end: keys 401, queued posts paused, nothing deleted; a payment restores it [S80, S220]', async () => {
@@ -118,12 +146,22 @@ describe('a failed payment', () => {
     await fail();
     await pass(ann, 7);
     await world.settled();
-    await eventually('the key opens nothing any more', async () => (await key.get('/public/v1/is-connected')).body.message === 'No subscription found');
+    await eventually(
+      'the key opens nothing any more',
+      async () => (await key.get('/public/v1/is-connected')).body.message === 'No subscription found',
+    );
     expect((await key.get('/public/v1/is-connected')).status).toBe(401);
-    expect(await state(ann.orgId)).toEqual({ enabled: ['channel 0', 'channel 1'], due: 0, posts: { paused: 2 }, seats: 1 });
+    expect(await state(ann.orgId)).toEqual({
+      enabled: ['channel 0', 'channel 1'],
+      due: 0,
+      posts: { paused: 2 },
+      seats: 1,
+    });
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
     expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(3);
-    expect((await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({ portal: expect.any(String) });
+    expect((await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' })).body).toEqual({
+      portal: expect.any(String),
+    });
 
     world.processor.setCard(remote.id, true);
     world.processor.collect(remote.id);
@@ -193,7 +231,12 @@ describe('a lower limit', () => {
     expect((await state(ann.orgId)).enabled).toHaveLength(5);
     world.processor.renew(remote.id);
     await world.deliverAll();
-    expect(await state(ann.orgId)).toEqual({ enabled: ['channel 0', 'channel 1', 'channel 2'], due: 3, posts: { scheduled: 3, paused: 2 }, seats: 1 });
+    expect(await state(ann.orgId)).toEqual({
+      enabled: ['channel 0', 'channel 1', 'channel 2'],
+      due: 3,
+      posts: { scheduled: 3, paused: 2 },
+      seats: 1,
+    });
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', totalChannels: 3 });
   });
 

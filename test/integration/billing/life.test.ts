@@ -5,7 +5,9 @@ import { mailsOf } from '../../support/worlds/mails.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
 let world: PayingApp;
-beforeAll(async () => (world = await payingApp({ env: { ...WITH_MAIL, BILLING_FEEDBACK_EMAIL: 'money@example.com' } })));
+beforeAll(
+  async () => (world = await payingApp({ env: { ...WITH_MAIL, BILLING_FEEDBACK_EMAIL: 'money@example.com' } })),
+);
 afterAll(() => world[Symbol.asyncDispose]());
 
 const daysFromNow = (iso: string) => Math.round((new Date(iso).getTime() - new Date().getTime()) / 86_400_000);
@@ -15,10 +17,19 @@ describe('a first plan', () => {
     const ann = await world.signUp();
     expect((await ann.client.get('/user/self')).body.allowTrial).toBe(true);
     const ordered = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'PRO', utm: 'letter' });
-    expect({ status: ordered.status, body: ordered.body }).toEqual({ status: 200, body: { url: expect.stringMatching(/^https:\/\/pay/) } });
+    expect({ status: ordered.status, body: ordered.body }).toEqual({
+      status: 200,
+      body: { url: expect.stringMatching(/^https:\/\/pay/) },
+    });
     const session = [...world.processor.sessions.values()].at(-1)!;
     expect(session.trialDays).toBe(30);
-    expect(session.metadata).toMatchObject({ service: 'service', billing: 'PRO', period: 'MONTHLY', utm: 'letter', uniqueId: expect.any(String) });
+    expect(session.metadata).toMatchObject({
+      service: 'service',
+      billing: 'PRO',
+      period: 'MONTHLY',
+      utm: 'letter',
+      uniqueId: expect.any(String),
+    });
 
     const checkout = session.metadata['uniqueId']!;
     expect((await ann.client.get(`/billing/check/${checkout}`)).body).toEqual({ status: 1 });
@@ -56,16 +67,24 @@ describe('a first plan', () => {
     ['TEAM', 'YEARLY', 99_000],
     ['AGENCY', 'MONTHLY', 24_900],
     ['AGENCY', 'YEARLY', 249_000],
-  ])('%s %s costs %i cents; product and price are created on first use and reused later [BI1, BI56]', async (billing, period, cents) => {
-    const ann = await world.signUp();
-    await ann.client.post('/billing/subscribe', { period, billing });
-    const { price } = [...world.processor.sessions.values()].at(-1)!;
-    expect({ amount: price.unit_amount, every: price.recurring.interval }).toEqual({ amount: cents, every: period === 'YEARLY' ? 'year' : 'month' });
-    const bob = await world.signUp();
-    await bob.client.post('/billing/subscribe', { period, billing });
-    expect([...world.processor.sessions.values()].at(-1)!.price.id).toBe(price.id);
-    expect([...world.processor.prices.values()].filter(({ lookup_key }) => lookup_key === price.lookup_key)).toHaveLength(1);
-  });
+  ])(
+    '%s %s costs %i cents; product and price are created on first use and reused later [BI1, BI56]',
+    async (billing, period, cents) => {
+      const ann = await world.signUp();
+      await ann.client.post('/billing/subscribe', { period, billing });
+      const { price } = [...world.processor.sessions.values()].at(-1)!;
+      expect({ amount: price.unit_amount, every: price.recurring.interval }).toEqual({
+        amount: cents,
+        every: period === 'YEARLY' ? 'year' : 'month',
+      });
+      const bob = await world.signUp();
+      await bob.client.post('/billing/subscribe', { period, billing });
+      expect([...world.processor.sessions.values()].at(-1)!.price.id).toBe(price.id);
+      expect(
+        [...world.processor.prices.values()].filter(({ lookup_key }) => lookup_key === price.lookup_key),
+      ).toHaveLength(1);
+    },
+  );
 
   test('a hundred repeated orders at once create one customer and one page [S18]', async () => {
     const ann = await world.signUp();
@@ -77,9 +96,14 @@ describe('a first plan', () => {
       customers: before.customers + 1,
       sessions: before.sessions + 1,
     });
-    expect((await ann.client.post('/billing/subscribe', wish, { 'idempotency-key': 'k1' })).body).toEqual(answers[0]!.body);
+    expect((await ann.client.post('/billing/subscribe', wish, { 'idempotency-key': 'k1' })).body).toEqual(
+      answers[0]!.body,
+    );
     const replayed = await ann.client.post('/billing/subscribe', wish, { 'idempotency-key': 'k1' });
-    expect({ body: replayed.body, replayed: replayed.headers.get('idempotency-replayed') }).toEqual({ body: answers[0]!.body, replayed: 'true' });
+    expect({ body: replayed.body, replayed: replayed.headers.get('idempotency-replayed') }).toEqual({
+      body: answers[0]!.body,
+      replayed: 'true',
+    });
   });
 
   test('a lost response does not create a second page', async () => {
@@ -100,7 +124,10 @@ describe('a first plan', () => {
     expect((await ann.client.get(`/billing/check/${first.metadata['uniqueId']!}`)).body).toEqual({ status: 0 });
     world.processor.pay(second.id);
     for (const billing of ['TEAM', 'AGENCY'])
-      expect(await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing })).toMatchObject({ status: 409, body: { code: 'conflict' } });
+      expect(await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing })).toMatchObject({
+        status: 409,
+        body: { code: 'conflict' },
+      });
     await world.deliverAll();
     expect((await world.subscription(ann)).subscriptionTier).toBe('TEAM');
   });
@@ -129,7 +156,9 @@ describe('the card check of a trial', () => {
     const remote = await world.buy(ann);
     const [intent, ...more] = [...world.processor.intents.values()].slice(before);
     expect({ intent, more }).toMatchObject({ intent: { amount: 100, status: 'canceled' }, more: [] });
-    expect(world.processor.asked.filter(({ call }) => call === 'POST /v1/payment_intents').at(-1)!.fields).toMatchObject({
+    expect(
+      world.processor.asked.filter(({ call }) => call === 'POST /v1/payment_intents').at(-1)!.fields,
+    ).toMatchObject({
       capture_method: 'manual',
       currency: 'usd',
     });
@@ -155,7 +184,8 @@ describe('the card check of a trial', () => {
     world.skip();
     world.processor.pay([...world.processor.sessions.keys()].at(-1)!);
     const created =
-      world.processor.told.find(({ type, id }) => type.endsWith('created') && id > world.processor.told.at(-4)!.id) ?? world.processor.told.at(-2)!;
+      world.processor.told.find(({ type, id }) => type.endsWith('created') && id > world.processor.told.at(-4)!.id) ??
+      world.processor.told.at(-2)!;
     for (let n = 0; n < 3; n++) world.processor.fail('POST /v1/payment_intents');
     expect((await world.deliver(created)).status).toBe(503);
     expect(await world.outcome(created)).toBeUndefined();
@@ -186,11 +216,17 @@ describe('a change of plan', () => {
       pruned: { channels: [], members: [] },
     });
     const upgraded = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' });
-    expect(upgraded.body).toMatchObject({ subscription: { subscriptionTier: 'TEAM', totalChannels: 30, pendingTier: null } });
-    expect(world.processor.asked.filter(({ call }) => call === 'POST /v1/subscriptions/:id').at(-1)!.fields).toMatchObject({
+    expect(upgraded.body).toMatchObject({
+      subscription: { subscriptionTier: 'TEAM', totalChannels: 30, pendingTier: null },
+    });
+    expect(
+      world.processor.asked.filter(({ call }) => call === 'POST /v1/subscriptions/:id').at(-1)!.fields,
+    ).toMatchObject({
       proration_behavior: 'always_invoice',
     });
-    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([7_000, 2_900]);
+    expect((await ann.client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount)).toEqual([
+      7_000, 2_900,
+    ]);
     await world.deliverAll();
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', totalChannels: 30 });
     const same = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' });
@@ -203,7 +239,9 @@ describe('a change of plan', () => {
     await ann.client.post('/billing/finish-trial');
     await world.deliverAll();
     const ordered = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
-    expect(ordered.body).toMatchObject({ subscription: { subscriptionTier: 'TEAM', pendingTier: 'STARTER', totalChannels: 30 } });
+    expect(ordered.body).toMatchObject({
+      subscription: { subscriptionTier: 'TEAM', pendingTier: 'STARTER', totalChannels: 30 },
+    });
     expect(remote.items.data[0]!.price.unit_amount).toBe(900);
     expect((await ann.client.get('/billing/charges')).body).toHaveLength(1);
     world.processor.change(remote.id, {});
@@ -211,7 +249,11 @@ describe('a change of plan', () => {
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM', pendingTier: 'STARTER' });
     world.processor.renew(remote.id);
     await world.deliverAll();
-    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null, totalChannels: 3 });
+    expect(await world.subscription(ann)).toMatchObject({
+      subscriptionTier: 'STARTER',
+      pendingTier: null,
+      totalChannels: 3,
+    });
     expect(remote.metadata).toMatchObject({ billing: 'STARTER' });
     expect(remote.metadata['pending']).toBeUndefined();
     expect((await ann.client.get('/billing/charges')).body[0].amount).toBe(900);
@@ -220,7 +262,8 @@ describe('a change of plan', () => {
   test('the last of several requests wins: a downgrade, the current plan or an upgrade', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'AGENCY', 'YEARLY');
-    const order = async (billing: string) => (await ann.client.post('/billing/subscribe', { period: 'YEARLY', billing })).body.subscription;
+    const order = async (billing: string) =>
+      (await ann.client.post('/billing/subscribe', { period: 'YEARLY', billing })).body.subscription;
     expect(await order('TEAM')).toMatchObject({ subscriptionTier: 'AGENCY', pendingTier: 'TEAM' });
     expect(await order('PRO')).toMatchObject({ subscriptionTier: 'AGENCY', pendingTier: 'PRO' });
     expect(await order('PRO')).toMatchObject({ subscriptionTier: 'AGENCY', pendingTier: 'PRO' });
@@ -234,7 +277,10 @@ describe('a change of plan', () => {
     const ann = await world.signUp();
     await world.buy(ann, 'TEAM', 'MONTHLY');
     for (const path of ['/billing/subscribe', '/billing/prorate'])
-      expect(await ann.client.post(path, { period: 'YEARLY', billing: 'PRO' })).toMatchObject({ status: 400, body: { errors: [{ field: 'period' }] } });
+      expect(await ann.client.post(path, { period: 'YEARLY', billing: 'PRO' })).toMatchObject({
+        status: 400,
+        body: { errors: [{ field: 'period' }] },
+      });
     expect((await ann.client.post('/billing/subscribe', { period: 'YEARLY', billing: 'TEAM' })).body).toMatchObject({
       subscription: { period: 'YEARLY', subscriptionTier: 'TEAM' },
     });
@@ -246,7 +292,10 @@ describe('a change of plan', () => {
     await ann.client.post('/billing/finish-trial');
     world.processor.setCard(remote.id, false);
     const refused = await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'TEAM' });
-    expect({ status: refused.status, body: refused.body }).toEqual({ status: 200, body: { portal: expect.stringContaining('/portal/') } });
+    expect({ status: refused.status, body: refused.body }).toEqual({
+      status: 200,
+      body: { portal: expect.stringContaining('/portal/') },
+    });
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
     expect(remote.metadata).toMatchObject({ billing: 'PRO' });
     world.processor.setCard(remote.id, true);
@@ -267,22 +316,34 @@ describe('the end of a subscription', () => {
   test('cancelling takes effect at the end of the period and mails the feedback once; `undo` withdraws it; a repeat changes nothing [BI33, BI34, S69, S222]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
-    const mails = async () => (await world.mails()).filter((mail) => mail === 'subscription-cancelled money@example.com').length;
+    const mails = async () =>
+      (await world.mails()).filter((mail) => mail === 'subscription-cancelled money@example.com').length;
     const before = await mails();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ann.client.post('/billing/cancel', { feedback: 'too dear' })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => ann.client.post('/billing/cancel', { feedback: 'too dear' })),
+    );
     const { id, cancelAt } = await world.subscription(ann);
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set([JSON.stringify({ id, cancel_at: cancelAt })]));
     expect(cancelAt).toBe(new Date(remote.items.data[0]!.current_period_end * 1000).toISOString());
     expect(await mails()).toBe(before + 1);
     const [told] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, 'money@example.com')).slice(-1);
-    expect(told!.content).toMatchObject({ template: 'subscription-cancelled', data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' } });
+    expect(told!.content).toMatchObject({
+      template: 'subscription-cancelled',
+      data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' },
+    });
     await world.deliverAll();
     expect((await ann.client.post('/billing/cancel', { feedback: 'again' })).body).toEqual({ id, cancel_at: cancelAt });
     expect(await mails()).toBe(before + 1);
 
-    expect((await ann.client.post('/billing/cancel', { feedback: '', undo: true })).body).toEqual({ id, cancel_at: null });
+    expect((await ann.client.post('/billing/cancel', { feedback: '', undo: true })).body).toEqual({
+      id,
+      cancel_at: null,
+    });
     expect(remote.cancel_at_period_end).toBe(false);
-    expect((await ann.client.post('/billing/cancel', { feedback: 'at last' })).body).toEqual({ id, cancel_at: expect.any(String) });
+    expect((await ann.client.post('/billing/cancel', { feedback: 'at last' })).body).toEqual({
+      id,
+      cancel_at: expect.any(String),
+    });
     expect(await mails()).toBe(before + 2);
     expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
     world.processor.renew(remote.id);
@@ -299,7 +360,8 @@ describe('the end of a subscription', () => {
     expect(remote.status).toBe('canceled');
     await world.deliverAll();
     expect(await world.subscription(ann)).toBeNull();
-    for (const path of ['/billing/cancel-subscription', '/billing/finish-trial']) expect((await ann.client.post(path)).status).toBe(409);
+    for (const path of ['/billing/cancel-subscription', '/billing/finish-trial'])
+      expect((await ann.client.post(path)).status).toBe(409);
     expect((await ann.client.post('/billing/cancel', { feedback: '' })).status).toBe(409);
   });
 
@@ -345,5 +407,7 @@ test('a member with billing:read and without billing:manage opens the portal; 40
   await world.sql`update memberships set role_key = 'viewer' where org_id = ${ann.orgId}`;
   expect((await ann.client.get('/billing/portal')).body.code).toBe('forbidden');
   await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
-  expect((await ann.client.get('/billing/portal')).body).toEqual({ portal: expect.stringMatching(/^https:\/\/pay\.example\.com\/portal\/cus_/) });
+  expect((await ann.client.get('/billing/portal')).body).toEqual({
+    portal: expect.stringMatching(/^https:\/\/pay\.example\.com\/portal\/cus_/),
+  });
 });

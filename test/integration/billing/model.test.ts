@@ -18,8 +18,8 @@ import { type PaymentProcessor, startPaymentProcessor } from '../../support/peer
 import { admit, newPost, openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
-// Random lives of an org, command by command, against the model: plans, packs, payments, events in any order and more than once, time,
-// and what is counted. `MODEL_COMMANDS=100000` is the full depth.
+// Random lives of an org, command by command, against the model: plans, packs, payments, events in any order and more
+// than once, time, and what is counted. `MODEL_COMMANDS=100000` is the full depth.
 
 const COMMANDS = Number(process.env['MODEL_COMMANDS'] ?? 300);
 const IN_A_LIFE = 50;
@@ -76,11 +76,22 @@ async function born(): Promise<Life> {
   const [orgId, owner] = [newId(), newId()];
   await db.sql`insert into organizations (id, name) values (${orgId}, 'Acme')`;
   await member(orgId, owner, 'owner', 0);
-  return { orgId, from: processor.told.length, heard: processor.told.length, channels: [], members: [owner], files: [], packs: {} };
+  return {
+    orgId,
+    from: processor.told.length,
+    heard: processor.told.length,
+    channels: [],
+    members: [owner],
+    files: [],
+    packs: {},
+  };
 }
 async function member(orgId: string, id: string, role: string, n: number): Promise<void> {
-  await db.sql`insert into users (id, email, provider_name, provider_id) values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
-  await db.sql`insert into memberships (org_id, user_id, role_key, created_at) values (${orgId}, ${id}, ${role}, ${new Date(1_700_000_000_000 + n * 1_000)})`;
+  await db.sql`
+    insert into users (id, email, provider_name, provider_id) values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
+  await db.sql`
+    insert into memberships (org_id, user_id, role_key, created_at)
+    values (${orgId}, ${id}, ${role}, ${new Date(1_700_000_000_000 + n * 1_000)})`;
 }
 
 const shuffled = <T>(list: readonly T[], seed: number): T[] => {
@@ -119,11 +130,15 @@ async function recount(orgId: string): Promise<number[]> {
   const { month } = await world.billing.findEntitlement(db.sql, orgId);
   const [row] = await db.sql<{ counts: number[] }[]>`
     select array[
-      (select count(*) from channels where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed),
+      (select count(*)
+        from channels
+        where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed),
       (select count(*) from memberships where org_id = ${orgId} and not disabled),
       (select count(*) from webhooks where org_id = ${orgId} and deleted_at is null),
       (select count(*) from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${month.start}),
-      (select coalesce(sum(bytes), 0) from files where org_id = ${orgId} and deleted_at is null and source_url is null and not own_storage) / ${GB}
+      (select coalesce(sum(bytes), 0)
+        from files
+        where org_id = ${orgId} and deleted_at is null and source_url is null and not own_storage) / ${GB}
     ]::float8[] as counts`;
   return row!.counts;
 }
@@ -131,8 +146,11 @@ async function agrees(model: Model, { orgId, channels, members }: Life): Promise
   const row = await payments.subscription(orgId);
   const { limits } = await world.billing.usage(orgId);
   const [org] = await db.sql<{ allowTrial: boolean; channels: string[]; members: string[]; posts: number | null }[]>`
-    select o.allow_trial as "allowTrial", array(select id::text from channels where org_id = o.id and not disabled) as channels,
-      array(select user_id::text from memberships where org_id = o.id and not disabled) as members from organizations o where id = ${orgId}`;
+    select o.allow_trial as "allowTrial",
+      array(select id::text from channels where org_id = o.id and not disabled) as channels,
+      array(select user_id::text from memberships where org_id = o.id and not disabled) as members
+        from organizations o
+        where id = ${orgId}`;
   const grace = (left: number | null) => (left === null ? 'none' : left > 0 ? 'runs' : 'over');
   const end = row?.gracePeriodEnd;
   model.allowTrial ??= org!.allowTrial;
@@ -203,7 +221,11 @@ const steps: fc.Arbitrary<Step>[] = [
     name: `buy ${wanted} with a ${good ? 'good' : 'bad'} card`,
     can: (model) => !paid(model) && !model.plan?.lifetime && (good || model.allowTrial === true),
     async run(model, life) {
-      const ordered = await payments.subscribe(life.orgId, { ...BY, userId: life.orgId }, { tier: wanted, period: 'MONTHLY' });
+      const ordered = await payments.subscribe(
+        life.orgId,
+        { ...BY, userId: life.orgId },
+        { tier: wanted, period: 'MONTHLY' },
+      );
       if (!('url' in ordered)) throw new Error('no page');
       const { id } = payOn(ordered.url, good);
       model.behind = true;
@@ -295,7 +317,10 @@ const steps: fc.Arbitrary<Step>[] = [
     name: `${days} days pass`,
     async run(model, { orgId }) {
       await db.sql`
-        update subscriptions set grace_period_end = grace_period_end - ${days}::float8 * interval '1 day', grace_due_at = grace_due_at - ${days}::float8 * interval '1 day' where org_id = ${orgId}`;
+        update subscriptions
+        set grace_period_end = grace_period_end - ${days}::float8 * interval '1 day',
+          grace_due_at = grace_due_at - ${days}::float8 * interval '1 day'
+        where org_id = ${orgId}`;
       for (let n = 0; n < 3; n++) await payments.sweep(100);
       plain.passDays(model, days);
     },
@@ -305,7 +330,10 @@ const steps: fc.Arbitrary<Step>[] = [
     async run(model: Model, { orgId }: Life) {
       const days = 31;
       for (const table of ['organizations', 'subscriptions', 'posts'])
-        await db.sql`update ${db.sql(table)} set created_at = created_at - ${days}::float8 * interval '1 day' where ${table === 'organizations' ? db.sql`id` : db.sql`org_id`} = ${orgId}`;
+        await db.sql`
+          update ${db.sql(table)}
+          set created_at = created_at - ${days}::float8 * interval '1 day'
+          where ${table === 'organizations' ? db.sql`id` : db.sql`org_id`} = ${orgId}`;
       model.posts = 0;
       model.postsOfOrg = 0;
     },
@@ -317,8 +345,10 @@ const steps: fc.Arbitrary<Step>[] = [
       const id = newId();
       const result = await admitted(async (tx) => {
         await world.billing.admit(tx, life.orgId, 'channel');
-        await tx`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at)
-          values (${id}, ${life.orgId}, 'fake', 'v1', ${id}, 'Channel', 'v2:none', ${new Date(1_700_000_000_000 + model.channels.length * 1_000)})`;
+        await tx`
+          insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at)
+          values (${id}, ${life.orgId}, 'fake', 'v1', ${id}, 'Channel', 'v2:none',
+            ${new Date(1_700_000_000_000 + model.channels.length * 1_000)})`;
       });
       expect(result).toBe(granted(plain.hasRoom(model, 'channel')));
       if (result !== 'done') return;
@@ -347,10 +377,14 @@ const steps: fc.Arbitrary<Step>[] = [
     can: (model: Model) => model.members.length < 40,
     async run(model: Model, life: Life) {
       const id = newId();
-      await db.sql`insert into users (id, email, provider_name, provider_id) values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
+      await db.sql`
+        insert into users (id, email, provider_name, provider_id)
+        values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
       const result = await admitted(async (tx) => {
         await world.billing.admit(tx, life.orgId, 'team_members');
-        await tx`insert into memberships (org_id, user_id, role_key, created_at) values (${life.orgId}, ${id}, 'editor', ${new Date(1_700_000_000_000 + model.members.length * 1_000)})`;
+        await tx`
+          insert into memberships (org_id, user_id, role_key, created_at)
+          values (${life.orgId}, ${id}, 'editor', ${new Date(1_700_000_000_000 + model.members.length * 1_000)})`;
       });
       expect(result).toBe(granted(plain.hasRoom(model, 'team_members')));
       if (result !== 'done') return;
@@ -367,7 +401,8 @@ const steps: fc.Arbitrary<Step>[] = [
       const room = had || plain.hasRoom(model, 'team_members');
       const result = await admitted(async (tx) => {
         if (!had) await world.billing.admit(tx, life.orgId, 'team_members');
-        await tx`update memberships set disabled = ${had} where org_id = ${life.orgId} and user_id = ${life.members[which]!}`;
+        await tx`
+          update memberships set disabled = ${had} where org_id = ${life.orgId} and user_id = ${life.members[which]!}`;
       });
       expect(result).toBe(granted(room));
       if (room) model.members[which] = !had;
@@ -378,7 +413,8 @@ const steps: fc.Arbitrary<Step>[] = [
     async run(model: Model, { orgId }: Life) {
       const result = await admitted(async (tx) => {
         await world.billing.admit(tx, orgId, 'webhooks');
-        await tx`insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'Hook', 'https://example.com/')`;
+        await tx`
+          insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'Hook', 'https://example.com/')`;
       });
       expect(result).toBe(granted(plain.hasRoom(model, 'webhooks')));
       if (result === 'done') model.webhooks += 1;
@@ -390,14 +426,26 @@ const steps: fc.Arbitrary<Step>[] = [
     async run(model, { orgId }) {
       await db.sql`
         update webhooks set deleted_at = now()
-        where id = (select id from webhooks where org_id = ${orgId} and deleted_at is null order by id offset ${n % model.webhooks} limit 1)`;
+        where id = (select id
+        from webhooks
+        where org_id = ${orgId} and deleted_at is null
+        order by id
+        offset ${n % model.webhooks} limit 1)`;
       model.webhooks -= 1;
     },
   })),
   fc.record({ gb: fc.integer({ min: 1, max: 20 }), own: fc.boolean() }).map(({ gb, own }) => ({
     name: `a file of ${gb} GB${own ? ' in its own storage' : ''}`,
     async run(model, life) {
-      const file = { org_id: life.orgId, name: 'x', original_name: 'x', kind: 'video', mime: 'video/mp4', bytes: gb * GB, own_storage: own };
+      const file = {
+        org_id: life.orgId,
+        name: 'x',
+        original_name: 'x',
+        kind: 'video',
+        mime: 'video/mp4',
+        bytes: gb * GB,
+        own_storage: own,
+      };
       const id = newId();
       const result = await admitted(async (tx) => {
         if (!own) await world.billing.admit(tx, life.orgId, 'storage_gb', gb * GB);
@@ -480,7 +528,9 @@ const steps: fc.Arbitrary<Step>[] = [
   tier.map((wanted) => ({
     name: `an operator gives ${wanted}`,
     async run(model, { orgId }) {
-      expect(await codeOf(db.sql.begin((tx) => payments.grant(tx, orgId, BY, wanted)))).toBe(paid(model) ? 'conflict' : 'done');
+      expect(await codeOf(db.sql.begin((tx) => payments.grant(tx, orgId, BY, wanted)))).toBe(
+        paid(model) ? 'conflict' : 'done',
+      );
       if (!paid(model)) plain.grant(model, wanted);
     },
   })),

@@ -18,8 +18,10 @@ async function paying(billing = 'PRO', period = 'MONTHLY') {
   return { ann, remote: await world.buy(ann, billing, period) };
 }
 const key = new TextEncoder().encode(JWT_SECRET);
-const code = (claims: Record<string, unknown>, secret = key) => new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret);
-const mint = async (count = 1): Promise<string[]> => (await boss.client.post('/admin/lifetime-codes', { count })).body.codes;
+const code = (claims: Record<string, unknown>, secret = key) =>
+  new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret);
+const mint = async (count = 1): Promise<string[]> =>
+  (await boss.client.post('/admin/lifetime-codes', { count })).body.codes;
 
 describe('the price list', () => {
   test('has the plans with their prices and limits, and the packs [BI1, S63]', async () => {
@@ -31,7 +33,13 @@ describe('the price list', () => {
       { tier: 'TEAM', monthPrice: 99, yearPrice: 990, channel: 30, posts_per_month: 1_000_000, team_members: 10, brand_kits: 10, campaigns: true, api: true, mcp: true, webhooks: 20, competitors: 20, analyticsRetentionDays: 548, video_exports: 200, storage_gb: 20 },
       { tier: 'AGENCY', monthPrice: 249, yearPrice: 2_490, channel: 100, posts_per_month: 1_000_000, team_members: 25, brand_kits: 1_000_000, campaigns: true, api: true, mcp: true, webhooks: 1_000_000, competitors: 50, analyticsRetentionDays: 548, video_exports: 600, storage_gb: 100 },
     ]); // prettier-ignore
-    expect(body.addons.map(({ type }: { type: string }) => type)).toEqual(['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb']);
+    expect(body.addons.map(({ type }: { type: string }) => type)).toEqual([
+      'channel',
+      'team_members',
+      'posts_per_month',
+      'webhooks',
+      'storage_gb',
+    ]);
     expect(body.addons).toContainEqual({ type: 'storage_gb', packSize: 25, priceCents: 1_900 });
   });
 });
@@ -67,9 +75,15 @@ describe('charges', () => {
     const [{ ann }, { ann: eve }] = [await paying(), await paying()];
     const [fresh] = (await ann.client.get('/billing/charges')).body;
     const [foreign] = (await eve.client.get('/billing/charges')).body;
-    const old = { ...world.processor.charges.find(({ id }) => id === fresh.id)!, id: 'ch_old', created: Math.floor(new Date().getTime() / 1000) - 15 * 86_400 };
+    const old = {
+      ...world.processor.charges.find(({ id }) => id === fresh.id)!,
+      id: 'ch_old',
+      created: Math.floor(new Date().getTime() / 1000) - 15 * 86_400,
+    };
     world.processor.charges.push(old);
-    const answer = await ann.client.post('/billing/refund-charges', { chargeIds: [fresh.id, fresh.id, foreign.id, 'ch_none', 'ch_old'] });
+    const answer = await ann.client.post('/billing/refund-charges', {
+      chargeIds: [fresh.id, fresh.id, foreign.id, 'ch_none', 'ch_old'],
+    });
     expect({ status: answer.status, body: answer.body }).toEqual({
       status: 200,
       body: {
@@ -81,20 +95,27 @@ describe('charges', () => {
         ],
       },
     });
-    expect((await ann.client.get('/billing/charges')).body.find(({ id }: { id: string }) => id === fresh.id)).toMatchObject({
+    expect(
+      (await ann.client.get('/billing/charges')).body.find(({ id }: { id: string }) => id === fresh.id),
+    ).toMatchObject({
       refunded: true,
       amount_refunded: 2_900,
     });
     expect((await eve.client.get('/billing/charges')).body[0]).toMatchObject({ refunded: false });
     expect(await world.audits(ann.orgId)).toContain('billing.charge_refunded');
-    expect((await ann.client.post('/billing/refund-charges', { chargeIds: [fresh.id] })).body.refunded).toEqual([fresh.id]); // the same answer: the money went once
+    expect((await ann.client.post('/billing/refund-charges', { chargeIds: [fresh.id] })).body.refunded).toEqual([
+      fresh.id,
+    ]); // the same answer: the money went once
     expect(world.processor.charges.find(({ id }) => id === fresh.id)!.amount_refunded).toBe(2_900);
 
     expect(await world.subscription(ann)).toBeNull(); // nobody keeps the plan that they take the money back for
     expect(await world.subscription(eve)).toMatchObject({ subscriptionTier: 'PRO' });
 
     await world.sql`update users set is_super_admin = true where id = ${ann.userId}`;
-    expect((await ann.client.post('/billing/refund-charges', { chargeIds: ['ch_old'] })).body).toEqual({ refunded: ['ch_old'], failed: [] });
+    expect((await ann.client.post('/billing/refund-charges', { chargeIds: ['ch_old'] })).body).toEqual({
+      refunded: ['ch_old'],
+      failed: [],
+    });
     for (const chargeIds of [[], Array.from({ length: 51 }, (_, n) => `ch_${n}`), ['']])
       expect((await ann.client.post('/billing/refund-charges', { chargeIds })).status).toBe(400);
   });
@@ -108,17 +129,21 @@ describe('credits packs once when their plan ends', () => {
     const charges = (await ann.client.get('/billing/charges')).body as { id: string; amount: number }[];
     const chargeOf = (cents: number) => charges.find(({ amount }) => amount === cents)!.id;
     const back = () => ({
-      refunded: world.processor.charges.filter(({ customer }) => customer === plan.customer).reduce((sum, { amount_refunded: cents }) => sum + cents, 0),
+      refunded: world.processor.charges
+        .filter(({ customer }) => customer === plan.customer)
+        .reduce((sum, { amount_refunded: cents }) => sum + cents, 0),
       credited: world.processor.balances.get(plan.customer) ?? 0,
     });
-    const refund = async (...chargeIds: string[]) => (await ann.client.post('/billing/refund-charges', { chargeIds })).body;
+    const refund = async (...chargeIds: string[]) =>
+      (await ann.client.post('/billing/refund-charges', { chargeIds })).body;
     const again = async () => {
       await world.sql`update payment_tasks set due_at = now() where org_id = ${ann.orgId}`;
       await world.deliverAll();
     };
     return { ann, plan, packs, ofPlan: chargeOf(2_900), ofPacks: chargeOf(1_900), back, refund, again };
   }
-  const operator = async ({ userId }: { userId: string }, is: boolean) => world.sql`update users set is_super_admin = ${is} where id = ${userId}`;
+  const operator = async ({ userId }: { userId: string }, is: boolean) =>
+    world.sql`update users set is_super_admin = ${is} where id = ${userId}`;
   const CREDITED: unknown = expect.stringContaining('credited');
 
   test('credits the rest of the packs with a refund of the plan charge alone', async () => {
@@ -183,7 +208,10 @@ describe('credits packs once when their plan ends', () => {
       expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
       await again();
     });
-    expect(await refund(ofPacks)).toEqual({ refunded: [], failed: [{ id: ofPacks, reason: expect.stringContaining('ask again') }] });
+    expect(await refund(ofPacks)).toEqual({
+      refunded: [],
+      failed: [{ id: ofPacks, reason: expect.stringContaining('ask again') }],
+    });
     expect(await refund(ofPacks)).toEqual({ refunded: [], failed: [{ id: ofPacks, reason: CREDITED }] });
     expect(back()).toEqual({ refunded: 0, credited: 1_900 });
   });
@@ -205,13 +233,17 @@ describe('credits packs once when their plan ends', () => {
 describe('a second refund', () => {
   test('within a year is refused and ends nothing; after it, or by a super-admin, it succeeds', async () => {
     const { ann } = await paying();
-    const charge = async () => (await ann.client.get('/billing/charges')).body.find(({ refunded }: { refunded: boolean }) => !refunded)?.id as string;
+    const charge = async () =>
+      (await ann.client.get('/billing/charges')).body.find(({ refunded }: { refunded: boolean }) => !refunded)
+        ?.id as string;
     const refund = async () => (await ann.client.post('/billing/refund-charges', { chargeIds: [await charge()] })).body;
     expect((await refund()).failed).toEqual([]);
     await world.deliverAll();
     await world.buy(ann, 'PRO');
     const refused = async () => {
-      expect((await refund()).failed).toEqual([{ id: await charge(), reason: expect.stringContaining('within a year') }]);
+      expect((await refund()).failed).toEqual([
+        { id: await charge(), reason: expect.stringContaining('within a year') },
+      ]);
       expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
     };
     await refused(); // on the same day
@@ -228,10 +260,14 @@ describe('a second refund', () => {
     const first = world.processor.charges.find((one) => one.id === id)!;
     const ids = [id, ...Array.from({ length: 3 }, (_, n) => `${id}x${n}`)];
     for (const other of ids.slice(1)) world.processor.charges.push({ ...first, id: other });
-    const answers = await Promise.all(ids.map((one) => ann.client.post('/billing/refund-charges', { chargeIds: [one] })));
+    const answers = await Promise.all(
+      ids.map((one) => ann.client.post('/billing/refund-charges', { chargeIds: [one] })),
+    );
     const refunded = answers.flatMap(({ body }) => body.refunded as string[]);
     expect(refunded).toHaveLength(1);
-    expect(world.processor.charges.filter((one) => ids.includes(one.id) && one.refunded).map((one) => one.id)).toEqual(refunded);
+    expect(world.processor.charges.filter((one) => ids.includes(one.id) && one.refunded).map((one) => one.id)).toEqual(
+      refunded,
+    );
     expect(await world.subscription(ann)).toBeNull();
   });
 });
@@ -240,7 +276,10 @@ describe('a lifetime plan', () => {
   test('is granted by a code: AGENCY for life, recorded in plain text [BI10, BI38, S73, S213]', async () => {
     const ann = await world.signUp();
     const [one] = await mint();
-    expect(await ann.client.post('/billing/lifetime', { code: one })).toMatchObject({ status: 200, body: { success: true } });
+    expect(await ann.client.post('/billing/lifetime', { code: one })).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
     expect(await world.subscription(ann)).toMatchObject({
       subscriptionTier: 'AGENCY',
       isLifetime: true,
@@ -262,7 +301,11 @@ describe('a lifetime plan', () => {
     await world.settled();
     await world.deliverAll();
     expect({ plan: remote.status, packs: packs.status }).toEqual({ plan: 'canceled', packs: 'active' });
-    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'AGENCY', isLifetime: true, extraChannels: 2 });
+    expect(await world.subscription(ann)).toMatchObject({
+      subscriptionTier: 'AGENCY',
+      isLifetime: true,
+      extraChannels: 2,
+    });
   });
 
   test('refuses a used, own, forged or wrong code with 400 and `success: false`, and nothing changes [BI10, BI29, BI30, S73]', async () => {
@@ -293,17 +336,23 @@ describe('a lifetime plan', () => {
       expect(await bob.client.post('/billing/lifetime', { code: bad })).toMatchObject(refused);
     expect(await world.subscription(bob)).toBeNull();
     expect((await bob.client.get('/user/self')).body.allowTrial).toBe(true);
-    expect((await bob.client.post('/billing/lifetime', { code: await code({ jti, aud: 'lifetime' }) })).status).toBe(200);
+    expect((await bob.client.post('/billing/lifetime', { code: await code({ jti, aud: 'lifetime' }) })).status).toBe(
+      200,
+    );
   });
 
   test('is granted to exactly one of a hundred orgs that use one code at once [X25]', async () => {
     const orgs = await Promise.all(Array.from({ length: 100 }, () => world.bareOrg()));
     const [one] = await mint();
     const results = await Promise.allSettled(
-      orgs.map((orgId) => world.app.context.payments.redeem(orgId, { userId: null, impersonatorId: null, ip: null }, one!)),
+      orgs.map((orgId) =>
+        world.app.context.payments.redeem(orgId, { userId: null, impersonatorId: null, ip: null }, one!),
+      ),
     );
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    expect(await world.sql`select 1 from subscriptions where is_lifetime and org_id = any(${orgs}::uuid[])`).toHaveLength(1);
+    expect(
+      await world.sql`select 1 from subscriptions where is_lifetime and org_id = any(${orgs}::uuid[])`,
+    ).toHaveLength(1);
   });
 
   test('has distinct codes created by super-admins, at most 100 at a time [S213]', async () => {
@@ -314,7 +363,11 @@ describe('a lifetime plan', () => {
       status: 403,
       body: { code: 'super_admin_required' },
     });
-    expect((await world.sql`select detail from audit_log where action = 'lifetime_codes.created' order by id desc limit 1`)[0]!['detail']).toEqual({
+    expect(
+      (
+        await world.sql`select detail from audit_log where action = 'lifetime_codes.created' order by id desc limit 1`
+      )[0]!['detail'],
+    ).toEqual({
       count: 100,
     });
   });
@@ -329,10 +382,15 @@ describe('the discount coupon', () => {
     expect(token).toEqual(expect.any(String));
     const { ann: eve } = await paying();
     for (const bad of ['x', token.slice(0, -2)])
-      expect(await ann.client.post('/billing/apply-discount', { token: bad })).toMatchObject({ status: 400, body: { errors: [{ field: 'token' }] } });
+      expect(await ann.client.post('/billing/apply-discount', { token: bad })).toMatchObject({
+        status: 400,
+        body: { errors: [{ field: 'token' }] },
+      });
     expect((await eve.client.post('/billing/apply-discount', { token })).status).toBe(400);
     expect((await ann.client.post('/billing/apply-discount', { token })).body).toEqual({ success: true });
-    expect(world.processor.asked.findLast(({ call }) => call === 'POST /v1/subscriptions/:id')!.fields['discounts']).toEqual({ 0: { coupon: 'coupon_1' } });
+    expect(
+      world.processor.asked.findLast(({ call }) => call === 'POST /v1/subscriptions/:id')!.fields['discounts'],
+    ).toEqual({ 0: { coupon: 'coupon_1' } });
     expect(remote.discounts).toHaveLength(1);
     expect(await offer(ann)).toBe(false);
     expect((await ann.client.post('/billing/apply-discount', { token })).body).toEqual({ success: false });
@@ -343,7 +401,8 @@ describe('the discount coupon', () => {
     expect(await world.subscription(trying)).toMatchObject({ isTrial: true });
     const { ann: leaving } = await paying();
     expect((await leaving.client.post('/billing/cancel', { feedback: '' })).status).toBe(200);
-    for (const [kind, other] of Object.entries({ byYear, nobody, trying, leaving })) expect([kind, await offer(other)]).toEqual([kind, false]);
+    for (const [kind, other] of Object.entries({ byYear, nobody, trying, leaving }))
+      expect([kind, await offer(other)]).toEqual([kind, false]);
   });
 
   test('is refused for yearly plans, in a trial, without a plan and when cancelled', async () => {
@@ -368,17 +427,25 @@ describe('the discount coupon', () => {
 
 describe('limit overrides', () => {
   const path = (orgId: string) => `/admin/orgs/${orgId}/limit-overrides`;
-  const patch = (orgId: string, overrides: unknown, client: Client = boss.client) => client.send('PATCH', path(orgId), { overrides });
+  const patch = (orgId: string, overrides: unknown, client: Client = boss.client) =>
+    client.send('PATCH', path(orgId), { overrides });
 
   test('set by a number, clear by null and stay when absent; the answer has the effective values [BI40, BI42, BI43, BI44, LM10, S76]', async () => {
     const { ann } = await paying('PRO');
     const first = await patch(ann.orgId, { channel: 50, webhooks: 0 });
     expect(first).toMatchObject({
       status: 200,
-      body: { orgId: ann.orgId, overrides: { channel: 50, webhooks: 0 }, effective: { channel: 50, webhooks: 0, competitors: 5 } },
+      body: {
+        orgId: ann.orgId,
+        overrides: { channel: 50, webhooks: 0 },
+        effective: { channel: 50, webhooks: 0, competitors: 5 },
+      },
     });
     expect(Object.keys(first.body).toSorted()).toEqual(['effective', 'orgId', 'overrides']);
-    expect((await patch(ann.orgId, { channel: null })).body).toMatchObject({ overrides: { webhooks: 0 }, effective: { channel: 10, webhooks: 0 } });
+    expect((await patch(ann.orgId, { channel: null })).body).toMatchObject({
+      overrides: { webhooks: 0 },
+      effective: { channel: 10, webhooks: 0 },
+    });
     expect((await patch(ann.orgId, {})).body.overrides).toEqual({ webhooks: 0 });
     expect(await world.subscription(ann)).toMatchObject({ limitOverrides: { webhooks: 0 } });
     expect(await world.audits(ann.orgId)).toContain('billing.limits_overridden');
@@ -386,7 +453,16 @@ describe('limit overrides', () => {
 
   test('accept the eight keys only; one invalid value applies nothing [BI41, BI45, S76]', async () => {
     const { ann } = await paying('PRO');
-    const all = { channel: 1, team_members: 2, posts_per_month: 3, brand_kits: 4, webhooks: 5, competitors: 6, storage_gb: 7, video_exports: 8 };
+    const all = {
+      channel: 1,
+      team_members: 2,
+      posts_per_month: 3,
+      brand_kits: 4,
+      webhooks: 5,
+      competitors: 6,
+      storage_gb: 7,
+      video_exports: 8,
+    };
     expect((await patch(ann.orgId, all)).body).toMatchObject({ overrides: all, effective: all });
     for (const bad of [
       { analytics_retention_days: 1 },
@@ -412,7 +488,10 @@ describe('limit overrides', () => {
     expect((await patch(ann.orgId, { channel: 5 }, header)).status).toBe(200);
     const owner = new Client(world.app.address);
     owner.headers = { auth: ann.client.cookies.get('auth')! };
-    expect(await patch(ann.orgId, { channel: 5 }, owner)).toMatchObject({ status: 403, body: { code: 'super_admin_required' } });
+    expect(await patch(ann.orgId, { channel: 5 }, owner)).toMatchObject({
+      status: 403,
+      body: { code: 'super_admin_required' },
+    });
     expect((await patch(ann.orgId, { channel: 5 }, await ann.withKey())).status).toBe(401);
     expect((await patch(ann.orgId, { channel: 5 }, new Client(world.app.address))).status).toBe(401);
     expect((await patch('00000000-0000-7000-8000-000000000000', { channel: 5 })).status).toBe(404);
@@ -424,12 +503,16 @@ describe('the billing month', () => {
     const { ann } = await paying('STARTER');
     await world.sql`update subscriptions set created_at = now() - interval '70 days' where org_id = ${ann.orgId}`;
     const [channel] = await world.sql<{ id: string }[]>`
-      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', 'a', 'A', '') returning id`;
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', 'a', 'A', '')
+      returning id`;
     for (const days of [40, 20, 5, 1])
       await world.sql`
         insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, created_at)
-        values (gen_random_uuid(), ${ann.orgId}, ${channel!.id}, 'g', 'DRAFT', 'hello', now(), now() - ${days}::float8 * interval '1 day')`;
-    expect((await ann.client.get('/billing')).body.limits.posts_per_month).toMatchObject({ effective: 100, used: 2 }); // 70 days ago: it began anew some 9 days ago
+        values (gen_random_uuid(), ${ann.orgId}, ${channel!.id}, 'g', 'DRAFT', 'hello', now(),
+          now() - ${days}::float8 * interval '1 day')`;
+    // 70 days ago: it began anew some 9 days ago
+    expect((await ann.client.get('/billing')).body.limits.posts_per_month).toMatchObject({ effective: 100, used: 2 });
     await world.sql`update subscriptions set created_at = now() - interval '2 days' where org_id = ${ann.orgId}`;
     expect((await ann.client.get('/billing')).body.limits.posts_per_month.used).toBe(1);
   });
@@ -450,19 +533,29 @@ describe('billing permissions', () => {
     ['GET', '/billing/check-discount', undefined],
     ['POST', '/billing/apply-discount', { token: 'x' }],
   ];
-  test.each(MANAGED)('%s %s needs billing:manage: an admin is refused [BI31, BI32, BI33, BI35]', async (method, path, body) => {
-    const ann = await world.signUp();
-    await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
-    expect(await ann.client.send(method, path, body)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
-  });
+  test.each(MANAGED)(
+    '%s %s needs billing:manage: an admin is refused [BI31, BI32, BI33, BI35]',
+    async (method, path, body) => {
+      const ann = await world.signUp();
+      await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
+      expect(await ann.client.send(method, path, body)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    },
+  );
 
   test('usage needs billing:read, which an editor lacks; the plans are for every member [S62, S63]', async () => {
     const ann = await world.signUp();
     await world.sql`update memberships set role_key = 'admin' where org_id = ${ann.orgId}`;
-    for (const path of ['/billing', '/billing/subscription', '/billing/addons', '/billing/packages', '/billing/is-trial-finished'])
+    for (const path of [
+      '/billing',
+      '/billing/subscription',
+      '/billing/addons',
+      '/billing/packages',
+      '/billing/is-trial-finished',
+    ])
       expect((await ann.client.get(path)).status).toBe(200);
     await world.sql`update memberships set role_key = 'editor' where org_id = ${ann.orgId}`;
-    for (const path of ['/billing', '/billing/subscription', '/billing/addons']) expect((await ann.client.get(path)).status).toBe(403);
+    for (const path of ['/billing', '/billing/subscription', '/billing/addons'])
+      expect((await ann.client.get(path)).status).toBe(403);
     expect((await ann.client.get('/billing/packages')).status).toBe(200);
   });
 
@@ -489,7 +582,8 @@ describe('billing permissions', () => {
 
 describe('a plan given by an operator', () => {
   const by = { userId: null, impersonatorId: null, ip: null };
-  const grant = (orgId: string, tier: 'STARTER' | 'PRO' | 'TEAM' | 'AGENCY') => world.sql.begin((tx) => world.app.context.payments.grant(tx, orgId, by, tier));
+  const grant = (orgId: string, tier: 'STARTER' | 'PRO' | 'TEAM' | 'AGENCY') =>
+    world.sql.begin((tx) => world.app.context.payments.grant(tx, orgId, by, tier));
 
   test('holds without a payment and is replaced by a paid one; an org that pays keeps its own', async () => {
     const ann = await world.signUp();
@@ -521,7 +615,10 @@ describe('billing off', () => {
       select gen_random_uuid(), ${ann.orgId}, 'sandbox', 'v1', n::text, n::text, '' from generate_series(1, 101) n`;
     await db.sql.begin(async (tx) => {
       for (const limit of ['channel', 'team_members', 'webhooks', 'storage_gb'] as const)
-        expect([limit, await app.context.billing.admit(tx, ann.orgId, limit, limit === 'webhooks' ? 150 : 5_000)]).toEqual([limit, undefined]);
+        expect([
+          limit,
+          await app.context.billing.admit(tx, ann.orgId, limit, limit === 'webhooks' ? 150 : 5_000),
+        ]).toEqual([limit, undefined]);
     });
     const off = { status: 400, body: { code: 'billing_disabled' } };
     for (const [method, path, body] of [

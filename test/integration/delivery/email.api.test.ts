@@ -7,7 +7,8 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Kind, TELLERS } from '../../support/peers/mail-events.ts';
 
-// A mail by the API of a provider and back: sent by the sender, told of by the provider, in the order of the real world.
+// A mail by the API of a provider and back: sent by the sender, told of by the provider, in the order of the real
+// world.
 
 const teller = TELLERS.resend();
 
@@ -31,7 +32,10 @@ async function serve(request: IncomingMessage, response: ServerResponse) {
   asked += 1;
   let text = '';
   for await (const piece of request) text += piece;
-  if (refusal) return response.writeHead(refusal.status, refusal.headers).end(JSON.stringify({ name: refusal.name, message: 'Refused' }));
+  if (refusal)
+    return response
+      .writeHead(refusal.status, refusal.headers)
+      .end(JSON.stringify({ name: refusal.name, message: 'Refused' }));
   const { to } = JSON.parse(text) as { to: string[] };
   const id = request.headers['idempotency-key'] as string;
   const mail = taken.get(id) ?? { messageId: `re-${taken.size + 1}`, to: to[0]! };
@@ -67,20 +71,35 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const queue = (to: string) => app.context.email.queue(db.sql, { to, orgId: null, content: { template: 'password-changed', data: { name: 'Ann' } } });
+const queue = (to: string) =>
+  app.context.email.queue(db.sql, {
+    to,
+    orgId: null,
+    content: { template: 'password-changed', data: { name: 'Ann' } },
+  });
 const rowOf = async (to: string) =>
   (
-    await db.sql`select status, attempts, provider_id, provider_message_id, content, last_error, next_attempt_at - now() as wait from emails where to_address = ${to}`
+    await db.sql`
+      select status, attempts, provider_id, provider_message_id, content, last_error, next_attempt_at - now() as wait
+      from emails
+      where to_address = ${to}`
   )[0]!;
-const is = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
+const is = (to: string, status: string) =>
+  eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
 test('a mail goes to the provider, and the events of the provider arrive in the log [EM1, EM4]', async () => {
   await queue('ann@example.com');
   await is('ann@example.com', 'sent');
   const { provider_message_id: messageId } = await rowOf('ann@example.com');
   expect([...taken.values()]).toEqual([{ messageId, to: 'ann@example.com' }]);
-  for (const kind of ['delivered', 'opened', 'clicked', 'delivered'] as const) expect((await tell(kind, messageId as string)).status).toBe(200);
-  expect(await rowOf('ann@example.com')).toMatchObject({ status: 'clicked', attempts: 1, provider_id: 'resend', content: null });
+  for (const kind of ['delivered', 'opened', 'clicked', 'delivered'] as const)
+    expect((await tell(kind, messageId as string)).status).toBe(200);
+  expect(await rowOf('ann@example.com')).toMatchObject({
+    status: 'clicked',
+    attempts: 1,
+    provider_id: 'resend',
+    content: null,
+  });
 });
 
 test('an event that arrives before the answer is kept, and the answer does not revert it [EM2]', async () => {
@@ -88,7 +107,11 @@ test('an event that arrives before the answer is kept, and the answer does not r
   await queue('fast@example.com');
   await is('fast@example.com', 'delivered');
   await sender[Symbol.asyncDispose](); // ends when the attempt has
-  expect(await rowOf('fast@example.com')).toMatchObject({ status: 'delivered', provider_message_id: 're-1', content: null });
+  expect(await rowOf('fast@example.com')).toMatchObject({
+    status: 'delivered',
+    provider_message_id: 're-1',
+    content: null,
+  });
 });
 
 test('a mail whose answer is lost is not sent again once an event of the provider confirms it', async () => {
@@ -100,7 +123,10 @@ test('a mail whose answer is lost is not sent again once an event of the provide
   await is('lost@example.com', 'sent');
   await db.sql`update emails set next_attempt_at = now() where status = 'queued'`;
   await sender[Symbol.asyncDispose]();
-  expect([asked, await rowOf('lost@example.com')]).toMatchObject([1, { status: 'sent', provider_message_id: 're-1', content: null }]);
+  expect([asked, await rowOf('lost@example.com')]).toMatchObject([
+    1,
+    { status: 'sent', provider_message_id: 're-1', content: null },
+  ]);
 });
 
 test('a mail whose answer is lost is sent again under the same key, and is one mail', async () => {
@@ -113,7 +139,9 @@ test('a mail whose answer is lost is sent again under the same key, and is one m
   for (const attempts of [1, 2]) {
     await eventually(
       'it was tried',
-      async () => (await rowOf('twice@example.com'))['attempts'] === attempts && (await rowOf('twice@example.com'))['last_error'] !== null,
+      async () =>
+        (await rowOf('twice@example.com'))['attempts'] === attempts &&
+        (await rowOf('twice@example.com'))['last_error'] !== null,
     );
     await db.sql`update emails set next_attempt_at = now(), last_error = null`;
   }
@@ -125,10 +153,15 @@ test('the log says why when the settings of the provider cannot be used, and the
   const { vault } = app.context; // settings of the instance, as a version that asked for less would have left them
   await db.sql`
     insert into provider_settings (id, domain, provider_id, provider_version, name, is_default, options, credentials)
-    values (${newId()}, 'email', 'resend', 'v1', 'Mail', true, '{"fromAddress": "from@example.com"}', ${vault.seal('{}')})`;
+    values (${newId()}, 'email', 'resend', 'v1', 'Mail', true, '{"fromAddress": "from@example.com"}',
+      ${vault.seal('{}')})`;
   await queue('later@example.com');
   await eventually('it was tried', async () => (await rowOf('later@example.com'))['last_error'] !== null);
-  expect(await rowOf('later@example.com')).toMatchObject({ status: 'queued', attempts: 1, last_error: expect.stringContaining('API key: is needed') });
+  expect(await rowOf('later@example.com')).toMatchObject({
+    status: 'queued',
+    attempts: 1,
+    last_error: expect.stringContaining('API key: is needed'),
+  });
   await db.sql`delete from provider_settings`;
   await db.sql`update emails set next_attempt_at = now()`;
   await is('later@example.com', 'sent');
@@ -138,12 +171,19 @@ test('a mail waits as long as the provider says, and is not tried again after a 
   refusal = { status: 429, headers: { 'retry-after': '7200' }, name: 'rate_limit_exceeded' };
   await queue('later@example.com');
   await eventually('it was tried', async () => (await rowOf('later@example.com'))['last_error'] !== null);
-  const later = await db.sql`select next_attempt_at > now() + interval '110 minutes' as waits from emails where to_address = 'later@example.com'`;
-  expect([await rowOf('later@example.com'), later[0]]).toMatchObject([{ status: 'queued', attempts: 1 }, { waits: true }]);
+  const later = await db.sql`
+      select next_attempt_at > now() + interval '110 minutes' as waits
+      from emails
+      where to_address = 'later@example.com'`;
+  expect([await rowOf('later@example.com'), later[0]]).toMatchObject([
+    { status: 'queued', attempts: 1 },
+    { waits: true },
+  ]);
   refusal = { status: 422, headers: {}, name: 'validation_error' };
   await queue('never@example.com');
   await is('never@example.com', 'bounced');
-  refusal = { status: 403, headers: {}, name: 'validation_error' }; // the domain is not verified: an operator can mend that
+  // the domain is not verified: an operator can mend that
+  refusal = { status: 403, headers: {}, name: 'validation_error' };
   await queue('mended@example.com');
   await eventually('it was tried', async () => (await rowOf('mended@example.com'))['last_error'] !== null);
   expect((await rowOf('mended@example.com'))['status']).toBe('queued');

@@ -2,12 +2,24 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { CERTIFICATE_PATH, type Kind, type Sent, ses, SNS, type Teller, TELLERS, TOPIC } from '../../support/peers/mail-events.ts';
+import {
+  CERTIFICATE_PATH,
+  type Kind,
+  type Sent,
+  ses,
+  SNS,
+  type Teller,
+  TELLERS,
+  TOPIC,
+} from '../../support/peers/mail-events.ts';
 import { codeTo } from '../../support/worlds/mail-links.ts';
 import { type Elsewhere, startElsewhere, type ToldApp, toldApp } from '../../support/worlds/mail-told.ts';
 
 const sns = ses();
-const tellers: [string, Teller][] = [...Object.entries(TELLERS).map(([name, make]): [string, Teller] => [name, make()]), ['ses', sns]];
+const tellers: [string, Teller][] = [
+  ...Object.entries(TELLERS).map(([name, make]): [string, Teller] => [name, make()]),
+  ['ses', sns],
+];
 const FORWARD: Kind[] = ['sent', 'delivered', 'opened', 'clicked'];
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -15,7 +27,10 @@ let elsewhere: Elsewhere;
 
 beforeAll(async () => {
   db = await testDatabase();
-  elsewhere = await startElsewhere(['sns.eu-west-1.amazonaws.com', 'sns.eu-central-1.amazonaws.com', 'evil.example'], says);
+  elsewhere = await startElsewhere(
+    ['sns.eu-west-1.amazonaws.com', 'sns.eu-central-1.amazonaws.com', 'evil.example'],
+    says,
+  );
 });
 beforeEach(() => {
   elsewhere.says = says;
@@ -28,7 +43,9 @@ afterAll(async () => {
 function says(path: string) {
   if (path === CERTIFICATE_PATH) return { status: 200, body: sns.certificate };
   if (path === '/other.pem') return { status: 200, body: sns.otherCertificate };
-  return path.startsWith('/?Action=ConfirmSubscription') ? { status: 200, body: '<ConfirmSubscriptionResponse/>' } : { status: 404, body: 'Not found' };
+  return path.startsWith('/?Action=ConfirmSubscription')
+    ? { status: 200, body: '<ConfirmSubscriptionResponse/>' }
+    : { status: 404, body: 'Not found' };
 }
 
 describe.each(tellers)('mail events of %s', (name, teller) => {
@@ -37,7 +54,8 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
   const received = { status: 200, body: { received: true } };
   const refused = { status: 401, body: { code: 'unauthenticated' } };
   const tellAll = async (mail: { messageId: string }, kinds: readonly Kind[]) => {
-    for (const kind of kinds) expect(await app.send(teller.tell({ kind, messageId: mail.messageId }))).toMatchObject(received);
+    for (const kind of kinds)
+      expect(await app.send(teller.tell({ kind, messageId: mail.messageId }))).toMatchObject(received);
   };
 
   beforeAll(async () => {
@@ -101,7 +119,9 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
     app.forget();
     const told = FORWARD.filter((kind) => teller.kinds.includes(kind));
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => app.send(teller.tell({ kind: told[n % told.length]!, messageId: mail.messageId }))),
+      Array.from({ length: 100 }, (_, n) =>
+        app.send(teller.tell({ kind: told[n % told.length]!, messageId: mail.messageId })),
+      ),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
     expect(await app.statusOf(mail)).toBe('clicked');
@@ -128,14 +148,23 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
     const { headers, body } = teller.tell({ kind: 'delivered', messageId: mail.messageId });
     const places: Record<Teller['over'], number[]> = {
       bytes: [0, body.indexOf(mail.messageId), body.length - 1],
-      values: [body.indexOf(mail.messageId) + 3, body.indexOf('"Signature":"') + 20, body.indexOf('"MessageId":"') + 15],
+      values: [
+        body.indexOf(mail.messageId) + 3,
+        body.indexOf('"Signature":"') + 20,
+        body.indexOf('"MessageId":"') + 15,
+      ],
       token: [body.indexOf('"token":"') + 12, body.indexOf('"signature":"') + 14],
       nothing: [],
     };
-    for (const at of places[teller.over]) expect([at, await app.send({ headers, body: flip(body, at) })]).toMatchObject([at, refused]);
+    for (const at of places[teller.over])
+      expect([at, await app.send({ headers, body: flip(body, at) })]).toMatchObject([at, refused]);
     for (const header of Object.keys(headers).filter((one) => /signature|timestamp|svix-id|authorization/.test(one)))
       for (const value of [flip(headers[header]!, Math.floor(headers[header]!.length / 2)), '', 'x'])
-        expect([header, value, await app.send({ body, headers: { ...headers, [header]: value } })]).toMatchObject([header, value, refused]);
+        expect([header, value, await app.send({ body, headers: { ...headers, [header]: value } })]).toMatchObject([
+          header,
+          value,
+          refused,
+        ]);
     expect(await app.statusOf(mail)).toBe('sent');
   });
 
@@ -154,19 +183,27 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
       await using held = await toldApp(db.sql, name, teller.env, elsewhere, { ...systemClock, now: () => now });
       const mail = await held.mail();
       for (const at of [ago(teller.lateS + 1), ago(-302), new Date(0)])
-        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(refused);
+        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(
+          refused,
+        );
       expect(await held.statusOf(mail)).toBe('sent');
       for (const at of [ago(teller.lateS - 1), ago(-300)])
-        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(received);
+        expect(await held.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { at }))).toMatchObject(
+          received,
+        );
       expect(await held.statusOf(mail)).toBe('delivered');
     });
 
   test('an event without a signature, with another key, or without a configured key is refused [EM5, S172, X20]', async () => {
     const mail = await app.mail();
-    expect(await app.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { wrongKey: true }))).toMatchObject(refused);
+    expect(
+      await app.send(teller.tell({ kind: 'delivered', messageId: mail.messageId }, { wrongKey: true })),
+    ).toMatchObject(refused);
     const genuine = teller.tell({ kind: 'delivered', messageId: mail.messageId });
     if (Object.keys(genuine.headers).some((one) => one !== 'content-type' && !one.startsWith('x-amz')))
-      expect(await app.send({ body: genuine.body, headers: { 'content-type': genuine.headers['content-type']! } })).toMatchObject(refused);
+      expect(
+        await app.send({ body: genuine.body, headers: { 'content-type': genuine.headers['content-type']! } }),
+      ).toMatchObject(refused);
     const { EMAIL_WEBHOOK_SECRET: _, ...env } = teller.env;
     await using without = await toldApp(db.sql, name, env, elsewhere);
     expect(await without.send(genuine)).toMatchObject(refused);
@@ -175,7 +212,8 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
 
   test('events of every other provider are refused [X20]', async () => {
     for (const [other, { tell }] of tellers)
-      if (other !== name) expect([other, await app.send(tell({ kind: 'delivered', messageId: 'x' }))]).toMatchObject([other, refused]);
+      if (other !== name)
+        expect([other, await app.send(tell({ kind: 'delivered', messageId: 'x' }))]).toMatchObject([other, refused]);
   });
 
   test('an unknown mail, an unknown event and other content are acknowledged, and change nothing [S172]', async () => {
@@ -185,15 +223,19 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
       ...teller.odd.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))),
       ...(teller.over === 'token' ? ['null', '[]', '7'] : strange),
     ];
-    for (const raw of raws) expect([raw, await app.send(teller.tell({ kind: 'delivered', messageId: 'x' }, { raw }))]).toMatchObject([raw, received]);
+    for (const raw of raws)
+      expect([raw, await app.send(teller.tell({ kind: 'delivered', messageId: 'x' }, { raw }))]).toMatchObject([
+        raw,
+        received,
+      ]);
     const ids = ['unknown', '', ' ', '\0', 'é', 'x'.repeat(5_000), `${randomUUID()}'; drop table emails; --`, '\ud800'];
     for (const messageId of ids)
       for (const id of [undefined, '', 'x', '\0', randomUUID()])
-        expect([messageId, id, await app.send(teller.tell({ kind: 'bounced', messageId, ...(id !== undefined && { id }) }))]).toMatchObject([
+        expect([
           messageId,
           id,
-          received,
-        ]);
+          await app.send(teller.tell({ kind: 'bounced', messageId, ...(id !== undefined && { id }) })),
+        ]).toMatchObject([messageId, id, received]);
     expect(app.moved()).toEqual([]);
   });
 
@@ -218,17 +260,23 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
       { authorization: 'Basic ====' },
       { authorization: 'Basic Og==' },
     ];
-    for (const body of bodies) for (const more of headers) expect([body, more, await app.send({ body, headers: more })]).toMatchObject([body, more, refused]);
+    for (const body of bodies)
+      for (const more of headers)
+        expect([body, more, await app.send({ body, headers: more })]).toMatchObject([body, more, refused]);
     expect((await app.send({ body: 'x'.repeat(2_000_001), headers: {} })).status).toBe(413);
   });
 
   test('the route needs no login and no CSRF token, and a login does not replace a signature [EM6]', async () => {
     const ann = await app.signUp();
-    const { body: activated } = await ann.client.post('/auth/activate', { code: await codeTo(app.context, ann.email, 'activation') });
+    const { body: activated } = await ann.client.post('/auth/activate', {
+      code: await codeTo(app.context, ann.email, 'activation'),
+    });
     expect([activated, (await ann.client.get('/user/self')).status]).toEqual([{ can: true }, 200]);
     const mail = await app.mail();
     const { headers, body } = teller.tell({ kind: 'delivered', messageId: mail.messageId });
-    expect(await ann.client.send('POST', '/webhooks/email', body, { ...headers, 'x-csrf-token': undefined })).toMatchObject(received);
+    expect(
+      await ann.client.send('POST', '/webhooks/email', body, { ...headers, 'x-csrf-token': undefined }),
+    ).toMatchObject(received);
     const forged = teller.tell({ kind: 'opened', messageId: mail.messageId }, { wrongKey: true });
     expect(await ann.client.send('POST', '/webhooks/email', forged.body, forged.headers)).toMatchObject(refused);
     expect(await app.statusOf(mail)).toBe('delivered');
@@ -237,7 +285,9 @@ describe.each(tellers)('mail events of %s', (name, teller) => {
   test('an event of one provider does not move a mail sent by another', async () => {
     const mail = await app.mail();
     await db.sql`update emails set provider_id = 'smtp' where id = ${mail.id}`;
-    expect(await app.send(teller.tell({ kind: 'bounced', messageId: mail.messageId, id: mail.id }))).toMatchObject(received);
+    expect(await app.send(teller.tell({ kind: 'bounced', messageId: mail.messageId, id: mail.id }))).toMatchObject(
+      received,
+    );
     expect(await app.statusOf(mail)).toBe('sent');
   });
 });
@@ -258,17 +308,26 @@ describe('mail events of sendgrid', () => {
         : []),
       { kind: 'opened' as const, messageId: `unknown-${n}` },
     ]);
-    const batches = [happened, happened.toReversed(), happened.toSorted((a, b) => (a.messageId < b.messageId ? 1 : -1)), happened];
+    const batches = [
+      happened,
+      happened.toReversed(),
+      happened.toSorted((a, b) => (a.messageId < b.messageId ? 1 : -1)),
+      happened,
+    ];
     const answers = await Promise.all([...batches, ...batches].map((batch) => app.send(teller.tell(batch))));
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
     const statuses = await Promise.all(mails.map((mail) => app.statusOf(mail)));
-    for (const [n, status] of statuses.entries()) expect(n % 3 === 0 ? ['bounced', 'complained'] : ['clicked']).toContain(status);
+    for (const [n, status] of statuses.entries())
+      expect(n % 3 === 0 ? ['bounced', 'complained'] : ['clicked']).toContain(status);
   });
 });
 
 describe('mail events of mailgun', () => {
   const [, teller] = tellers.find(([name]) => name === 'mailgun')!;
-  const inPlaceOf = ({ headers, body }: Sent, messageId: string, other: string): Sent => ({ headers, body: body.replace(messageId, other) });
+  const inPlaceOf = ({ headers, body }: Sent, messageId: string, other: string): Sent => ({
+    headers,
+    body: body.replace(messageId, other),
+  });
 
   test('a token proves one event: of a hundred others at once all are refused but one, and that one may be repeated [X20]', async () => {
     await using app = await toldApp(db.sql, 'mailgun', teller.env, elsewhere);
@@ -332,7 +391,9 @@ describe('mail events of ses', () => {
   test('a SHA-256 signature is accepted with and without subject, with one fetch of the certificate; SHA-1 is refused [EM5, EM7]', async () => {
     for (const Subject of [undefined, 'Amazon SES Email Event Notification', '']) {
       const mail = await app.mail();
-      expect((await app.send(envelope({ SignatureVersion: '1', Subject, Message: message(mail.messageId) }))).status).toBe(401);
+      expect(
+        (await app.send(envelope({ SignatureVersion: '1', Subject, Message: message(mail.messageId) }))).status,
+      ).toBe(401);
       expect(await app.statusOf(mail)).not.toBe('delivered');
       expect((await app.send(envelope({ Subject, Message: message(mail.messageId) }))).status).toBe(200);
       expect(await app.statusOf(mail)).toBe('delivered');
@@ -343,7 +404,9 @@ describe('mail events of ses', () => {
 
   test('events of an identity count as those of a configuration set do', async () => {
     const mail = await app.mail();
-    await app.send(envelope({ Message: JSON.stringify({ notificationType: 'Complaint', mail: { messageId: mail.messageId } }) }));
+    await app.send(
+      envelope({ Message: JSON.stringify({ notificationType: 'Complaint', mail: { messageId: mail.messageId } }) }),
+    );
     expect(await app.statusOf(mail)).toBe('complained');
   });
 
@@ -355,7 +418,8 @@ describe('mail events of ses', () => {
       TOPIC.toUpperCase(),
       '',
     ];
-    for (const TopicArn of topics) expect([TopicArn, (await app.send(envelope({ TopicArn }))).status]).toEqual([TopicArn, 401]);
+    for (const TopicArn of topics)
+      expect([TopicArn, (await app.send(envelope({ TopicArn }))).status]).toEqual([TopicArn, 401]);
     expect(elsewhere.asked).toEqual([]);
   });
 
@@ -413,12 +477,19 @@ describe('mail events of ses', () => {
 
   const SUBSCRIBE = `${SNS}/?Action=ConfirmSubscription&TopicArn=${TOPIC}&Token=2336412f37`;
   const confirmation = (SubscribeURL: string | undefined) =>
-    envelope({ Type: 'SubscriptionConfirmation', Token: '2336412f37', Message: 'You have chosen to subscribe', SubscribeURL });
+    envelope({
+      Type: 'SubscriptionConfirmation',
+      Token: '2336412f37',
+      Message: 'You have chosen to subscribe',
+      SubscribeURL,
+    });
 
   test('the subscription to the topic is confirmed at the host of the topic [EM8]', async () => {
     expect(await app.send(confirmation(SUBSCRIBE))).toMatchObject({ status: 200, body: { received: true } });
     expect(elsewhere.asked).toEqual([`GET ${SNS}${CERTIFICATE_PATH}`, `GET ${SUBSCRIBE}`]);
-    expect((await app.send(envelope({ Type: 'UnsubscribeConfirmation', Token: '1', SubscribeURL: SUBSCRIBE }))).status).toBe(200);
+    expect(
+      (await app.send(envelope({ Type: 'UnsubscribeConfirmation', Token: '1', SubscribeURL: SUBSCRIBE }))).status,
+    ).toBe(200);
     expect(elsewhere.asked).toHaveLength(2);
   });
 
@@ -437,7 +508,9 @@ describe('mail events of ses', () => {
     for (const url of urls) expect([url, (await app.send(confirmation(url))).status]).toEqual([url, 401]);
     expect(elsewhere.asked).toEqual([`GET ${SNS}${CERTIFICATE_PATH}`]);
     const unsigned = JSON.parse(confirmation(SUBSCRIBE).body) as Record<string, string>;
-    expect((await app.send({ headers: {}, body: JSON.stringify({ ...unsigned, Signature: 'AAAA' }) })).status).toBe(401);
+    expect((await app.send({ headers: {}, body: JSON.stringify({ ...unsigned, Signature: 'AAAA' }) })).status).toBe(
+      401,
+    );
     expect(elsewhere.asked).toHaveLength(1);
   });
 

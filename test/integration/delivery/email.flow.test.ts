@@ -39,7 +39,10 @@ await describePeer(
       await eventually('the mail has come', async () => (await server.mails(email)).length > 0);
       const [mail, ...more] = await server.mails(email);
       expect(more).toEqual([]);
-      expect(mail).toMatchObject({ user: 'rookery', from: [{ name: 'Rookery at Acme', address: 'no-reply@rookery.example' }] });
+      expect(mail).toMatchObject({
+        user: 'rookery',
+        from: [{ name: 'Rookery at Acme', address: 'no-reply@rookery.example' }],
+      });
       const [, code] = /^https:\/\/app\.example\.com\/auth\/activate\/(\S+)$/m.exec(mail!.text!) ?? [];
       expect(code).toMatch(/^\S{20,}$/);
       expect(mail!.text).toMatch(/\n-- \nRookery at Acme\nhttps:\/\/app\.example\.com\/\n$/);
@@ -47,13 +50,19 @@ await describePeer(
 
       expect((await ann.post('/auth/activate', { code })).body).toEqual({ can: true });
       expect((await ann.get('/user/self')).body).toMatchObject({ email, activated: true });
-      await eventually('it is in the log', async () => (await product.db.sql`select 1 from emails where status = 'sent' and content is null`).length === 1);
+      await eventually(
+        'it is in the log',
+        async () => (await product.db.sql`select 1 from emails where status = 'sent' and content is null`).length === 1,
+      );
     });
 
     test('the mail provider set by a super-admin is tested, used from the next mail on, and unused once disabled [S156, S160, S163]', async () => {
       await using peer = await start();
       const server = mailServer(peer);
-      const [first, second] = [String(await server.listen()), String(await server.listen({ login: { user: 'rookery', pass: 'a-password-of-mail' } }))];
+      const [first, second] = [
+        String(await server.listen()),
+        String(await server.listen({ login: { user: 'rookery', pass: 'a-password-of-mail' } })),
+      ];
       await using product = await wholeProduct({
         env: {
           EMAIL_PROVIDER: 'smtp',
@@ -65,22 +74,55 @@ await describePeer(
       });
       const { sql } = product.db;
       const register = async (email: string) => {
-        await new Client(product.address).post('/auth/register', { provider: 'LOCAL', email, password: 'correct horse battery', company: 'Acme' });
+        await new Client(product.address).post('/auth/register', {
+          provider: 'LOCAL',
+          email,
+          password: 'correct horse battery',
+          company: 'Acme',
+        });
         await eventually(`the mail to ${email} has come`, async () => (await server.mails(email)).length > 0);
         return (await server.mails(email))[0]!.from[0]!.address;
       };
       expect(await register('ann@example.com')).toBe('first@rookery.example');
 
-      await sql`update users u set activated = true, is_super_admin = true, password_hash = r.password_hash from registrations r where r.user_id = u.id`;
+      await sql`
+        update users u
+        set activated = true, is_super_admin = true, password_hash = r.password_hash
+        from registrations r
+        where r.user_id = u.id`;
       const root = new Client(product.address);
-      expect((await root.post('/auth/login', { provider: 'LOCAL', email: 'ann@example.com', password: 'correct horse battery' })).status).toBe(200);
-      const plain = { host: '127.0.0.1', port: second, secure: 'none', username: 'rookery', fromAddress: 'second@rookery.example' };
-      const setting = (password: string) => ({ domain: 'email', providerId: 'smtp', credentials: { ...plain, password } });
-      expect((await root.post('/providers/settings', setting('a-password-of-mail'))).status).toBe(400); // not of an organization
-      expect((await root.post('/admin/providers/settings/test', setting('another-password'))).body).toMatchObject({ ok: false });
+      expect(
+        (
+          await root.post('/auth/login', {
+            provider: 'LOCAL',
+            email: 'ann@example.com',
+            password: 'correct horse battery',
+          })
+        ).status,
+      ).toBe(200);
+      const plain = {
+        host: '127.0.0.1',
+        port: second,
+        secure: 'none',
+        username: 'rookery',
+        fromAddress: 'second@rookery.example',
+      };
+      const setting = (password: string) => ({
+        domain: 'email',
+        providerId: 'smtp',
+        credentials: { ...plain, password },
+      });
+      // not of an organization
+      expect((await root.post('/providers/settings', setting('a-password-of-mail'))).status).toBe(400);
+      expect((await root.post('/admin/providers/settings/test', setting('another-password'))).body).toMatchObject({
+        ok: false,
+      });
       const made = await root.post('/admin/providers/settings', setting('a-password-of-mail'));
       expect([made.status, made.body.credentials]).toEqual([201, { password: { set: true, hint: null } }]);
-      expect((await root.post(`/admin/providers/settings/${made.body.id}/test`)).body).toMatchObject({ ok: true, message: '127.0.0.1 takes the login' });
+      expect((await root.post(`/admin/providers/settings/${made.body.id}/test`)).body).toMatchObject({
+        ok: true,
+        message: '127.0.0.1 takes the login',
+      });
       expect(await register('ben@example.com')).toBe('second@rookery.example');
       expect(await register('cem@example.com')).toBe('second@rookery.example');
 

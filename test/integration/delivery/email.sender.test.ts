@@ -7,7 +7,10 @@ import { openSender, type SenderSetup, startSenderProcess } from '../../support/
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { freePort } from '../../support/wire/ports.ts';
 
-const content = (url = 'https://app.example.com/auth/activate/a-secret-code'): MailContent => ({ template: 'activation', data: { name: 'Ann', url } });
+const content = (url = 'https://app.example.com/auth/activate/a-secret-code'): MailContent => ({
+  template: 'activation',
+  data: { name: 'Ann', url },
+});
 
 await describePeer(
   'email',
@@ -26,7 +29,12 @@ await describePeer(
       peer = await start();
       server = mailServer(peer);
       db = await testDatabase();
-      setup = { url: db.url, port: await server.listen({ starttls: true, port: await freePort() }), cert: server.certificate.cert, leaseSeconds: 120 };
+      setup = {
+        url: db.url,
+        port: await server.listen({ starttls: true, port: await freePort() }),
+        cert: server.certificate.cert,
+        leaseSeconds: 120,
+      };
     });
     beforeEach(async () => {
       room = await openSender(setup);
@@ -41,10 +49,12 @@ await describePeer(
       await db[Symbol.asyncDispose]();
     });
 
-    const send = (from = room, leaseSeconds = 120) => void senders.push(from.email.startSender({ leaseSeconds, restMs: 50 })!);
+    const send = (from = room, leaseSeconds = 120) =>
+      void senders.push(from.email.startSender({ leaseSeconds, restMs: 50 })!);
     const queue = (to: string, what = content()) => room.email.queue(db.sql, { to, orgId: null, content: what });
     const rowOf = async (to: string) => (await db.sql`select * from emails where to_address = ${to}`)[0]!;
-    const comes = (to: string, status: string) => eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
+    const comes = (to: string, status: string) =>
+      eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
     test('a mail goes `queued`, then `sent`, arrives once, and its content is erased [EM1]', async () => {
       const to = address();
@@ -62,7 +72,13 @@ await describePeer(
       const [mail, ...more] = await server.mails(to);
       expect(more).toEqual([]);
       const row = await rowOf(to);
-      expect(row).toMatchObject({ content: null, attempts: 1, next_attempt_at: null, last_error: null, sent_at: expect.any(Date) });
+      expect(row).toMatchObject({
+        content: null,
+        attempts: 1,
+        next_attempt_at: null,
+        last_error: null,
+        sent_at: expect.any(Date),
+      });
       expect(mail!.messageId).toBe(`<${row['provider_message_id']}>`);
       expect(mail!.text).toContain('https://app.example.com/auth/activate/a-secret-code');
       expect([mail!.subject, mail!.secure]).toEqual(['Activate your account at Rookery', true]);
@@ -86,7 +102,11 @@ await describePeer(
         .catch(() => undefined);
       send();
       await comes(kept, 'sent');
-      expect([(await server.mails(kept)).length, (await server.mails(dropped)).length, await rowOf(dropped)]).toEqual([1, 0, undefined]);
+      expect([(await server.mails(kept)).length, (await server.mails(dropped)).length, await rowOf(dropped)]).toEqual([
+        1,
+        0,
+        undefined,
+      ]);
     });
 
     test('three senders share a hundred mails, and each arrives once', async () => {
@@ -95,7 +115,10 @@ await describePeer(
       const all = Array.from({ length: 100 }, () => address('many'));
       for (const to of all) await queue(to);
       for (const one of [room, second, third]) send(one);
-      await eventually('all are sent', async () => (await db.sql`select 1 from emails where status <> 'sent'`).length === 0);
+      await eventually(
+        'all are sent',
+        async () => (await db.sql`select 1 from emails where status <> 'sent'`).length === 0,
+      );
       const got = (await server.mails()).map(({ envelope }) => envelope.to[0]!).filter((to) => to.startsWith('many-'));
       expect(got.toSorted()).toEqual(all.toSorted());
       for (const sender of senders.splice(0)) await sender[Symbol.asyncDispose]();
@@ -112,7 +135,10 @@ await describePeer(
         expect(row).toMatchObject({ status: 'queued', last_error: expect.stringContaining('451') });
         expect(row['next_attempt_at'].getTime() - before).toBeGreaterThan(3_000);
         before = new Date().getTime();
-        await db.sql`update emails set next_attempt_at = now() where to_address = ${to} and attempts = ${attempt}`; // unless its time has come already
+        await db.sql`
+          update emails
+          set next_attempt_at = now()
+          where to_address = ${to} and attempts = ${attempt}`; // unless its time has come already
       }
       await comes(to, 'sent');
       expect(room.attempted().map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
@@ -139,7 +165,11 @@ await describePeer(
       await db.sql`update emails set attempts = 10`;
       send();
       await comes(to, 'bounced');
-      expect(await rowOf(to)).toMatchObject({ attempts: 11, content: null, last_error: expect.stringContaining('451') });
+      expect(await rowOf(to)).toMatchObject({
+        attempts: 11,
+        content: null,
+        last_error: expect.stringContaining('451'),
+      });
     });
 
     test('mails wait while the server is away, and leave when it is back', async () => {
@@ -189,7 +219,10 @@ await describePeer(
       await eventually('the server has it twice', async () => (await server.held(to)).length > 1);
       await server.release(to);
       await comes(to, 'sent');
-      await eventually('every attempt has ended', async () => room.attempted().length === (await rowOf(to))['attempts']);
+      await eventually(
+        'every attempt has ended',
+        async () => room.attempted().length === (await rowOf(to))['attempts'],
+      );
       expect(await rowOf(to)).toMatchObject({ status: 'sent', content: null, last_error: null });
     });
 

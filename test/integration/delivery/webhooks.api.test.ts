@@ -45,8 +45,20 @@ const make = async (more: object = {}, client = ann.client) => {
 const count = async () => (await product.db.sql`select count(*)::int as n from webhooks`)[0]!['n'] as number;
 /** A process beside this one with little time for an attempt; the others may be as slow as this machine. */
 const openHurried = () =>
-  openPublishing({ url: product.db.url, env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32', WEBHOOK_TIMEOUT_MS: '300' }, engine: product.context });
-const noStats = { total: 0, succeeded: 0, failed: 0, lastStatus: null, lastDeliveredAt: null, lastError: null, consecutiveFailures: 0 };
+  openPublishing({
+    url: product.db.url,
+    env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32', WEBHOOK_TIMEOUT_MS: '300' },
+    engine: product.context,
+  });
+const noStats = {
+  total: 0,
+  succeeded: 0,
+  failed: 0,
+  lastStatus: null,
+  lastDeliveredAt: null,
+  lastError: null,
+  consecutiveFailures: 0,
+};
 const published = async () => {
   const id = await rows.post(ann.orgId, channel);
   await announce(product.db.sql, ann.orgId, 'post.published', [id]);
@@ -57,9 +69,16 @@ describe('webhook routes: create, change, list, delete', () => {
   test('an organization has 200 webhooks at most, also without billing: each event goes to all of them', async () => {
     const many = await product.signUp();
     await product.db.sql`
-      insert into webhooks (id, org_id, name, url) select gen_random_uuid(), ${many.orgId}, 'w', 'https://example.com/' from generate_series(1, 199)`;
+      insert into webhooks (id, org_id, name, url)
+      select gen_random_uuid(), ${many.orgId}, 'w', 'https://example.com/'
+      from generate_series(1, 199)`;
     expect((await many.client.post('/webhooks', good())).status).toBe(201);
-    expect((await many.client.post('/webhooks', good())).body).toMatchObject({ statusCode: 402, code: 'limit_exceeded', limit: 'webhooks', max: 200 });
+    expect((await many.client.post('/webhooks', good())).body).toMatchObject({
+      statusCode: 402,
+      code: 'limit_exceeded',
+      limit: 'webhooks',
+      max: 200,
+    });
     expect((await ann.client.post('/webhooks', good())).status).toBe(201);
   });
 
@@ -69,9 +88,11 @@ describe('webhook routes: create, change, list, delete', () => {
     for (const path of ['/hooks/T0K3N', '/?token=T0K3N']) {
       const { body } = await vic.client.post('/webhooks', good({ url: `https://hooks.example.com${path}` }));
       const seen = async () =>
-        [await vic.client.get('/webhooks'), await program.get('/public/v1/webhooks'), await program.get(`/public/v1/webhooks/${body.id}`)].map(
-          ({ body: answer }) => (Array.isArray(answer) ? answer.find((one) => one.id === body.id) : answer).url,
-        );
+        [
+          await vic.client.get('/webhooks'),
+          await program.get('/public/v1/webhooks'),
+          await program.get(`/public/v1/webhooks/${body.id}`),
+        ].map(({ body: answer }) => (Array.isArray(answer) ? answer.find((one) => one.id === body.id) : answer).url);
       expect(await seen()).toEqual(Array(3).fill(`https://hooks.example.com${path}`));
       await product.db.sql`update memberships set role_key = 'viewer' where user_id = ${vic.userId}`;
       await settles(async () => expect(await seen()).toEqual(Array(3).fill('https://hooks.example.com/…')));
@@ -81,7 +102,10 @@ describe('webhook routes: create, change, list, delete', () => {
   });
 
   test('a webhook is created, listed with its statistics, changed and deleted [WH1] [WH3] [WH4] [WH5] [WH8, S165]', async () => {
-    const created = await ann.client.post('/webhooks/', good({ name: '  Hook é ', integrations: [{ id: channel }, { id: channel }] }));
+    const created = await ann.client.post(
+      '/webhooks/',
+      good({ name: '  Hook é ', integrations: [{ id: channel }, { id: channel }] }),
+    );
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
       id: expect.any(String),
@@ -95,13 +119,21 @@ describe('webhook routes: create, change, list, delete', () => {
       stats: noStats,
     });
     expect((await ann.client.get('/webhooks/')).body).toEqual([created.body]);
-    const changed = await ann.client.put('/webhooks/', { id: created.body.id, name: 'New', url: 'https://example.com/x', integrations: [] });
+    const changed = await ann.client.put('/webhooks/', {
+      id: created.body.id,
+      name: 'New',
+      url: 'https://example.com/x',
+      integrations: [],
+    });
     expect([changed.status, changed.body]).toEqual([
       200,
       { ...created.body, name: 'New', url: 'https://example.com/x', integrations: [], updatedAt: expect.any(String) },
     ]);
     expect((await ann.client.get('/webhooks')).body).toEqual([changed.body]);
-    expect((await ann.client.delete(`/webhooks/${created.body.id}`)).body).toEqual({ id: created.body.id, success: true });
+    expect((await ann.client.delete(`/webhooks/${created.body.id}`)).body).toEqual({
+      id: created.body.id,
+      success: true,
+    });
     expect((await ann.client.get('/webhooks')).body).toEqual([]);
     expect((await ann.client.delete(`/webhooks/${created.body.id}`)).status).toBe(404);
   });
@@ -164,7 +196,12 @@ describe('webhook routes: create, change, list, delete', () => {
     ];
     for (const [body, status, code, field] of cases) {
       const answer = await ann.client.post('/webhooks', body);
-      expect([body, answer.status, answer.body.code, answer.body.errors?.[0]?.field]).toEqual([body, status, code, field]);
+      expect([body, answer.status, answer.body.code, answer.body.errors?.[0]?.field]).toEqual([
+        body,
+        status,
+        code,
+        field,
+      ]);
     }
     expect(await count()).toBe(0);
     const made = await make();
@@ -199,16 +236,29 @@ describe('webhook routes: create, change, list, delete', () => {
     'http://93.184.215.14/',
     'javascript:alert(1)',
   ])('%s is refused at creation, and by the generic send [WH2] [OB2] [OB3] [OB7] [X1, S264]', async (url) => {
-    for (const answer of [await ann.client.post('/webhooks', good({ url })), await key.post('/public/v1/webhooks', good({ url }))])
+    for (const answer of [
+      await ann.client.post('/webhooks', good({ url })),
+      await key.post('/public/v1/webhooks', good({ url })),
+    ])
       expect([answer.status, answer.body]).toEqual([
         400,
         expect.objectContaining({
           code: 'blocked_url',
           message: 'Blocked URL',
-          errors: [{ field: 'url', message: expect.stringMatching(/^url: Blocked URL\. .*SSRF_ALLOWED_PRIVATE_CIDRS$/), rule: 'blocked_url' }],
+          errors: [
+            {
+              field: 'url',
+              message: expect.stringMatching(/^url: Blocked URL\. .*SSRF_ALLOWED_PRIVATE_CIDRS$/),
+              rule: 'blocked_url',
+            },
+          ],
         }),
       ]);
-    expect((await ann.client.post('/webhooks/send', { url })).body).toEqual({ success: false, status: 0, error: 'Blocked URL' });
+    expect((await ann.client.post('/webhooks/send', { url })).body).toEqual({
+      success: false,
+      status: 0,
+      error: 'Blocked URL',
+    });
     expect([await count(), receiver.ledger.length]).toEqual([0, 0]);
   });
 
@@ -216,10 +266,9 @@ describe('webhook routes: create, change, list, delete', () => {
     const old = await rows.channel(ann.orgId);
     const { id } = await make({ integrations: [{ id: old }] });
     await product.db.sql`update channels set deleted_at = now() where id = ${old}`;
-    expect((await ann.client.put('/webhooks', good({ id, integrations: [{ id: old }, { id: channel }] }))).body.integrations).toEqual([
-      { id: old },
-      { id: channel },
-    ]);
+    expect(
+      (await ann.client.put('/webhooks', good({ id, integrations: [{ id: old }, { id: channel }] }))).body.integrations,
+    ).toEqual([{ id: old }, { id: channel }]);
     expect((await ann.client.post('/webhooks', good({ integrations: [{ id: old }] }))).status).toBe(400);
   });
 
@@ -228,18 +277,31 @@ describe('webhook routes: create, change, list, delete', () => {
     const first = await ann.client.post('/webhooks', good({ secret: true }), headers);
     expect([first.body.hasSecret, first.body.secret]).toEqual([true, expect.stringMatching(/^whsec_/)]);
     const again = await ann.client.post('/webhooks', good({ secret: true }), headers);
-    expect([again.status, again.text, again.headers.get('idempotency-replayed'), await count()]).toEqual([201, first.text, 'true', 1]);
-    const dump = JSON.stringify([await product.db.sql`select * from webhooks`, await product.db.sql`select * from idempotency_keys`]);
+    expect([again.status, again.text, again.headers.get('idempotency-replayed'), await count()]).toEqual([
+      201,
+      first.text,
+      'true',
+      1,
+    ]);
+    const dump = JSON.stringify([
+      await product.db.sql`select * from webhooks`,
+      await product.db.sql`select * from idempotency_keys`,
+    ]);
     expect(dump).not.toContain(first.body.secret.slice(6));
     const [listed] = (await ann.client.get('/webhooks')).body;
     expect([listed.hasSecret, 'secret' in listed]).toEqual([true, false]);
     const rotated = await ann.client.put('/webhooks', good({ id: listed.id, rotateSecret: true }));
     expect(rotated.body.secret).not.toBe(first.body.secret);
-    expect('secret' in (await ann.client.put('/webhooks', good({ id: listed.id, secret: true }))).body).toBe(false); // it has one
+    // it has one
+    expect('secret' in (await ann.client.put('/webhooks', good({ id: listed.id, secret: true }))).body).toBe(false);
   });
 
   test('the available events are listed and can be subscribed to', async () => {
-    const types = (await ann.client.get('/webhooks/event-types')).body as { event: string; description: string; signed: boolean }[];
+    const types = (await ann.client.get('/webhooks/event-types')).body as {
+      event: string;
+      description: string;
+      signed: boolean;
+    }[];
     expect(types.map(({ event }) => event)).toEqual(
       expect.arrayContaining([
         'post.published',
@@ -258,7 +320,8 @@ describe('webhook routes: create, change, list, delete', () => {
     expect(types.filter(({ signed }) => !signed)).toEqual([]);
     const { id, events } = await make({ events: types.map(({ event }) => event) });
     expect(events).toHaveLength(types.length);
-    expect((await ann.client.put('/webhooks', good({ id, name: 'B' }))).body.events).toHaveLength(types.length); // left out: stays
+    // left out: stays
+    expect((await ann.client.put('/webhooks', good({ id, name: 'B' }))).body.events).toHaveLength(types.length);
     expect((await ann.client.put('/webhooks', good({ id, events: [] }))).body.events).toEqual([]);
   });
 });
@@ -271,11 +334,23 @@ describe('test pings and the generic send', () => {
     const [{ body, headers }] = receiver.ledger as [Receiver['ledger'][0]];
     const { timestamp } = JSON.parse(body.toString()) as { timestamp: string };
     expect(body.toString()).toBe(`{"event":"ping","timestamp":"${timestamp}","data":{"message":"Test ping"}}`);
-    expect(headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', JWT_SECRET).update(body).digest('hex')}`);
+    expect(headers['x-service-signature']).toBe(
+      `sha256=${createHmac('sha256', JWT_SECRET).update(body).digest('hex')}`,
+    );
     const [{ stats }] = (await ann.client.get('/webhooks')).body;
     expect(stats).toMatchObject({ total: 1, succeeded: 1, failed: 0, lastStatus: 200, lastError: null });
     expect((await ann.client.get(`/webhooks/${id}/deliveries`)).body).toEqual({
-      items: [{ id: expect.any(String), event: 'ping', attempt: 1, status: 200, error: null, durationMs: expect.any(Number), at: expect.any(String) }],
+      items: [
+        {
+          id: expect.any(String),
+          event: 'ping',
+          attempt: 1,
+          status: 200,
+          error: null,
+          durationMs: expect.any(Number),
+          at: expect.any(String),
+        },
+      ],
       nextCursor: null,
     });
     expect(answer.headers.get('x-ratelimit-limit')).toBe('30000'); // 30, a thousand times as wide here
@@ -297,17 +372,36 @@ describe('test pings and the generic send', () => {
     expect(await hurried.webhooks.testPing(ann.orgId, id)).toEqual({ success: false, status: 0, error: 'timeout' });
     expect(receiver.ledger.filter(({ path }) => path === '/hook')).toHaveLength(5);
     const [{ stats }] = (await ann.client.get('/webhooks')).body;
-    expect(stats).toMatchObject({ total: 5, failed: 5, consecutiveFailures: 5, lastStatus: 0, lastError: 'timeout', lastDeliveredAt: null });
+    expect(stats).toMatchObject({
+      total: 5,
+      failed: 5,
+      consecutiveFailures: 5,
+      lastStatus: 0,
+      lastError: 'timeout',
+      lastDeliveredAt: null,
+    });
   });
 
   test('the generic send takes a URL and a message, nothing else [WH9] [WH15] [X14, S169]', async () => {
     const url = `${receiver.url}/anywhere`;
-    expect((await ann.client.post('/webhooks/send', { url, message: 'Grüße "you"' })).body).toEqual({ success: true, status: 200 });
-    expect((await ann.client.post(`/webhooks/send?url=${encodeURIComponent(url)}`, {})).body).toEqual({ success: true, status: 200 });
+    expect((await ann.client.post('/webhooks/send', { url, message: 'Grüße "you"' })).body).toEqual({
+      success: true,
+      status: 200,
+    });
+    expect((await ann.client.post(`/webhooks/send?url=${encodeURIComponent(url)}`, {})).body).toEqual({
+      success: true,
+      status: 200,
+    });
     for (const { headers, body } of receiver.ledger)
-      expect(headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', JWT_SECRET).update(body).digest('hex')}`);
+      expect(headers['x-service-signature']).toBe(
+        `sha256=${createHmac('sha256', JWT_SECRET).update(body).digest('hex')}`,
+      );
     expect(receiver.ledger.map(({ body }) => JSON.parse(body.toString()))).toEqual(
-      ['Grüße "you"', 'Test ping'].map((message) => ({ event: 'ping', timestamp: expect.any(String), data: { message } })),
+      ['Grüße "you"', 'Test ping'].map((message) => ({
+        event: 'ping',
+        timestamp: expect.any(String),
+        data: { message },
+      })),
     );
     for (const more of [
       { event: 'post.published' },
@@ -322,8 +416,14 @@ describe('test pings and the generic send', () => {
       expect([more, answer.status, answer.body.code]).toEqual([more, 400, 'unknown_field']);
     }
     expect((await ann.client.post('/webhooks/send', { url, message: 'x'.repeat(501) })).status).toBe(400);
-    expect((await ann.client.post('/webhooks/send', {})).body).toMatchObject({ code: 'validation_failed', errors: [{ field: 'url' }] });
-    expect((await ann.client.post('/webhooks/send', { url: 'nonsense' })).body).toMatchObject({ success: false, status: 0 });
+    expect((await ann.client.post('/webhooks/send', {})).body).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ field: 'url' }],
+    });
+    expect((await ann.client.post('/webhooks/send', { url: 'nonsense' })).body).toMatchObject({
+      success: false,
+      status: 0,
+    });
     expect(receiver.ledger).toHaveLength(2);
   });
 });
@@ -349,8 +449,11 @@ describe('webhook deliveries', () => {
     const events = (await ann.client.get(`/webhooks/${id}/events?after=1`)).body;
     expect([events.last, events.items.map(({ seq }: { seq: number }) => seq)]).toEqual([3, [2, 3]]);
     expect(events.items.map(({ body }: { body: string }) => JSON.parse(body).data.postId)).toEqual(posts.slice(1));
-    expect(events.items.map(({ id: one }: { id: string }) => one)).toEqual(receiver.ledger.slice(1).map(({ headers }) => headers['webhook-id']));
-    for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=x']) expect((await ann.client.get(`/webhooks/${id}/deliveries?${query}`)).status).toBe(400);
+    expect(events.items.map(({ id: one }: { id: string }) => one)).toEqual(
+      receiver.ledger.slice(1).map(({ headers }) => headers['webhook-id']),
+    );
+    for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=x'])
+      expect((await ann.client.get(`/webhooks/${id}/deliveries?${query}`)).status).toBe(400);
     expect((await ann.client.get(`/webhooks/${id}/events?after=-1`)).status).toBe(400);
   });
 
@@ -360,7 +463,8 @@ describe('webhook deliveries', () => {
     await published();
     await settles(async () => {
       // the waits between its attempts, made short
-      await product.db.sql`update webhook_deliveries set next_attempt_at = now() where webhook_id = ${id} and next_attempt_at > now()`;
+      await product.db.sql`
+          update webhook_deliveries set next_attempt_at = now() where webhook_id = ${id} and next_attempt_at > now()`;
       await product.context.webhooks.deliver(`${ann.orgId}:${id}`);
       expect((await ann.client.get('/webhooks')).body[0].stats.failed).toBe(1);
     });
@@ -369,9 +473,13 @@ describe('webhook deliveries', () => {
     expect((await again()).body).toEqual({ success: false, status: 0, error: 'HTTP 410' });
     receiver.answer = (response) => void response.writeHead(202).end();
     expect((await again()).body).toEqual({ success: true, status: 202 });
-    expect(new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string}`)).size).toBe(1);
     expect(
-      (await ann.client.get(`/webhooks/${id}/deliveries`)).body.items.map(({ attempt, status }: { attempt: number; status: number }) => [attempt, status]),
+      new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string}`)).size,
+    ).toBe(1);
+    expect(
+      (await ann.client.get(`/webhooks/${id}/deliveries`)).body.items.map(
+        ({ attempt, status }: { attempt: number; status: number }) => [attempt, status],
+      ),
     ).toEqual([
       [5, 202],
       [4, 410],
@@ -386,7 +494,8 @@ describe('webhook deliveries', () => {
 
   test('deleting a webhook drops its waiting deliveries [S167]', async () => {
     const deleted = gate();
-    receiver.answer = (response) => void deleted.passed.then(() => response.writeHead(500).end()); // else it would be sent again meanwhile
+    // else it would be sent again meanwhile
+    receiver.answer = (response) => void deleted.passed.then(() => response.writeHead(500).end());
     const { id } = await make();
     await published();
     await settles(() => expect(receiver.ledger).toHaveLength(1));

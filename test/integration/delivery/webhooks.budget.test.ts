@@ -34,11 +34,19 @@ async function world() {
   const done = (count: number) =>
     settles(
       async () =>
-        expect(await db.sql`select count(*)::int as n from webhook_deliveries where org_id = ${orgId} and state = 'succeeded'`).toEqual([{ n: count }]),
+        expect(
+          await db.sql`
+            select count(*)::int as n from webhook_deliveries where org_id = ${orgId} and state = 'succeeded'`,
+        ).toEqual([{ n: count }]),
       50_000,
     );
   const publish = async (count: number) => {
-    await announce(db.sql, orgId, 'post.published', await Promise.all(Array.from({ length: count }, () => rows.post(orgId, channelId))));
+    await announce(
+      db.sql,
+      orgId,
+      'post.published',
+      await Promise.all(Array.from({ length: count }, () => rows.post(orgId, channelId))),
+    );
     await host.look();
   };
   return { done, publish };
@@ -63,5 +71,7 @@ test('100 events to 20 endpoints: at most half a statement and a quarter of a co
     await done(2_000);
   });
   expect(sent).toBeLessThanOrEqual(500); // each of them is a commit of its own: the stricter of the two
-  expect(receivers.map(({ ledger, mostInFlight }) => [ledger.length, mostInFlight])).toEqual(receivers.map(() => [100, 1]));
+  expect(receivers.map(({ ledger, mostInFlight }) => [ledger.length, mostInFlight])).toEqual(
+    receivers.map(() => [100, 1]),
+  );
 });

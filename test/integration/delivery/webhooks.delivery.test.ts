@@ -50,14 +50,22 @@ const published = async (count = 1, more: Parameters<typeof rows.post>[2] = {}, 
 };
 const got = (count: number) => settles(() => expect(receiver.ledger.length).toBeGreaterThanOrEqual(count));
 const stats = async (id: string) => await host.webhooks.get(orgId, id);
-const attempts = async (id: string) => (await host.webhooks.attempts(orgId, id, { limit: 100, cursor: undefined })).items.toReversed();
+const attempts = async (id: string) =>
+  (await host.webhooks.attempts(orgId, id, { limit: 100, cursor: undefined })).items.toReversed();
 const overdue = async () => (await host.webhooks.overdue(1_000)).filter((key) => key.startsWith(orgId));
-const bodies = () => receiver.ledger.map(({ body }) => JSON.parse(body.toString()) as { event: string; timestamp: string; data: Record<string, unknown> });
+const bodies = () =>
+  receiver.ledger.map(
+    ({ body }) => JSON.parse(body.toString()) as { event: string; timestamp: string; data: Record<string, unknown> },
+  );
 /** HMAC-SHA256 by another program than ours. */
 const openssl = (data: Buffer, key: Buffer, form: 'hex' | 'base64') =>
-  Buffer.from(execFileSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'], { input: data })).toString(
-    form,
-  );
+  Buffer.from(
+    execFileSync(
+      'openssl',
+      ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'],
+      { input: data },
+    ),
+  ).toString(form);
 
 describe('webhook request', () => {
   test('post.published is posted once to the URL, with the envelope, keys and order of the specification [WH11] [WH12] [WH13] [WH14]', async () => {
@@ -65,7 +73,12 @@ describe('webhook request', () => {
     const [postId] = await published(1, { content: '<p>Grüße "☃" \\ \n</p>' });
     await got(1);
     const [{ method, path, body, headers }] = receiver.ledger as [Receiver['ledger'][0]];
-    expect([method, path, headers['content-type'], headers['user-agent']]).toEqual(['POST', '/a?b=c', 'application/json', 'service-webhooks/1']);
+    expect([method, path, headers['content-type'], headers['user-agent']]).toEqual([
+      'POST',
+      '/a?b=c',
+      'application/json',
+      'service-webhooks/1',
+    ]);
     const { timestamp } = JSON.parse(body.toString()) as { timestamp: string };
     expect(timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(body.toString()).toBe(
@@ -101,7 +114,8 @@ describe('webhook request', () => {
     await addWebhook(host.webhooks, orgId, hook('/two'));
     await published(2, { content: '<p>Zażółć gęślą jaźń 🐦</p>' });
     await got(4);
-    for (const { body, headers } of receiver.ledger) expect(headers['x-service-signature']).toBe(`sha256=${openssl(body, Buffer.from(SIGNING_KEY), 'hex')}`);
+    for (const { body, headers } of receiver.ledger)
+      expect(headers['x-service-signature']).toBe(`sha256=${openssl(body, Buffer.from(SIGNING_KEY), 'hex')}`);
   });
 
   test('a webhook with a secret of its own is signed by it as well, and by the one before for a day [WH25]', async () => {
@@ -112,12 +126,19 @@ describe('webhook request', () => {
     const verify = ({ headers, body }: Receiver['ledger'][0], key: string) =>
       `v1,${openssl(Buffer.concat([Buffer.from(`${headers['webhook-id'] as string}.${headers['webhook-timestamp'] as string}.`), body]), Buffer.from(key.slice(6), 'base64'), 'base64')}`;
     expect(receiver.ledger[0]!.headers['webhook-signature']).toBe(verify(receiver.ledger[0]!, secret!));
-    const { change, secret: next } = await host.webhooks.prepareChange(orgId, id, { name: 'Hook', url: hook(), integrations: [], rotateSecret: true });
+    const { change, secret: next } = await host.webhooks.prepareChange(orgId, id, {
+      name: 'Hook',
+      url: hook(),
+      integrations: [],
+      rotateSecret: true,
+    });
     await host.webhooks.change(orgId, change);
     await host.webhooks.change(orgId, change); // repeated by an engine: no second rotation
     await published();
     await got(2);
-    expect(receiver.ledger[1]!.headers['webhook-signature']).toBe(`${verify(receiver.ledger[1]!, next!)} ${verify(receiver.ledger[1]!, secret!)}`);
+    expect(receiver.ledger[1]!.headers['webhook-signature']).toBe(
+      `${verify(receiver.ledger[1]!, next!)} ${verify(receiver.ledger[1]!, secret!)}`,
+    );
     await db.sql`update webhooks set secret_rotated_at = now() - interval '24 hours 1 second' where id = ${id}`;
     await published();
     await got(3);
@@ -131,7 +152,8 @@ describe('webhook request', () => {
     await addWebhook(host.webhooks, orgId, hook('/chosen'), { events: ['post.published'] });
     await published(2);
     await got(4);
-    const seqs = (path: string) => receiver.ledger.filter((one) => one.path === path).map(({ headers }) => headers['webhook-seq']);
+    const seqs = (path: string) =>
+      receiver.ledger.filter((one) => one.path === path).map(({ headers }) => headers['webhook-seq']);
     expect([seqs('/plain'), seqs('/chosen')]).toEqual([
       [undefined, undefined],
       ['1', '2'],
@@ -154,7 +176,14 @@ describe('webhook recipients', () => {
     await got(3);
     await published();
     await got(6);
-    expect(receiver.ledger.map(({ path }) => path).toSorted()).toEqual(['/all', '/all', '/both', '/both', '/mine', '/mine']);
+    expect(receiver.ledger.map(({ path }) => path).toSorted()).toEqual([
+      '/all',
+      '/all',
+      '/both',
+      '/both',
+      '/mine',
+      '/mine',
+    ]);
   });
 
   test('a thread gives one event, for its root; a post of another org gives none', async () => {
@@ -181,12 +210,28 @@ describe('webhook recipients', () => {
 });
 
 describe('opt-in events', () => {
-  const base = ['postId', 'integrationId', 'providerIdentifier', 'integrationName', 'content', 'state', 'detail', 'publishDate', 'group'];
+  const base = [
+    'postId',
+    'integrationId',
+    'providerIdentifier',
+    'integrationName',
+    'content',
+    'state',
+    'detail',
+    'publishDate',
+    'group',
+  ];
   const cases: [Topic, object, string[], object][] = [
     ['post.scheduled', {}, base, { state: 'QUEUE', detail: 'scheduled' }],
     [
       'post.failed',
-      { errorKind: 'validation', error: 'Text is longer than 280 characters', detail: null, attempts: 1, retryable: false },
+      {
+        errorKind: 'validation',
+        error: 'Text is longer than 280 characters',
+        detail: null,
+        attempts: 1,
+        retryable: false,
+      },
       [...base, 'errorKind', 'error', 'attempts', 'retryable'],
       { state: 'ERROR', detail: null, errorKind: 'validation', attempts: 1, retryable: false },
     ],
@@ -196,7 +241,12 @@ describe('opt-in events', () => {
       [...base, 'errorKind', 'error', 'attempt', 'nextAttemptAt'],
       { detail: 'retrying', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' },
     ],
-    ['post.late', { latenessMs: 61_000 }, [...base, 'url', 'latenessMs'], { state: 'PUBLISHED', url: 'https://x.com/acme/status/1', latenessMs: 61_000 }],
+    [
+      'post.late',
+      { latenessMs: 61_000 },
+      [...base, 'url', 'latenessMs'],
+      { state: 'PUBLISHED', url: 'https://x.com/acme/status/1', latenessMs: 61_000 },
+    ],
     [
       'post.unconfirmed',
       { error: 'no answer', state: 'QUEUE', detail: 'unconfirmed' },
@@ -233,10 +283,21 @@ describe('opt-in events', () => {
     ['channel.deleted', 'person'],
   ])('%s names the channel and the reason', async (event, reason) => {
     await addWebhook(host.webhooks, orgId, hook(), { events: [event], integrations: [{ id: channelId }] });
-    await announce(db.sql, orgId, event, [await rows.channel(orgId, 'Other'), channelId], reason === null ? {} : { reason });
+    await announce(
+      db.sql,
+      orgId,
+      event,
+      [await rows.channel(orgId, 'Other'), channelId],
+      reason === null ? {} : { reason },
+    );
     await host.look();
     await got(1);
-    expect(bodies()[0]!.data).toEqual({ integrationId: channelId, providerIdentifier: 'x', integrationName: 'Acme on X', reason });
+    expect(bodies()[0]!.data).toEqual({
+      integrationId: channelId,
+      providerIdentifier: 'x',
+      integrationName: 'Acme on X',
+      reason,
+    });
   });
 });
 
@@ -248,10 +309,15 @@ describe('webhook attempts', () => {
     await settles(async () => expect((await stats(id)).failed).toBe(1));
     expect(receiver.ledger).toHaveLength(3);
     expect(
-      new Set(receiver.ledger.map(({ body, headers }) => `${body.toString()} ${headers['webhook-id'] as string} ${headers['x-service-signature'] as string}`))
-        .size,
+      new Set(
+        receiver.ledger.map(
+          ({ body, headers }) =>
+            `${body.toString()} ${headers['webhook-id'] as string} ${headers['x-service-signature'] as string}`,
+        ),
+      ).size,
     ).toBe(1);
-    const planned = await db.sql`select attempt, status, error from webhook_attempts where webhook_id = ${id} order by attempt`;
+    const planned =
+      await db.sql`select attempt, status, error from webhook_attempts where webhook_id = ${id} order by attempt`;
     expect(planned).toEqual([1, 2, 3].map((attempt) => ({ attempt, status: 500, error: 'HTTP 500' })));
     const [first, second, third] = receiver.ledger.map(({ at }) => at) as [number, number, number];
     expect([second - first >= 990, third - second >= 1_990]).toEqual([true, true]);
@@ -305,13 +371,20 @@ describe('webhook attempts', () => {
     await announce(db.sql, orgId, 'post.published', posts);
     await host.look();
     await got(2); // the second post was taken by the statement that wrote the first one's failure down
-    await db.sql`update webhook_deliveries set next_attempt_at = now() + interval '1 hour' where webhook_id = ${id} and attempts = 1`; // far enough for any machine
+    await db.sql`
+      update webhook_deliveries
+      set next_attempt_at = now() + interval '1 hour'
+      where webhook_id = ${id} and attempts = 1`; // far enough for any machine
     postponed.open();
     await settles(async () => expect((await stats(id)).succeeded).toBe(3));
     for (const attempt of [1, 2]) {
       await settles(async () =>
         expect(
-          await db.sql`update webhook_deliveries set next_attempt_at = now() where webhook_id = ${id} and state = 'pending' and attempts = ${attempt} returning id`,
+          await db.sql`
+            update webhook_deliveries
+            set next_attempt_at = now()
+            where webhook_id = ${id} and state = 'pending' and attempts = ${attempt}
+            returning id`,
         ).toHaveLength(1),
       );
       await host.webhooks.deliver(`${orgId}:${id}`);
@@ -345,7 +418,9 @@ describe('webhook attempts', () => {
     receiver.answer = () => {};
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
-    await settles(async () => expect((await attempts(id))[0]).toMatchObject({ attempt: 1, status: 0, error: 'timeout' }));
+    await settles(async () =>
+      expect((await attempts(id))[0]).toMatchObject({ attempt: 1, status: 0, error: 'timeout' }),
+    );
     expect((await attempts(id))[0]!.durationMs).toBeGreaterThanOrEqual(390);
   });
 
@@ -378,7 +453,9 @@ describe('webhook attempts', () => {
       [away, /No connection/],
       [nameless, /No address/],
     ] as const)
-      await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status: 0, error: expect.stringMatching(error) }));
+      await settles(async () =>
+        expect((await attempts(id))[0]).toMatchObject({ status: 0, error: expect.stringMatching(error) }),
+      );
   });
 
   test('an endless answer is read a little and discarded (W3)', async () => {
@@ -396,17 +473,19 @@ describe('webhook attempts', () => {
 describe('webhook redirects', () => {
   test.each([307, 308])('redirect %i is followed with method, body and signature (W3) [OB5]', async (status) => {
     receiver.answer = (response, { path }) =>
-      void (path === '/hook' ? response.writeHead(status, { location: '/moved' }).end() : response.writeHead(200).end());
+      void (path === '/hook'
+        ? response.writeHead(status, { location: '/moved' }).end()
+        : response.writeHead(200).end());
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
     const [first, second] = receiver.ledger;
-    expect([second!.method, second!.path, second!.body.equals(first!.body), second!.headers['x-service-signature']]).toEqual([
-      'POST',
-      '/moved',
-      true,
-      first!.headers['x-service-signature'],
-    ]);
+    expect([
+      second!.method,
+      second!.path,
+      second!.body.equals(first!.body),
+      second!.headers['x-service-signature'],
+    ]).toEqual(['POST', '/moved', true, first!.headers['x-service-signature']]);
   });
 
   test.each([301, 302, 303])('redirect %i is a failed attempt with that status (W3)', async (status) => {
@@ -431,7 +510,8 @@ describe('webhook redirects', () => {
   });
 
   test('a redirect to an address that is not public is blocked [OB7] [X2]', async () => {
-    receiver.answer = (response) => void response.writeHead(307, { location: 'https://169.254.169.254/latest/meta-data/' }).end();
+    receiver.answer = (response) =>
+      void response.writeHead(307, { location: 'https://169.254.169.254/latest/meta-data/' }).end();
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status: 0, error: 'Blocked URL' }));
@@ -462,7 +542,9 @@ describe('webhook hosts', () => {
     await got(1);
     const waiting = (count: number) =>
       settles(async () =>
-        expect(await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).toHaveLength(count),
+        expect(
+          await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        ).toHaveLength(count),
       );
     let round: Promise<void> | undefined;
     await db.sql.begin(async (sql) => {
@@ -483,12 +565,20 @@ describe('webhook hosts', () => {
     await published();
     await settles(async () => expect((await stats(id)).succeeded).toBe(1));
     const dead = newId();
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${dead}, 'embedded', '', '{}', now() - interval '4 s')`;
+    await db.sql`
+      insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+      values (${dead}, 'embedded', '', '{}', now() - interval '4 s')`;
     const first = receiver.ledger[0]!;
-    await db.sql`update webhook_deliveries set state = 'pending', attempts = 0, next_attempt_at = now() where webhook_id = ${id}`;
-    await db.sql`update webhooks set slot_incarnation = ${dead}, slot_delivery_id = (select id from webhook_deliveries where webhook_id = ${id}), slot_until = now() + interval '1 hour', due_at = now() where id = ${id}`;
+    await db.sql`
+      update webhook_deliveries set state = 'pending', attempts = 0, next_attempt_at = now() where webhook_id = ${id}`;
+    await db.sql`
+      update webhooks
+      set slot_incarnation = ${dead}, slot_delivery_id = (select id from webhook_deliveries where webhook_id = ${id}),
+        slot_until = now() + interval '1 hour', due_at = now()
+      where id = ${id}`;
     await db.sql.begin(async (tx) => {
-      // the clock of the database stands still: its last heartbeat is 4 s old, however long this takes, and it may be at work
+      // the clock of the database stands still: its last heartbeat is 4 s old, however long this takes, and it may be
+      // at work
       const advance = openAdvance({ incarnation: newId(), holdMs: 60_000, rotationHours: 24 });
       await tx`update actor_hosts set last_heartbeat = now() - interval '4 s' where incarnation = ${dead}`;
       expect(await overdueWebhooks(tx, 1_000)).not.toContain(`${orgId}:${id}`);
@@ -500,7 +590,10 @@ describe('webhook hosts', () => {
     await db.sql`update actor_hosts set last_heartbeat = now() - interval '6 s' where incarnation = ${dead}`;
     expect(await overdue()).toEqual([`${orgId}:${id}`]);
     await host.webhooks.deliver(`${orgId}:${id}`);
-    expect([receiver.ledger[1]!.headers['webhook-id'], receiver.ledger[1]!.body.equals(first.body)]).toEqual([first.headers['webhook-id'], true]);
+    expect([receiver.ledger[1]!.headers['webhook-id'], receiver.ledger[1]!.body.equals(first.body)]).toEqual([
+      first.headers['webhook-id'],
+      true,
+    ]);
     expect(await overdue()).toEqual([]);
   });
 
@@ -508,7 +601,9 @@ describe('webhook hosts', () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await host.webhooks.drain(0); // this host hears of nothing any more
     await published();
-    await settles(async () => expect(await db.sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(1));
+    await settles(async () =>
+      expect(await db.sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(1),
+    );
     expect(await overdue()).toEqual([]);
     await db.sql`update webhooks set due_at = due_at - interval '6 s' where id = ${id}`;
     expect(await overdue()).toEqual([`${orgId}:${id}`]);
@@ -516,7 +611,9 @@ describe('webhook hosts', () => {
     extra.push(other);
     await other.webhooks.deliver(`${orgId}:${id}`);
     expect(receiver.ledger).toHaveLength(1);
-    expect(await db.sql`select slot_incarnation, due_at from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, due_at: null }]);
+    expect(await db.sql`select slot_incarnation, due_at from webhooks where id = ${id}`).toEqual([
+      { slot_incarnation: null, due_at: null },
+    ]);
   });
 
   test('draining ends attempts under way, hands back the rest, and another host goes on', async () => {
@@ -532,7 +629,9 @@ describe('webhook hosts', () => {
     await slow.look();
     await got(1);
     await slow.webhooks.drain(0); // no time at all: the attempt is handed back
-    expect(await db.sql`select slot_incarnation, slot_until from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, slot_until: null }]);
+    expect(await db.sql`select slot_incarnation, slot_until from webhooks where id = ${id}`).toEqual([
+      { slot_incarnation: null, slot_until: null },
+    ]);
     expect(await db.sql`select from webhook_attempts where webhook_id = ${id}`).toHaveLength(0);
     receiver.answer = (response) => void response.writeHead(200).end();
     await slow[Symbol.asyncDispose]();
@@ -553,11 +652,16 @@ describe('webhook hosts', () => {
     inTime.open();
     await drained;
     expect([receiver.ledger.length, (await attempts(id)).length]).toEqual([1, 1]);
-    expect(await db.sql`select slot_incarnation, due_at is not null as due from webhooks where id = ${id}`).toEqual([{ slot_incarnation: null, due: true }]);
+    expect(await db.sql`select slot_incarnation, due_at is not null as due from webhooks where id = ${id}`).toEqual([
+      { slot_incarnation: null, due: true },
+    ]);
   });
 
   test('an attempt is recorded once the database is back, however long that lasts, and is not repeated', async () => {
-    const hurried = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 200, signal) };
+    const hurried = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 200, signal),
+    };
     const slow = await startHost({ url: db.url, beside: host, clock: hurried });
     extra.push(slow);
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -565,15 +669,24 @@ describe('webhook hosts', () => {
     const { id } = await addWebhook(slow.webhooks, orgId, hook());
     await host.webhooks.drain(0); // what is dealt out is delivered by the other one
     await published();
-    await settles(async () => expect(await db.sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(1));
+    await settles(async () =>
+      expect(await db.sql`select from webhook_deliveries where webhook_id = ${id}`).toHaveLength(1),
+    );
     const round = slow.webhooks.deliver(`${orgId}:${id}`);
     await got(1);
     await setReadOnly(db, true);
     answer();
-    await settles(() => expect(slow.log.lines.filter(({ message }) => message.startsWith('A delivery could not be written down')).length).toBeGreaterThan(20));
+    await settles(() =>
+      expect(
+        slow.log.lines.filter(({ message }) => message.startsWith('A delivery could not be written down')).length,
+      ).toBeGreaterThan(20),
+    );
     await setReadOnly(db, false);
     await round;
-    expect([receiver.ledger.length, (await attempts(id)).map(({ attempt, status }) => [attempt, status])]).toEqual([1, [[1, 200]]]);
+    expect([receiver.ledger.length, (await attempts(id)).map(({ attempt, status }) => [attempt, status])]).toEqual([
+      1,
+      [[1, 200]],
+    ]);
   });
 
   test('connections cut by the database lose no delivery and no count', async () => {
@@ -599,7 +712,12 @@ describe('webhook hosts', () => {
     const cuts = setInterval(() => void cut().catch(() => undefined), 100);
     try {
       await settles(
-        async () => expect((await apart`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`)[0]!['n']).toBe(60),
+        async () =>
+          expect(
+            (
+              await apart`select count(*)::int as n from webhook_deliveries where webhook_id = ${id} and state = 'succeeded'`
+            )[0]!['n'],
+          ).toBe(60),
         40_000,
       );
     } finally {

@@ -25,8 +25,11 @@ const rows: Row[] = [
     limit: 'webhooks',
     max: 200,
     fill: (orgId, count) => product.db.sql`
-      insert into webhooks (id, org_id, name, url) select gen_random_uuid(), ${orgId}, 'w', 'https://example.com/' from generate_series(1, ${count}::int)`,
-    add: (sql, orgId) => sql`insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'w', 'https://example.com/')`,
+      insert into webhooks (id, org_id, name, url)
+      select gen_random_uuid(), ${orgId}, 'w', 'https://example.com/'
+      from generate_series(1, ${count}::int)`,
+    add: (sql, orgId) =>
+      sql`insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'w', 'https://example.com/')`,
     ask: (client) => client.post('/webhooks', { name: 'w', url: 'https://example.com/', integrations: [] }),
   },
   {
@@ -34,9 +37,12 @@ const rows: Row[] = [
     max: 10_000,
     fill: (orgId, count) => product.db.sql`
       insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, disabled)
-      select gen_random_uuid(), ${orgId}, 'sandbox', 'v1', n::text, n::text, '', n > ${count}::int from generate_series(1, ${count}::int + 2) n`,
+      select gen_random_uuid(), ${orgId}, 'sandbox', 'v1', n::text, n::text, '', n > ${count}::int
+      from generate_series(1, ${count}::int + 2) n`,
     add: (sql, orgId) => sql`
-      update channels set disabled = false where id = (select id from channels where org_id = ${orgId} and disabled order by internal_id limit 1)`,
+      update channels
+      set disabled = false
+      where id = (select id from channels where org_id = ${orgId} and disabled order by internal_id limit 1)`,
     ask: async (client, orgId) => {
       const [last] = await product.db.sql<{ id: string }[]>`
         select id from channels where org_id = ${orgId} and disabled order by internal_id desc limit 1`;
@@ -49,13 +55,16 @@ const rows: Row[] = [
     fill: (orgId, count) => product.db.sql`
       with made as (
         insert into users (id, email, provider_name, provider_id, activated)
-        select gen_random_uuid(), n || '@crowd.example', 'crowd', n::text, true from generate_series(2, ${count}::int + 2) n returning id, email
+        select gen_random_uuid(), n || '@crowd.example', 'crowd', n::text, true
+        from generate_series(2, ${count}::int + 2) n
+        returning id, email
       )
       insert into memberships (user_id, org_id, role_key, disabled)
       select id, ${orgId}::uuid, 'viewer', split_part(email, '@', 1)::int > ${count}::int from made`,
     add: (sql, orgId) => sql`
       update memberships set disabled = false
-      where org_id = ${orgId} and user_id = (select user_id from memberships where org_id = ${orgId} and disabled order by user_id limit 1)`,
+      where org_id = ${orgId}
+        and user_id = (select user_id from memberships where org_id = ${orgId} and disabled order by user_id limit 1)`,
     ask: async (client, orgId) => {
       const [last] = await product.db.sql<{ id: string }[]>`
         select user_id as id from memberships where org_id = ${orgId} and disabled order by user_id desc limit 1`;
@@ -64,25 +73,29 @@ const rows: Row[] = [
   },
 ];
 
-test.each(rows)('$limit: at most $max, also when two requests race for the last place', async ({ limit, max, fill, add, ask }) => {
-  const { sql } = product.db;
-  const { orgId, client } = await product.signUp();
-  await fill(orgId, max - 1);
-  const [open, admitted] = [gate(), gate()];
-  const other = sql.begin(async (tx) => {
-    await product.context.billing.admit(tx, orgId, limit);
-    await add(tx as never, orgId);
-    admitted.open();
-    await open.passed;
-  });
-  await admitted.passed;
-  let answered = false;
-  const asked = ask(client, orgId).finally(() => (answered = true));
-  await eventually('the second request waits for the first, or is answered', async () => {
-    const waiting = await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    return answered || waiting.length > 0;
-  });
-  open.open();
-  await other;
-  expect(await asked).toMatchObject({ status: 402, body: { code: 'limit_exceeded', limit, max } });
-});
+test.each(rows)(
+  '$limit: at most $max, also when two requests race for the last place',
+  async ({ limit, max, fill, add, ask }) => {
+    const { sql } = product.db;
+    const { orgId, client } = await product.signUp();
+    await fill(orgId, max - 1);
+    const [open, admitted] = [gate(), gate()];
+    const other = sql.begin(async (tx) => {
+      await product.context.billing.admit(tx, orgId, limit);
+      await add(tx as never, orgId);
+      admitted.open();
+      await open.passed;
+    });
+    await admitted.passed;
+    let answered = false;
+    const asked = ask(client, orgId).finally(() => (answered = true));
+    await eventually('the second request waits for the first, or is answered', async () => {
+      const waiting =
+        await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return answered || waiting.length > 0;
+    });
+    open.open();
+    await other;
+    expect(await asked).toMatchObject({ status: 402, body: { code: 'limit_exceeded', limit, max } });
+  },
+);

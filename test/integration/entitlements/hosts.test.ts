@@ -5,7 +5,8 @@ import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { engines, type Service } from '../../support/processes/service.ts';
 
-// The limit of an org as its clients see it, while the process that counts dies: judged by the answers, and by a recount of the rows at every look.
+// The limit of an org as its clients see it, while the process that counts dies: judged by the answers, and by a
+// recount of the rows at every look.
 
 const REQUESTS = 2_000;
 const LIMIT = 600;
@@ -22,7 +23,10 @@ async function orgWithLimit(service: Service, { sql }: TestDatabase): Promise<Or
   await subscribe(sql, ann.orgId, { tier: 'PRO' });
   await override(sql, ann.orgId, { posts_per_month: LIMIT });
   const { key } = await ann.withKey();
-  const { status, text, body } = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: newId() }, allowPreview: true });
+  const { status, text, body } = await ann.client.post('/integrations/social-connect/sandbox', {
+    fields: { name: newId() },
+    allowPreview: true,
+  });
   if (status !== 200) throw new Error(`Not connected: ${text}`);
   return { orgId: ann.orgId, channelId: body.id, key };
 }
@@ -36,7 +40,9 @@ async function create({ channelId, key }: Org, url: string): Promise<201 | 402> 
     shortLink: false,
     date: new Date(Date.now() + 86_400_000).toISOString(),
     tags: [],
-    posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', image: [] }], settings: { __type: 'sandbox' } }],
+    posts: [
+      { integration: { id: channelId }, value: [{ content: '<p>Hi</p>', image: [] }], settings: { __type: 'sandbox' } },
+    ],
   };
   for (;;) {
     const answer = await client.post('/public/v1/posts', post).catch(() => undefined);
@@ -50,7 +56,8 @@ async function create({ channelId, key }: Org, url: string): Promise<201 | 402> 
 /** Rows and counter of one moment. */
 async function look({ sql }: TestDatabase, { orgId }: Org): Promise<{ rows: number; counter: number }> {
   const [row] = await sql<{ rows: number; counter: number }[]>`
-    select (select count(*)::int from posts where org_id = ${orgId}) as rows, coalesce((select posts from org_counters where org_id = ${orgId}), 0) as counter`;
+    select (select count(*)::int from posts where org_id = ${orgId}) as rows,
+      coalesce((select posts from org_counters where org_id = ${orgId}), 0) as counter`;
   return row!;
 }
 

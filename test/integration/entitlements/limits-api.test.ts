@@ -10,7 +10,10 @@ import { settles } from '../../support/wire/settles.ts';
 
 let product: Product;
 beforeAll(async () => {
-  product = await wholeProduct({ sandbox: true, env: { ...WITH_BILLING, FRONTEND_URL: 'https://app.example/console' } });
+  product = await wholeProduct({
+    sandbox: true,
+    env: { ...WITH_BILLING, FRONTEND_URL: 'https://app.example/console' },
+  });
   await product.signUp(); // the super-admin
 }, 60_000);
 afterAll(async () => product[Symbol.asyncDispose]());
@@ -30,20 +33,24 @@ const statuses = (answers: readonly Answer[]) => {
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 };
-const times = <T>(n: number, act: (n: number) => Promise<T>) => Promise.all(Array.from({ length: n }, (_, index) => act(index)));
+const times = <T>(n: number, act: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: n }, (_, index) => act(index)));
 const usage = async ({ orgId }: SignedUp) => (await product.context.billing.usage(orgId)).limits;
 const owner = async (tier: 'STARTER' | 'PRO' | 'TEAM' | 'AGENCY' | null = 'STARTER'): Promise<SignedUp> => {
   const one = await product.signUp();
   if (tier) await subscribe(product.db.sql, one.orgId, { tier });
   return one;
 };
-const connect = ({ client }: SignedUp, name: string = newId()) => client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
+const connect = ({ client }: SignedUp, name: string = newId()) =>
+  client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
 const draft = (channelId: string) => ({
   type: 'draft',
   shortLink: false,
   date: new Date(Date.now() + 86_400_000).toISOString(),
   tags: [],
-  posts: [{ integration: { id: channelId }, value: [{ content: '<p>Hi</p>', image: [] }], settings: { __type: 'sandbox' } }],
+  posts: [
+    { integration: { id: channelId }, value: [{ content: '<p>Hi</p>', image: [] }], settings: { __type: 'sandbox' } },
+  ],
 });
 
 describe('channels', () => {
@@ -80,7 +87,10 @@ describe('channels', () => {
       msg: 'Plan limit reached: channel (2). The login was kept, and the channel is disabled',
     });
     const { integrations } = (await ann.client.get('/integrations/list')).body;
-    expect(integrations.find(({ id }: { id: string }) => id === c.id)).toMatchObject({ disabled: true, refreshNeeded: false });
+    expect(integrations.find(({ id }: { id: string }) => id === c.id)).toMatchObject({
+      disabled: true,
+      refreshNeeded: false,
+    });
     expect((await usage(ann)).channel.used).toBe(2);
     await ann.client.post('/integrations/disable', { id: a });
     expect((await again(c.id)).status).toBeLessThan(300);
@@ -106,7 +116,13 @@ describe('posts', () => {
     expect(answers.find(({ status }) => status === 402)!.body).toEqual(refusal('posts_per_month', 333));
     const [row] = await product.db.sql`select count(*)::int as n from posts where org_id = ${ann.orgId}`;
     expect(row).toEqual({ n: 333 });
-    expect((await usage(ann)).posts_per_month).toEqual({ plan: 100, addons: 0, override: 333, effective: 333, used: 333 });
+    expect((await usage(ann)).posts_per_month).toEqual({
+      plan: 100,
+      addons: 0,
+      override: 333,
+      effective: 333,
+      used: 333,
+    });
   }, 180_000);
 
   test('are created once under the same key when room returns after a refusal [S18]', async () => {
@@ -120,7 +136,9 @@ describe('posts', () => {
     expect([refused.status, refused.body]).toEqual([402, refusal('posts_per_month', 0)]);
     await override(product.db.sql, ann.orgId, { posts_per_month: 1 });
     const answers = await times(20, () => create('one'));
-    expect(statuses(answers.filter(({ status }) => status !== 409))).toEqual({ 201: answers.filter(({ status }) => status !== 409).length });
+    expect(statuses(answers.filter(({ status }) => status !== 409))).toEqual({
+      201: answers.filter(({ status }) => status !== 409).length,
+    });
     expect((await create('one')).status).toBe(201);
     expect(new Set(answers.flatMap(({ status, text }) => (status === 201 ? [text] : []))).size).toBe(1);
     expect((await create('three')).status).toBe(402);
@@ -144,22 +162,31 @@ describe('webhooks', () => {
     const answers = await times(50, make);
     expect(statuses(answers)).toEqual({ 201: 7, 402: 43 });
     expect(answers.find(({ status }) => status === 402)!.body).toEqual(refusal('webhooks', 7));
-    expect((await ann.client.delete(`/webhooks/${answers.find(({ status }) => status === 201)!.body.id}`)).status).toBe(200);
+    expect((await ann.client.delete(`/webhooks/${answers.find(({ status }) => status === 201)!.body.id}`)).status).toBe(
+      200,
+    );
     expect((await usage(ann)).webhooks.used).toBe(6);
     expect(statuses(await times(3, make))).toEqual({ 201: 1, 402: 2 });
   });
 
   test('are stored once when a call reaches the engine twice, even if the first took the last place', async () => {
     const ann = await owner();
-    const { webhook } = await product.context.webhooks.prepare(ann.orgId, { name: 'a', url: 'http://127.0.0.1:9/', integrations: [] });
-    for (let run = 0; run < 2; run++) expect(await product.context.webhooks.add(ann.orgId, webhook)).toEqual({ webhookId: webhook.id });
+    const { webhook } = await product.context.webhooks.prepare(ann.orgId, {
+      name: 'a',
+      url: 'http://127.0.0.1:9/',
+      integrations: [],
+    });
+    for (let run = 0; run < 2; run++)
+      expect(await product.context.webhooks.add(ann.orgId, webhook)).toEqual({ webhookId: webhook.id });
     expect((await usage(ann)).webhooks.used).toBe(1);
   });
 });
 
 describe('storage', () => {
   const picture = (width: number) =>
-    sharp({ create: { width, height: 8, channels: 3, background: '#345', noise: { type: 'gaussian', mean: 128, sigma: 30 } } })
+    sharp({
+      create: { width, height: 8, channels: 3, background: '#345', noise: { type: 'gaussian', mean: 128, sigma: 30 } },
+    })
       .png({ compressionLevel: 0 })
       .toBuffer();
   const upload = ({ client }: SignedUp, bytes: Uint8Array) => {
@@ -191,9 +218,12 @@ describe('storage', () => {
     const answers = await times(16, () => upload(ann, bytes));
     expect(statuses(answers)).toEqual({ 201: 5, 402: 11 });
     expect(answers.find(({ status }) => status === 402)!.body).toEqual(refusal('storage_gb', 2));
-    const [sum] = await product.db.sql`select sum(bytes)::float8 as bytes from files where org_id = ${ann.orgId} and deleted_at is null`;
+    const [sum] = await product.db
+      .sql`select sum(bytes)::float8 as bytes from files where org_id = ${ann.orgId} and deleted_at is null`;
     expect((await usage(ann)).storage_gb.used).toBe((sum!['bytes'] as number) / 1024 ** 3);
-    expect((await ann.client.delete(`/files/${answers.find(({ status }) => status === 201)!.body.id}`)).status).toBe(200);
+    expect((await ann.client.delete(`/files/${answers.find(({ status }) => status === 201)!.body.id}`)).status).toBe(
+      200,
+    );
     expect(statuses(await times(2, () => upload(ann, bytes)))).toEqual({ 201: 1, 402: 1 });
     expect((await ann.client.delete(`/files/${big}`)).status).toBe(200);
     expect((await upload(ann, bytes)).status).toBe(201);
@@ -203,20 +233,39 @@ describe('storage', () => {
     const ann = await owner();
     const bytes = await picture(40);
     await leave(ann, 2, bytes.length * 3 + 10);
-    const begin = () => ann.client.post('/files/create-multipart-upload', { file: { name: 'a.png', size: bytes.length, type: 'image/png' } });
+    const begin = () =>
+      ann.client.post('/files/create-multipart-upload', {
+        file: { name: 'a.png', size: bytes.length, type: 'image/png' },
+      });
     const answers = await times(8, begin);
     expect(statuses(answers)).toEqual({ 200: 3, 402: 5 });
     expect((await upload(ann, bytes)).status).toBe(402);
-    const [first, second] = answers.filter(({ status }) => status === 200).map(({ body }) => body as { uploadId: string; key: string });
-    expect((await ann.client.post('/files/abort-multipart-upload', { uploadId: first!.uploadId, key: first!.key })).status).toBe(200);
+    const [first, second] = answers
+      .filter(({ status }) => status === 200)
+      .map(({ body }) => body as { uploadId: string; key: string });
+    expect(
+      (await ann.client.post('/files/abort-multipart-upload', { uploadId: first!.uploadId, key: first!.key })).status,
+    ).toBe(200);
     expect(statuses(await times(2, () => upload(ann, bytes)))).toEqual({ 201: 1, 402: 1 });
-    const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: second!.uploadId, key: second!.key, partNumber: 1 });
-    const part = await fetch(product.address + new URL(signed.url as string).pathname + new URL(signed.url as string).search, {
-      method: 'PUT',
-      body: bytes as Uint8Array<ArrayBuffer>,
+    const { body: signed } = await ann.client.post('/files/sign-part', {
+      uploadId: second!.uploadId,
+      key: second!.key,
+      partNumber: 1,
     });
-    const done = { uploadId: second!.uploadId, key: second!.key, parts: [{ PartNumber: 1, ETag: part.headers.get('etag') }] };
-    expect((await ann.client.post('/files/complete-multipart-upload', done)).status).toBe(200); // its own announcement is not counted beside it
+    const part = await fetch(
+      product.address + new URL(signed.url as string).pathname + new URL(signed.url as string).search,
+      {
+        method: 'PUT',
+        body: bytes as Uint8Array<ArrayBuffer>,
+      },
+    );
+    const done = {
+      uploadId: second!.uploadId,
+      key: second!.key,
+      parts: [{ PartNumber: 1, ETag: part.headers.get('etag') }],
+    };
+    // its own announcement is not counted beside it
+    expect((await ann.client.post('/files/complete-multipart-upload', done)).status).toBe(200);
     expect((await upload(ann, bytes)).status).toBe(402); // the third is still open
   });
 
@@ -231,11 +280,25 @@ describe('storage', () => {
     expect(await used()).toBe(bytes.length);
     const more = { org_id: ann.orgId, name: 'x', original_name: 'x', kind: 'image', mime: 'image/png', bytes: 1_000 };
     await sql`insert into files ${sql([
-      { ...more, id: newId(), storage_key: newId(), source_url: 'https://elsewhere.example/a.png', storage_id: 'local', own_storage: false },
+      {
+        ...more,
+        id: newId(),
+        storage_key: newId(),
+        source_url: 'https://elsewhere.example/a.png',
+        storage_id: 'local',
+        own_storage: false,
+      },
       { ...more, id: newId(), storage_key: newId(), source_url: null, storage_id: 's3', own_storage: true },
     ])}`;
     expect(await used()).toBe(bytes.length);
-    const shared = { ...more, id: newId(), storage_key: newId(), source_url: null, storage_id: 's3', own_storage: false };
+    const shared = {
+      ...more,
+      id: newId(),
+      storage_key: newId(),
+      source_url: null,
+      storage_id: 's3',
+      own_storage: false,
+    };
     await sql`insert into files ${sql(shared)}`; // in the storage of the instance
     expect(await used()).toBe(bytes.length + 1_000);
     await sql`delete from files where id = ${shared.id}`;
@@ -252,7 +315,9 @@ describe('storage', () => {
     const bytes = await picture(12);
     const brings = async () => [
       await upload(ann, bytes),
-      await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', type: 'video/mp4', size: 9_000_000 } }),
+      await ann.client.post('/files/create-multipart-upload', {
+        file: { name: 'a.mp4', type: 'video/mp4', size: 9_000_000 },
+      }),
     ];
     for (const { status, body } of await brings()) expect([status, body]).toEqual([402, refusal('storage_gb', 0)]);
 
@@ -264,12 +329,19 @@ describe('storage', () => {
     });
     const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'own' };
-    const made = await ann.client.post('/providers/settings', { domain: 'storage', providerId: 's3_compatible', credentials, options });
+    const made = await ann.client.post('/providers/settings', {
+      domain: 'storage',
+      providerId: 's3_compatible',
+      credentials,
+      options,
+    });
     expect(made.status).toBe(201);
     const [whole, parts] = await brings();
     expect([whole!.status, parts!.status]).toEqual([201, 200]);
     expect((await usage(ann)).storage_gb).toMatchObject({ effective: 0, used: 0 });
-    expect(await product.db.sql`select own_storage as own, bytes::int from files where org_id = ${ann.orgId}`).toEqual([{ own: true, bytes: bytes.length }]);
+    expect(await product.db.sql`select own_storage as own, bytes::int from files where org_id = ${ann.orgId}`).toEqual([
+      { own: true, bytes: bytes.length },
+    ]);
 
     expect((await ann.client.put(`/providers/settings/${made.body.id}`, { enabled: false })).status).toBe(200);
     for (const { status } of await brings()) expect(status).toBe(402);
@@ -279,7 +351,9 @@ describe('storage', () => {
 describe('seats', () => {
   const add = async ({ orgId }: SignedUp, disabled = false): Promise<SignedUp> => {
     const member = await product.signUp();
-    await product.db.sql`insert into memberships (org_id, user_id, role_key, disabled) values (${orgId}, ${member.userId}, 'editor', ${disabled})`;
+    await product.db.sql`
+        insert into memberships (org_id, user_id, role_key, disabled)
+        values (${orgId}, ${member.userId}, 'editor', ${disabled})`;
     return member;
   };
 
@@ -287,7 +361,9 @@ describe('seats', () => {
     const ann = await owner('PRO');
     const members = await times(8, () => add(ann, true));
     expect((await usage(ann)).team_members).toMatchObject({ effective: 3, used: 1 });
-    const answers = await Promise.all(members.map(({ userId }) => ann.client.put(`/members/${userId}`, { role: 'editor', disabled: false })));
+    const answers = await Promise.all(
+      members.map(({ userId }) => ann.client.put(`/members/${userId}`, { role: 'editor', disabled: false })),
+    );
     expect(statuses(answers)).toEqual({ 200: 2, 402: 6 });
     expect(answers.find(({ status }) => status === 402)!.body).toEqual(refusal('team_members', 3));
     expect((await usage(ann)).team_members.used).toBe(3);
@@ -305,7 +381,12 @@ describe('the API', () => {
     const ask = () => program.get('/public/v1/is-connected');
     expect((await ask()).status).toBe(200);
     await subscribe(product.db.sql, ann.orgId, { tier: 'STARTER' });
-    const required = { statusCode: 402, code: 'plan_required', message: 'Your plan does not include the API', url: 'https://app.example/console/billing' };
+    const required = {
+      statusCode: 402,
+      code: 'plan_required',
+      message: 'Your plan does not include the API',
+      url: 'https://app.example/console/billing',
+    };
     await settles(async () => expect((await ask()).body).toMatchObject(required));
     const { body: keys } = await ann.client.get('/user/api-keys');
     for (const path of ['/user/api-keys', `/user/api-keys/${keys[0].id}/rotate`]) {
@@ -331,7 +412,8 @@ describe('the API', () => {
     await settles(async () => expect((await ask()).status).toBe(200));
     await product.db.sql`update subscriptions set grace_period_end = now() where org_id = ${ann.orgId}`;
     await settles(async () => expect((await ask()).body.code).toBe('no_subscription'));
-    for (let n = 0; n < 130; n++) await ask(); // the key is right: this is no guessing, and the address is not held to have failed
+    // the key is right: this is no guessing, and the address is not held to have failed
+    for (let n = 0; n < 130; n++) await ask();
     await subscribe(product.db.sql, ann.orgId, { tier: 'PRO' });
     await settles(async () => expect((await ask()).status).toBe(200));
   });
@@ -341,7 +423,9 @@ test('answers a token of an app by the plan of its org, as a key: 402 without th
   const ann = await owner('PRO');
   const { access } = await tokensFor(product, ann, await makeApp(ann));
   const ask = async () => {
-    const { status, body } = await product.client().get('/public/v1/is-connected', { authorization: `Bearer ${access}` });
+    const { status, body } = await product
+      .client()
+      .get('/public/v1/is-connected', { authorization: `Bearer ${access}` });
     return `${status} ${body.code ?? ''}`;
   };
   expect(await ask()).toBe('200 ');
@@ -362,10 +446,22 @@ test('tells a console the current plan of the org [S42, S217]', async () => {
     const { tier, isLifetime, isTrialing, totalChannels, billingEnabled } = (await ann.client.get('/user/self')).body;
     return { tier, isLifetime, isTrialing, totalChannels, billingEnabled };
   };
-  expect(await shown()).toEqual({ tier: 'STARTER', isLifetime: false, isTrialing: false, totalChannels: 3, billingEnabled: true });
+  expect(await shown()).toEqual({
+    tier: 'STARTER',
+    isLifetime: false,
+    isTrialing: false,
+    totalChannels: 3,
+    billingEnabled: true,
+  });
   await subscribe(product.db.sql, ann.orgId, { tier: 'TEAM', packs: { extra_channels: 2 } });
   await product.db.sql`update subscriptions set is_trial = true where org_id = ${ann.orgId}`;
-  expect(await shown()).toEqual({ tier: 'TEAM', isLifetime: false, isTrialing: true, totalChannels: 40, billingEnabled: true });
+  expect(await shown()).toEqual({
+    tier: 'TEAM',
+    isLifetime: false,
+    isTrialing: true,
+    totalChannels: 40,
+    billingEnabled: true,
+  });
 });
 
 test('reads the usage of an org without waiting for concurrent counting [S62]', async () => {

@@ -6,7 +6,8 @@ import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { startEmbedded } from '../../support/processes/service.ts';
 
-// What is admitted row by row, as clients see it while the process that admits dies: judged by the answers, and by a recount of the rows at every look.
+// What is admitted row by row, as clients see it while the process that admits dies: judged by the answers, and by a
+// recount of the rows at every look.
 
 const REQUESTS = 2_000;
 const PLACES = 60;
@@ -30,8 +31,10 @@ async function askFor(kind: Kind, max: number, n: number, over: AbortSignal): Pr
   while (!over.aborted) {
     const answer = await kind.ask(n).catch(() => undefined);
     if (answer && answer.status < 300) return void (kind.granted += 1);
-    if (answer?.status === 402 && answer.body.limit === kind.limit && answer.body.max === max) return void (kind.refused += 1);
-    if (answer && answer.status < 500 && answer.status !== 409) throw new Error(`${kind.limit}: ${answer.status} ${answer.text}`);
+    if (answer?.status === 402 && answer.body.limit === kind.limit && answer.body.max === max)
+      return void (kind.refused += 1);
+    if (answer && answer.status < 500 && answer.status !== 409)
+      throw new Error(`${kind.limit}: ${answer.status} ${answer.text}`);
     kind.lost += 1;
     await systemClock.sleep(200);
   }
@@ -40,9 +43,11 @@ async function askFor(kind: Kind, max: number, n: number, over: AbortSignal): Pr
 /** A member for each request, none of them with a seat. */
 async function waitingMembers({ sql }: TestDatabase, orgId: string, many: number): Promise<string[]> {
   const ids = Array.from({ length: many }, newId);
-  await sql`insert into users ${sql(ids.map((id) => ({ id, email: `${id}@example.com`, provider_name: 'local', provider_id: id, activated: true })))}`;
+  await sql`
+    insert into users ${sql(ids.map((id) => ({ id, email: `${id}@example.com`, provider_name: 'local', provider_id: id, activated: true })))}`;
   await sql`insert into user_profiles ${sql(ids.map((id) => ({ user_id: id, name: 'Member' })))}`;
-  await sql`insert into memberships ${sql(ids.map((id) => ({ org_id: orgId, user_id: id, role_key: 'editor', disabled: true })))}`;
+  await sql`
+    insert into memberships ${sql(ids.map((id) => ({ org_id: orgId, user_id: id, role_key: 'editor', disabled: true })))}`;
   return ids;
 }
 
@@ -54,8 +59,12 @@ function upload(client: Client, bytes: Uint8Array): Promise<Answer> {
 
 /** The rows that count, one by one, and the counter that is kept beside them. */
 async function look({ sql }: TestDatabase, orgId: string) {
-  const [row] = await sql<{ channel: number; webhooks: number; team_members: number; bytes: number; counter: number }[]>`
-    select (select count(*)::int from channels where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed) as channel,
+  const [row] = await sql<
+    { channel: number; webhooks: number; team_members: number; bytes: number; counter: number }[]
+  >`
+    select (select count(*)::int
+    from channels
+    where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed) as channel,
       (select count(*)::int from webhooks where org_id = ${orgId} and deleted_at is null) as webhooks,
       (select count(*)::int from memberships where org_id = ${orgId} and not disabled) as team_members,
       (select coalesce(sum(bytes), 0)::float8 from files where org_id = ${orgId} and deleted_at is null) as bytes,
@@ -76,13 +85,33 @@ test(
       .png({ compressionLevel: 0 })
       .toBuffer();
     const room = PLACES * picture.length + 10;
-    const big = { id: newId(), org_id: orgId, name: 'big', original_name: 'big', storage_key: newId(), kind: 'video', mime: 'video/mp4', bytes: GB - room };
+    const big = {
+      id: newId(),
+      org_id: orgId,
+      name: 'big',
+      original_name: 'big',
+      storage_key: newId(),
+      kind: 'video',
+      mime: 'video/mp4',
+      bytes: GB - room,
+    };
     await database.sql`insert into files ${database.sql(big)}`;
 
-    const kind = (limit: string, repeats: boolean, ask: Kind['ask']): Kind => ({ limit, repeats, ask, granted: 0, refused: 0, lost: 0 });
+    const kind = (limit: string, repeats: boolean, ask: Kind['ask']): Kind => ({
+      limit,
+      repeats,
+      ask,
+      granted: 0,
+      refused: 0,
+      lost: 0,
+    });
     const kinds = [
-      kind('channel', true, (n) => client.post('/integrations/social-connect/sandbox', { fields: { name: `account ${n}` }, allowPreview: true })),
-      kind('webhooks', false, () => client.post('/webhooks', { name: 'a', url: 'http://127.0.0.1:9/', integrations: [] })),
+      kind('channel', true, (n) =>
+        client.post('/integrations/social-connect/sandbox', { fields: { name: `account ${n}` }, allowPreview: true }),
+      ),
+      kind('webhooks', false, () =>
+        client.post('/webhooks', { name: 'a', url: 'http://127.0.0.1:9/', integrations: [] }),
+      ),
       kind('team_members', true, (n) => client.put(`/members/${members[n]!}`, { role: 'editor', disabled: false })),
       kind('storage_gb', false, () => upload(client, picture)),
     ];
@@ -91,7 +120,12 @@ test(
     let next = 0;
     const callers = Array.from({ length: CALLERS }, async () => {
       for (let n = next++; n < REQUESTS; n = next++)
-        await askFor(kinds[n % kinds.length]!, n % kinds.length === 3 ? 1 : PLACES, Math.floor(n / kinds.length), over.signal);
+        await askFor(
+          kinds[n % kinds.length]!,
+          n % kinds.length === 3 ? 1 : PLACES,
+          Math.floor(n / kinds.length),
+          over.signal,
+        );
     });
     const done = Promise.all(callers).then(() => true);
     let killed = false;
@@ -110,7 +144,13 @@ test(
     expect(killed).toBe(true);
     expect(looks).toBeGreaterThan(5);
     const bytes = GB - room + PLACES * picture.length;
-    expect(await look(database, orgId)).toEqual({ channel: PLACES, webhooks: PLACES, team_members: PLACES, bytes, counter: bytes });
+    expect(await look(database, orgId)).toEqual({
+      channel: PLACES,
+      webhooks: PLACES,
+      team_members: PLACES,
+      bytes,
+      counter: bytes,
+    });
     for (const { limit, repeats, granted, refused, lost } of kinds) {
       const own = limit === 'team_members' ? 1 : 0; // the owner has a seat
       expect({ limit, asked: granted + refused }).toEqual({ limit, asked: REQUESTS / 4 });

@@ -33,7 +33,10 @@ describe('organizations of one person', () => {
   test('are limited to ten owned ones, also under concurrency; deleting one makes room [X25]', async () => {
     const bob = await app.signUp();
     const answers = await Promise.all(Array.from({ length: 30 }, () => found(bob)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 9 }, () => 201), ...Array.from({ length: 21 }, () => 400)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+      ...Array.from({ length: 9 }, () => 201),
+      ...Array.from({ length: 21 }, () => 400),
+    ]);
     expect(answers.find(({ status }) => status === 400)!.body.message).toContain('You own 10 organizations');
     const { id, name } = answers.find(({ status }) => status === 201)!.body;
     expect((await bob.client.send('DELETE', '/orgs/current', { confirm: name }, { showorg: id })).status).toBe(200);
@@ -70,7 +73,9 @@ test('share three times an org limit at most per person; other members keep thei
   const told = [];
   for (const showorg of orgs) for (let n = 0; n < 3; n += 1) told.push(await client.get('/orgs/current', { showorg }));
   expect(told.filter(({ status }) => status === 200)).toHaveLength(12); // of 18, where each organization would take all
-  const allowed = told.slice(0, 3).map(({ headers }) => [headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]);
+  const allowed = told
+    .slice(0, 3)
+    .map(({ headers }) => [headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]);
   expect(allowed).toEqual(['3', '2', '1'].map((left) => ['4', left]));
 
   const cid = await app.signUp();
@@ -87,7 +92,15 @@ test('send at most 200 invitations a day per person, over all organizations [S17
     const statuses = [];
     for (let n = 0; n < 3; n += 1)
       for (const showorg of orgs)
-        statuses.push((await client.post('/members/invitations', { email: `${newId()}@example.com`, role: 'viewer', sendEmail: false }, { showorg })).status);
+        statuses.push(
+          (
+            await client.post(
+              '/members/invitations',
+              { email: `${newId()}@example.com`, role: 'viewer', sendEmail: false },
+              { showorg },
+            )
+          ).status,
+        );
     expect(statuses).toEqual([201, 201, 201, 201, 429, 429]);
   } finally {
     await own[Symbol.asyncDispose]();

@@ -5,7 +5,16 @@ import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.
 import { counted } from '../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { admit, newPost, openNetwork, openPublishing, postOf, type Publisher, seedOrg, startPublisher } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  openPublishing,
+  postOf,
+  type Publisher,
+  seedOrg,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
 
 let db: TestDatabase;
 let world: Publisher;
@@ -15,7 +24,12 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 beforeEach(async () => {
-  world = await startPublisher({ url: db.url, network: openNetwork(), env: WITH_BILLING, onStatement: (text) => sent.push(text) });
+  world = await startPublisher({
+    url: db.url,
+    network: openNetwork(),
+    env: WITH_BILLING,
+    onStatement: (text) => sent.push(text),
+  });
 });
 afterEach(async () => world[Symbol.asyncDispose]());
 
@@ -25,9 +39,16 @@ const draft = (channelId: string) => newPost(channelId, { state: 'DRAFT' });
 /** A thread: one post, however many items it has. */
 const thread = (channelId: string, items: number) => {
   const root = draft(channelId);
-  return [root, ...Array.from({ length: items }, () => ({ ...draft(channelId), rootPostId: root.id, parentPostId: root.id }))];
+  return [
+    root,
+    ...Array.from({ length: items }, () => ({ ...draft(channelId), rootPostId: root.id, parentPostId: root.id })),
+  ];
 };
-const full = (max: number) => ({ code: 'limit_exceeded', message: `Plan limit reached: posts_per_month (${max})`, extra: { limit: 'posts_per_month', max } });
+const full = (max: number) => ({
+  code: 'limit_exceeded',
+  message: `Plan limit reached: posts_per_month (${max})`,
+  extra: { limit: 'posts_per_month', max },
+});
 const settle = async (calls: readonly Promise<unknown>[]) => {
   const settled = await Promise.allSettled(calls);
   const refusals = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as AppError] : []));
@@ -38,7 +59,9 @@ const used = async (orgId: string) => (await world.billing.usage(orgId)).limits.
 async function recounted(orgId: string): Promise<number> {
   const { entitlement } = await world.billing.usage(orgId);
   const [row] = await db.sql<{ rows: number; posts: number }[]>`
-    select (select count(*)::int from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${entitlement.month.start}) as rows,
+    select (select count(*)::int
+    from posts
+    where org_id = ${orgId} and root_post_id is null and created_at >= ${entitlement.month.start}) as rows,
       (select posts from org_counters where org_id = ${orgId}) as posts`;
   expect(row!.posts).toBe(row!.rows);
   return row!.rows;
@@ -49,7 +72,9 @@ describe('posts of a billing month', () => {
   test('are granted up to the plan limit and refused beyond it with the name of the limit [LM11, LM13, LM1]', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await subscribe(db.sql, orgId);
-    const { granted, refusals } = await settle(Array.from({ length: 130 }, () => admit(world, orgId, [draft(channelId)])));
+    const { granted, refusals } = await settle(
+      Array.from({ length: 130 }, () => admit(world, orgId, [draft(channelId)])),
+    );
     expect(granted).toBe(100);
     for (const refusal of refusals) expect(refusal).toMatchObject(full(100));
     expect(await recounted(orgId)).toBe(100);
@@ -59,7 +84,8 @@ describe('posts of a billing month', () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 20);
     await override(db.sql, orgId, { posts_per_month: 777 });
     let waves = 0;
-    const wave = async () => settle(Array.from({ length: 500 }, (_, n) => admit(world, orgId, [draft(channelIds[(n + waves++) % 20]!)])));
+    const wave = async () =>
+      settle(Array.from({ length: 500 }, (_, n) => admit(world, orgId, [draft(channelIds[(n + waves++) % 20]!)])));
     const results = await Promise.all([wave(), wave(), wave(), wave()]);
     expect(results.reduce((sum, { granted }) => sum + granted, 0)).toBe(777);
     for (const { refusals } of results) for (const refusal of refusals) expect(refusal).toMatchObject(full(777));
@@ -80,7 +106,9 @@ describe('posts of a billing month', () => {
     await begun.passed;
     const creates = settle(Array.from({ length: 50 }, () => admit(world, orgId, [draft(channelId)])));
     sent.length = 0;
-    await eventually('the creates find the counter locked', () => sent.some((text) => text.includes('stale as materialized')));
+    await eventually('the creates find the counter locked', () =>
+      sent.some((text) => text.includes('stale as materialized')),
+    );
     end.open();
     await lowered;
     const { granted, refusals } = await creates;
@@ -188,7 +216,13 @@ describe('a change of what an org may have', () => {
     await create(); // STARTER has a hundred
     await subscribe(db.sql, orgId, { createdAt: new Date(Date.now() - DAY), packs: { extra_posts: 2 } });
     await create();
-    expect((await world.billing.usage(orgId)).limits.posts_per_month).toEqual({ plan: 100, addons: 1_000, override: null, effective: 1_100, used: 4 });
+    expect((await world.billing.usage(orgId)).limits.posts_per_month).toEqual({
+      plan: 100,
+      addons: 1_000,
+      override: null,
+      effective: 1_100,
+      used: 4,
+    });
   });
 
   test('is seen by an activation with a stale limit: its grants are checked against the rows [LM11]', async () => {
@@ -196,7 +230,9 @@ describe('a change of what an org may have', () => {
     await override(db.sql, orgId, { posts_per_month: 50 });
     await admit(world, orgId, [draft(channelId)]); // it remembers room for 49
     await override(db.sql, orgId, { posts_per_month: 10 });
-    const { granted, refusals } = await settle(Array.from({ length: 30 }, () => admit(world, orgId, [draft(channelId)])));
+    const { granted, refusals } = await settle(
+      Array.from({ length: 30 }, () => admit(world, orgId, [draft(channelId)])),
+    );
     expect(granted).toBe(9);
     for (const refusal of refusals) expect(refusal).toMatchObject(full(10));
   });
@@ -216,7 +252,11 @@ describe('a change of what an org may have', () => {
       await subscribe(db.sql, orgId, { ...plan, graceEndsAt });
     } while ((await create()).granted === 0);
     const isOver = async () => (await db.sql<{ over: boolean }[]>`select now() > ${graceEndsAt} as over`)[0]!.over;
-    await eventually('the grace period is over', async () => systemClock.now() > graceEndsAt && (await isOver()), 120_000);
+    await eventually(
+      'the grace period is over',
+      async () => systemClock.now() > graceEndsAt && (await isOver()),
+      120_000,
+    );
     await expect(admit(world, orgId, [draft(channelId)])).rejects.toMatchObject(full(100));
   });
 });
@@ -226,7 +266,12 @@ describe('two activations of one Organization at once', () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 4);
     await override(db.sql, orgId, { posts_per_month: 500 });
     // Two hosts that both believe that they own the actor: each with a room, connections and memory of its own.
-    await using other = await openPublishing({ url: db.url, env: WITH_BILLING, connections: 4, engine: world.beside.engine });
+    await using other = await openPublishing({
+      url: db.url,
+      env: WITH_BILLING,
+      connections: 4,
+      engine: world.beside.engine,
+    });
     const hosts = [
       { needs: world, room: {} },
       { needs: other, room: {} },
@@ -280,13 +325,19 @@ describe('the cost of a create', () => {
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     await admit(world, orgId, [draft(channelIds[0]!)]);
     const one = await counted(sent, () =>
-      Promise.all(Array.from({ length: 100 }, (_, n) => admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: later() })]))),
+      Promise.all(
+        Array.from({ length: 100 }, (_, n) =>
+          admit(world, orgId, [newPost(channelIds[n % 10]!, { publishDate: later() })]),
+        ),
+      ),
     );
     expect(one.statements).toBeLessThanOrEqual(6);
     expect(one.commits).toBeLessThanOrEqual(2);
     const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
     await Promise.all(orgs.map((org) => admit(world, org.orgId, [draft(org.channelId)])));
-    const many = await counted(sent, () => Promise.all(orgs.map((org) => admit(world, org.orgId, [newPost(org.channelId, { publishDate: later() })]))));
+    const many = await counted(sent, () =>
+      Promise.all(orgs.map((org) => admit(world, org.orgId, [newPost(org.channelId, { publishDate: later() })]))),
+    );
     expect(many.statements).toBeLessThanOrEqual(12);
     expect(many.commits).toBeLessThanOrEqual(4);
   });
@@ -301,17 +352,22 @@ describe('the cost of a create', () => {
     expect(sent.filter((text) => /insert into posts/.test(text))).toHaveLength(1);
     expect(sent.filter((text) => /^\s*(begin|commit)/i.test(text))).toEqual([]);
     expect(await recounted(orgId)).toBe(3);
-    expect(await db.sql`select next_due_at as due from channels where id = ${channelIds[1]!}`).toEqual([{ due: far.publishDate }]);
+    expect(await db.sql`select next_due_at as due from channels where id = ${channelIds[1]!}`).toEqual([
+      { due: far.publishDate },
+    ]);
   });
 
   test('a refusal finds its own posts by their keys, however many posts the organization has', async () => {
     const [{ orgId, channelId }, other] = [await seedOrg(db.sql), await seedOrg(db.sql)];
     await db.sql`
       insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
-      select gen_random_uuid(), ${other.orgId}, ${other.channelId}, 'g', 'DRAFT', '', now() from generate_series(1, 5000)`;
-    await db.sql`analyze posts`; // before the organization has its own: so few, for all the planner knows, that it would rather read them all
+      select gen_random_uuid(), ${other.orgId}, ${other.channelId}, 'g', 'DRAFT', '', now()
+      from generate_series(1, 5000)`;
+    await db.sql`
+      analyze posts`; // before the organization has its own: so few, for all the planner knows, that it would rather read them all
     await override(db.sql, orgId, { posts_per_month: 300 });
-    for (let n = 0; n < 3; n++) await Promise.all(Array.from({ length: 100 }, () => admit(world, orgId, [draft(channelId)])));
+    for (let n = 0; n < 3; n++)
+      await Promise.all(Array.from({ length: 100 }, () => admit(world, orgId, [draft(channelId)])));
     sent.length = 0;
     await settle([admit(world, orgId, [draft(channelId)])]);
     const text = sent.find((one) => /from posts/.test(one))!;
@@ -325,7 +381,9 @@ describe('the cost of a create', () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     await override(db.sql, orgId, { posts_per_month: 1 });
     await admit(world, orgId, [draft(channelId)]);
-    const { statements, commits } = await counted(sent, () => settle(Array.from({ length: 100 }, () => admit(world, orgId, [draft(channelId)]))));
+    const { statements, commits } = await counted(sent, () =>
+      settle(Array.from({ length: 100 }, () => admit(world, orgId, [draft(channelId)]))),
+    );
     expect(statements).toBeLessThanOrEqual(4); // two turns
     expect(commits).toBe(0);
   });
@@ -359,12 +417,22 @@ test('refuses, counts and queries nothing without billing; posts created meanwhi
   await admit(world, orgId, [draft(channelId)]);
   await world[Symbol.asyncDispose]();
   {
-    await using off = await startPublisher({ url: db.url, network: openNetwork(), onStatement: (text) => sent.push(text) });
+    await using off = await startPublisher({
+      url: db.url,
+      network: openNetwork(),
+      onStatement: (text) => sent.push(text),
+    });
     await off.billing.begin();
-    const { statements } = await counted(sent, () => settle(Array.from({ length: 5 }, () => admit(off, orgId, [draft(channelId)]))));
+    const { statements } = await counted(sent, () =>
+      settle(Array.from({ length: 5 }, () => admit(off, orgId, [draft(channelId)]))),
+    );
     expect(statements).toBeLessThanOrEqual(2);
     expect(sent.join()).not.toContain('org_counters');
-    expect((await off.billing.usage(orgId)).limits.posts_per_month).toMatchObject({ override: null, effective: 1_000_000, used: 6 });
+    expect((await off.billing.usage(orgId)).limits.posts_per_month).toMatchObject({
+      override: null,
+      effective: 1_000_000,
+      used: 6,
+    });
   }
   world = await startPublisher({ url: db.url, network: openNetwork(), env: WITH_BILLING });
   expect(await used(orgId)).toBe(6);

@@ -4,7 +4,15 @@ import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
 import { AppError, newId } from '../../../src/platform/kernel/index.ts';
 import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { admit, newPost, openNetwork, openPublishing, type Publisher, seedOrg, startPublisher } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  openPublishing,
+  type Publisher,
+  seedOrg,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
 
 let db: TestDatabase;
 let world: Publisher;
@@ -23,12 +31,20 @@ const enforce = (orgId: string) => db.sql.begin((tx) => billing.enforceLimits(tx
 const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 /** Makes the channels of an org one minute apart, the first the oldest. */
 const spread = (orgId: string, channelIds: readonly string[]) => db.sql`
-  update channels c set created_at = now() - interval '1 day' + t.n * interval '1 minute' from unnest(${[...channelIds]}::uuid[]) with ordinality t (id, n) where c.id = t.id and c.org_id = ${orgId}`;
+  update channels c
+  set created_at = now() - interval '1 day' + t.n * interval '1 minute'
+  from unnest(${[...channelIds]}::uuid[])
+  with ordinality t (id, n)
+  where c.id = t.id and c.org_id = ${orgId}`;
 async function seats(orgId: string, roles: readonly string[]): Promise<string[]> {
   const users = roles.map(() => newId());
   for (const [n, role] of roles.entries()) {
-    await db.sql`insert into users (id, email, provider_name, provider_id) values (${users[n]!}, ${`${users[n]!}@example.com`}, 'local', ${users[n]!})`;
-    await db.sql`insert into memberships (org_id, user_id, role_key, created_at) values (${orgId}, ${users[n]!}, ${role}, now() - interval '1 day' + ${n} * interval '1 minute')`;
+    await db.sql`
+      insert into users (id, email, provider_name, provider_id)
+      values (${users[n]!}, ${`${users[n]!}@example.com`}, 'local', ${users[n]!})`;
+    await db.sql`
+      insert into memberships (org_id, user_id, role_key, created_at)
+      values (${orgId}, ${users[n]!}, ${role}, now() - interval '1 day' + ${n} * interval '1 minute')`;
   }
   return users;
 }
@@ -39,7 +55,8 @@ test('a lower plan disables exactly the excess channels, newest first; their pos
   await subscribe(db.sql, orgId, { tier: 'PRO' });
   const posts = channelIds.map((channelId) => newPost(channelId, { publishDate: new Date(Date.now() + 3_600_000) }));
   await admit(world, orgId, posts);
-  await db.sql`update channels set disabled = true where id = ${channelIds[0]!}`; // it does not count, and is none of the excess
+  await db.sql`
+    update channels set disabled = true where id = ${channelIds[0]!}`; // it does not count, and is none of the excess
 
   const shown = await billing.findOverLimit(db.sql, orgId, 'STARTER');
   expect(ids(shown.channels)).toEqual([channelIds[5], channelIds[4]]);
@@ -53,11 +70,13 @@ test('a lower plan disables exactly the excess channels, newest first; their pos
   >`select id, disabled, next_due_at as due from channels where org_id = ${orgId} order by created_at`;
   expect(rows.map(({ disabled }) => disabled)).toEqual([true, false, false, false, true, true]);
   expect(rows.slice(4).map(({ due }) => due)).toEqual([null, null]);
-  const details = await db.sql<{ detail: string }[]>`select detail from posts where org_id = ${orgId} and channel_id = any(${channelIds.slice(4)}::uuid[])`;
+  const details = await db.sql<
+    { detail: string }[]
+  >`select detail from posts where org_id = ${orgId} and channel_id = any(${channelIds.slice(4)}::uuid[])`;
   expect(details.map(({ detail }) => detail)).toEqual(['paused', 'paused']);
-  expect(await db.sql`select topic, payload from outbox where org_id = ${orgId} and entity_id = ${channelIds[5]!}`).toMatchObject([
-    { topic: 'channel.disabled', payload: { reason: 'plan' } },
-  ]);
+  expect(
+    await db.sql`select topic, payload from outbox where org_id = ${orgId} and entity_id = ${channelIds[5]!}`,
+  ).toMatchObject([{ topic: 'channel.disabled', payload: { reason: 'plan' } }]);
   expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
 
@@ -68,7 +87,9 @@ test('seats are disabled newest first; the oldest owner keeps one at any limit',
   expect(ids((await enforce(orgId)).members)).toEqual([viewer, second]);
   await override(db.sql, orgId, { team_members: 0 });
   expect(ids((await enforce(orgId)).members)).toEqual([editor]);
-  const left = await db.sql<{ id: string }[]>`select user_id as id from memberships where org_id = ${orgId} and not disabled`;
+  const left = await db.sql<
+    { id: string }[]
+  >`select user_id as id from memberships where org_id = ${orgId} and not disabled`;
   expect(ids(left)).toEqual([first]);
 });
 
@@ -77,7 +98,8 @@ test('packs and overrides count: only what exceeds the effective limit is disabl
   await spread(orgId, channelIds);
   await subscribe(db.sql, orgId, { packs: { extra_channels: 1 } }); // 3 + 5
   expect(ids((await billing.findOverLimit(db.sql, orgId, 'STARTER')).channels)).toEqual([channelIds[8]]);
-  expect((await billing.findOverLimit(db.sql, orgId, null)).channels).toHaveLength(6); // the packs go with the subscription
+  // the packs go with the subscription
+  expect((await billing.findOverLimit(db.sql, orgId, null)).channels).toHaveLength(6);
   await override(db.sql, orgId, { channel: 9 });
   expect(await enforce(orgId)).toEqual({ channels: [], members: [] });
 });
@@ -149,25 +171,37 @@ test('concurrent posts, channels, seats and a falling plan of one org never dead
 
 test('overrides are set and cleared by name; an unknown name changes nothing', async () => {
   const { orgId } = await seedOrg(db.sql);
-  const change = (overrides: Record<string, number | null>) => db.sql.begin((tx) => billing.override(tx, orgId, overrides));
+  const change = (overrides: Record<string, number | null>) =>
+    db.sql.begin((tx) => billing.override(tx, orgId, overrides));
   expect(await change({ channel: 5, webhooks: 9 })).toEqual({ channel: 5, webhooks: 9 });
   expect(await change({ channel: null })).toEqual({ webhooks: 9 });
-  await expect(change({ webhooks: 1, analytics_retention_days: 3 })).rejects.toMatchObject({ code: 'validation_failed' });
-  expect((await billing.usage(orgId)).limits).toMatchObject({ channel: { override: null, effective: 3 }, webhooks: { override: 9, effective: 9 } });
+  await expect(change({ webhooks: 1, analytics_retention_days: 3 })).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+  expect((await billing.usage(orgId)).limits).toMatchObject({
+    channel: { override: null, effective: 3 },
+    webhooks: { override: 9, effective: 9 },
+  });
   await Promise.all(Array.from({ length: 10 }, (_, n) => change({ [n % 2 ? 'competitors' : 'brand_kits']: n })));
   expect((await billing.usage(orgId)).limits).toMatchObject({
     webhooks: { override: 9 },
     competitors: { override: expect.any(Number) },
     brand_kits: { override: expect.any(Number) },
   });
-  await expect(db.sql.begin((tx) => billing.override(tx, newId(), { channel: 1 }))).rejects.toMatchObject({ code: 'not_found' });
+  await expect(db.sql.begin((tx) => billing.override(tx, newId(), { channel: 1 }))).rejects.toMatchObject({
+    code: 'not_found',
+  });
 });
 
 test('without billing nothing is disabled and limits without a maximum are not queried [S216]', async () => {
   const { orgId } = await seedOrg(db.sql, 2);
   await override(db.sql, orgId, { channel: 0 });
   const statements: string[] = [];
-  await using product = await openPublishing({ url: db.url, engine: world.beside.engine, onStatement: (text) => void statements.push(text) });
+  await using product = await openPublishing({
+    url: db.url,
+    engine: world.beside.engine,
+    onStatement: (text) => void statements.push(text),
+  });
   const off = product.billing;
   statements.length = 0;
   expect(await product.sql.begin((tx) => off.admit(tx, orgId, 'storage_gb', 1_000))).toBeUndefined();

@@ -28,7 +28,12 @@ afterAll(async () => {
 
 /** The product over a folder. */
 async function library(folder: string, env: Record<string, string> = {}) {
-  const app = await mediaApp({ sql: db.sql, folder, clock: HASTY, env: { MEDIA_UPLOAD_MAX_BYTES: '100000000', ...env } });
+  const app = await mediaApp({
+    sql: db.sql,
+    folder,
+    clock: HASTY,
+    env: { MEDIA_UPLOAD_MAX_BYTES: '100000000', ...env },
+  });
   const upload = (who: SignedUp, bytes: Uint8Array) => who.client.post('/files/upload-server', formOf(bytes));
   return { media: app.context.media, app, upload, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
@@ -42,7 +47,9 @@ test('a folder for uploads that cannot be made ends the start with a sentence th
     (error: unknown) => error,
   );
   expect(failed).toBeInstanceOf(StartError);
-  expect((failed as StartError).message).toMatch(/^Uploads cannot be kept in .*file.uploads \(.*ENOTDIR.*\)\. Let UPLOAD_FOLDER name a folder/);
+  expect((failed as StartError).message).toMatch(
+    /^Uploads cannot be kept in .*file.uploads \(.*ENOTDIR.*\)\. Let UPLOAD_FOLDER name a folder/,
+  );
   await rm(folder, { recursive: true });
 });
 
@@ -66,12 +73,21 @@ test('the upload folder stays empty where each machine has a folder of its own',
   await using room = await library(folder, { UPLOAD_FOLDER_SHARED: 'false' });
   const ann = await room.app.signUp();
   const png = await picture(20, 20);
-  const begun = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.png', size: png.length, type: 'image/png' } });
+  const begun = await ann.client.post('/files/create-multipart-upload', {
+    file: { name: 'a.png', size: png.length, type: 'image/png' },
+  });
   for (const { status, body } of [await room.upload(ann, png), begun])
-    expect([status, body.code, body.message]).toEqual([503, 'unavailable', expect.stringContaining('/admin/providers/settings')]);
+    expect([status, body.code, body.message]).toEqual([
+      503,
+      'unavailable',
+      expect.stringContaining('/admin/providers/settings'),
+    ]);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
   const load = room.media.load(ann.orgId, [{ path: `${site.url}/a.png`, alt: '' }], ATTEMPT);
-  await expect(load).rejects.toMatchObject({ failure: 'unavailable', message: expect.stringContaining('/admin/providers/settings') });
+  await expect(load).rejects.toMatchObject({
+    failure: 'unavailable',
+    message: expect.stringContaining('/admin/providers/settings'),
+  });
   expect((await readdir(folder, { recursive: true })).filter((name) => !name.startsWith('.'))).toEqual([]);
   await rm(folder, { recursive: true });
 });
@@ -102,7 +118,11 @@ await describePeer(
       await using room = await library(disk.url);
       const ann = await room.app.signUp();
       const { status, body } = await room.upload(ann, film(12_000_000));
-      expect([status, body.code, body.message]).toEqual([503, 'unavailable', 'The disk for uploads is full: nothing was kept']);
+      expect([status, body.code, body.message]).toEqual([
+        503,
+        'unavailable',
+        'The disk for uploads is full: nothing was kept',
+      ]);
       expect(room.app.log.lines.filter(({ level }) => level === 'error')).toMatchObject([
         { detail: { code: 'ENOSPC' }, message: expect.stringContaining('ENOSPC') },
       ]);
@@ -119,7 +139,10 @@ await describePeer(
       const load = (name: string) => room.media.load(ann.orgId, [{ path: `${site.url}/${name}`, alt: '' }], ATTEMPT);
       expect(await load('a.png')).toHaveLength(1);
       expect((await room.upload(ann, film(8_100_000))).status).toBe(201);
-      await expect(load('b.png')).rejects.toMatchObject({ failure: 'unavailable', message: expect.stringContaining('hardly any room') });
+      await expect(load('b.png')).rejects.toMatchObject({
+        failure: 'unavailable',
+        message: expect.stringContaining('hardly any room'),
+      });
       expect([site.ledger.length, (await room.upload(ann, png)).status]).toEqual([1, 201]);
     });
   },

@@ -46,8 +46,10 @@ await describePeer('film', find, () => {
     if (folder) await rm(folder, { recursive: true });
   });
 
-  const upload = async (bytes: Uint8Array) => (await ann.client.post('/files/upload-server', formOf(bytes, { name: 'x.bin' }))).body;
-  const small = async (address: string) => Buffer.from(await (await fetch(app.address + new URL(address).pathname)).arrayBuffer());
+  const upload = async (bytes: Uint8Array) =>
+    (await ann.client.post('/files/upload-server', formOf(bytes, { name: 'x.bin' }))).body;
+  const small = async (address: string) =>
+    Buffer.from(await (await fetch(app.address + new URL(address).pathname)).arrayBuffer());
   const codecs = async (id: string) => (await db.sql`select codecs from files where id = ${id}`)[0]!['codecs'];
   const PICTURE = ['-f', 'lavfi', '-i', 'testsrc=size=320x240:rate=10:duration=2'];
   const SOUND = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=3'];
@@ -62,28 +64,59 @@ await describePeer('film', find, () => {
         ['h264', 'aac'],
       ],
       ['film.webm', [...PICTURE, '-c:v', 'libvpx'], { mime: 'video/webm', width: 320, height: 240 }, 2_000, ['vp8']],
-      ['film.mov', [...PICTURE, '-c:v', 'mpeg4'], { mime: 'video/quicktime', width: 320, height: 240 }, 2_000, ['mpeg4']],
+      [
+        'film.mov',
+        [...PICTURE, '-c:v', 'mpeg4'],
+        { mime: 'video/quicktime', width: 320, height: 240 },
+        2_000,
+        ['mpeg4'],
+      ],
       ['sound.mp3', SOUND, { mime: 'audio/mpeg', width: null, height: null }, 3_000, ['mp3']],
       ['sound.wav', SOUND, { mime: 'audio/wav', width: null, height: null }, 3_000, ['pcm_s16le']],
-      ['sound.ogg', [...SOUND, '-c:a', 'libvorbis'], { mime: 'audio/ogg', width: null, height: null }, 3_000, ['vorbis']],
-    ] as const)('%s has its duration, size and codecs [S146, S147]', async (name, words, shape, durationMs, expected) => {
-      const file = await upload(await readFile(await tools.make(join(folder, name), ...words)));
-      expect(file).toMatchObject(shape);
-      expect(Math.abs(file.durationMs - durationMs)).toBeLessThan(200);
-      expect(await codecs(file.id)).toEqual(expected);
-    });
+      [
+        'sound.ogg',
+        [...SOUND, '-c:a', 'libvorbis'],
+        { mime: 'audio/ogg', width: null, height: null },
+        3_000,
+        ['vorbis'],
+      ],
+    ] as const)(
+      '%s has its duration, size and codecs [S146, S147]',
+      async (name, words, shape, durationMs, expected) => {
+        const file = await upload(await readFile(await tools.make(join(folder, name), ...words)));
+        expect(file).toMatchObject(shape);
+        expect(Math.abs(file.durationMs - durationMs)).toBeLessThan(200);
+        expect(await codecs(file.id)).toEqual(expected);
+      },
+    );
 
     test('a film held upright is as wide and high as it is shown [S146]', async () => {
       const flat = await tools.make(join(folder, 'flat.mp4'), ...PICTURE, '-c:v', 'libx264');
-      const turned = await tools.make(join(folder, 'turned.mp4'), '-i', flat, '-c', 'copy', '-metadata:s:v:0', 'rotate=90');
+      const turned = await tools.make(
+        join(folder, 'turned.mp4'),
+        '-i',
+        flat,
+        '-c',
+        'copy',
+        '-metadata:s:v:0',
+        'rotate=90',
+      );
       expect(await upload(await readFile(turned))).toMatchObject({ width: 240, height: 320 });
     });
 
     test('a film uploaded in parts has its duration, size and codecs, too [S149]', async () => {
       const bytes = await readFile(await tools.make(join(folder, 'parts.mp4'), ...PICTURE, '-c:v', 'libx264'));
-      const { body: name } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', size: bytes.length } });
-      const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: name.uploadId, key: name.key, partNumber: 1 });
-      const etag = (await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: bytes })).headers.get('etag');
+      const { body: name } = await ann.client.post('/files/create-multipart-upload', {
+        file: { name: 'a.mp4', size: bytes.length },
+      });
+      const { body: signed } = await ann.client.post('/files/sign-part', {
+        uploadId: name.uploadId,
+        key: name.key,
+        partNumber: 1,
+      });
+      const etag = (await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: bytes })).headers.get(
+        'etag',
+      );
       const done = await ann.client.post('/files/complete-multipart-upload', {
         uploadId: name.uploadId,
         key: name.key,
@@ -93,26 +126,68 @@ await describePeer('film', find, () => {
     });
 
     test('a film has one of its frames as upright thumbnail; a file without pictures has none [S146]', async () => {
-      const red = await tools.make(join(folder, 'red.mp4'), '-f', 'lavfi', '-i', 'color=c=red:size=960x540:rate=10:duration=3', '-c:v', 'libx264');
-      const turned = await tools.make(join(folder, 'upright.mp4'), '-i', red, '-c', 'copy', '-metadata:s:v:0', 'rotate=90');
+      const red = await tools.make(
+        join(folder, 'red.mp4'),
+        '-f',
+        'lavfi',
+        '-i',
+        'color=c=red:size=960x540:rate=10:duration=3',
+        '-c:v',
+        'libx264',
+      );
+      const turned = await tools.make(
+        join(folder, 'upright.mp4'),
+        '-i',
+        red,
+        '-c',
+        'copy',
+        '-metadata:s:v:0',
+        'rotate=90',
+      );
       const { thumbnail } = await upload(await readFile(turned));
       const { data, info } = await sharp(await small(thumbnail))
         .raw()
         .toBuffer({ resolveWithObject: true });
       expect([info.width, info.height, data[0]! > 200, data[1]! < 60]).toEqual([225, 400, true, true]);
-      const tiny = await tools.make(join(folder, 'tiny.webm'), '-f', 'lavfi', '-i', 'testsrc=size=64x48:rate=5:duration=1', '-c:v', 'libvpx');
-      expect(await sharp(await small((await upload(await readFile(tiny))).thumbnail)).metadata()).toMatchObject({ width: 64, height: 48, format: 'webp' });
-      expect((await upload(await readFile(await tools.make(join(folder, 'plain.mp3'), ...SOUND)))).thumbnail).toBeNull();
+      const tiny = await tools.make(
+        join(folder, 'tiny.webm'),
+        '-f',
+        'lavfi',
+        '-i',
+        'testsrc=size=64x48:rate=5:duration=1',
+        '-c:v',
+        'libvpx',
+      );
+      expect(await sharp(await small((await upload(await readFile(tiny))).thumbnail)).metadata()).toMatchObject({
+        width: 64,
+        height: 48,
+        format: 'webp',
+      });
+      expect(
+        (await upload(await readFile(await tools.make(join(folder, 'plain.mp3'), ...SOUND)))).thumbnail,
+      ).toBeNull();
       expect((await upload(HEADS['mp4']!)).thumbnail).toBeNull();
     });
 
     test('a film uploaded in parts has a thumbnail, which is deleted with it [S149, RT9]', async () => {
       const bytes = await readFile(await tools.make(join(folder, 'drawn.mp4'), ...PICTURE, '-c:v', 'libx264'));
-      const { body: name } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', size: bytes.length } });
-      const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: name.uploadId, key: name.key, partNumber: 1 });
-      const etag = (await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: bytes })).headers.get('etag');
+      const { body: name } = await ann.client.post('/files/create-multipart-upload', {
+        file: { name: 'a.mp4', size: bytes.length },
+      });
+      const { body: signed } = await ann.client.post('/files/sign-part', {
+        uploadId: name.uploadId,
+        key: name.key,
+        partNumber: 1,
+      });
+      const etag = (await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: bytes })).headers.get(
+        'etag',
+      );
       const parts = [{ PartNumber: 1, ETag: etag }];
-      const { body: file } = await ann.client.post('/files/complete-multipart-upload', { uploadId: name.uploadId, key: name.key, parts });
+      const { body: file } = await ann.client.post('/files/complete-multipart-upload', {
+        uploadId: name.uploadId,
+        key: name.key,
+        parts,
+      });
       expect(await sharp(await small(file.thumbnail)).metadata()).toMatchObject({ width: 320, height: 240 });
       await ann.client.delete(`/files/${file.id}`);
       await db.sql`update files set deleted_at = now() - interval '31 days' where id = ${file.id}`;
@@ -121,7 +196,12 @@ await describePeer('film', find, () => {
     });
 
     test('a broken film is kept without them [S147]', async () => {
-      expect(await upload(HEADS['mp4']!)).toMatchObject({ mime: 'video/mp4', width: null, height: null, durationMs: null });
+      expect(await upload(HEADS['mp4']!)).toMatchObject({
+        mime: 'video/mp4',
+        width: null,
+        height: null,
+        durationMs: null,
+      });
     });
   });
 
@@ -146,25 +226,35 @@ await describePeer('film', find, () => {
       };
       for (const [name, text] of Object.entries(lists)) {
         await writeFile(join(folder, name), text);
-        expect([name, await probe(join(folder, name)), await draw(join(folder, name), 2_000)]).toEqual([name, undefined, undefined]);
-        expect([name, (await ann.client.post('/files/upload-server', formOf(Buffer.from(text), { name: 'a.mp4', type: 'video/mp4' }))).status]).toEqual([
+        expect([name, await probe(join(folder, name)), await draw(join(folder, name), 2_000)]).toEqual([
           name,
-          415,
+          undefined,
+          undefined,
         ]);
+        expect([
+          name,
+          (
+            await ann.client.post(
+              '/files/upload-server',
+              formOf(Buffer.from(text), { name: 'a.mp4', type: 'video/mp4' }),
+            )
+          ).status,
+        ]).toEqual([name, 415]);
       }
       expect(asked).toBe(0);
       await new Promise((closed) => server.close(closed));
     });
 
     test('uploads work without the commands', async () => {
-      expect([await openVideoProbe(join(folder, 'no-such-command')), await openVideoThumbnails(join(folder, 'no-such-command'))]).toEqual([
-        undefined,
-        undefined,
-      ]);
+      expect([
+        await openVideoProbe(join(folder, 'no-such-command')),
+        await openVideoThumbnails(join(folder, 'no-such-command')),
+      ]).toEqual([undefined, undefined]);
     });
 
     test('a command has limits of memory, time and files, and none of the environment of the service [X4]', async () => {
-      const limits = async (words: string) => (await runSandboxed('sh', ['-c', words])).toString().split('\n').slice(0, -1);
+      const limits = async (words: string) =>
+        (await runSandboxed('sh', ['-c', words])).toString().split('\n').slice(0, -1);
       expect(await limits('ulimit -d; ulimit -f; ulimit -t')).toEqual(['1048576', '0', '15']);
       expect((await limits('env')).filter((line) => !/^(PATH|PWD|SHLVL|_|OLDPWD)=/.test(line))).toEqual([]);
       await expect(runSandboxed('sh', ['-c', `echo x > '${join(folder, 'written')}'`])).rejects.toThrow();

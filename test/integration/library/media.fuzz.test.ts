@@ -54,7 +54,10 @@ test('each of a thousand broken files is stored as the type of its content, or r
   const roll = dice(1);
   await using pictures = openPictures();
   const prober = await openProber({ pictures, ffprobe: 'ffprobe', ffmpeg: 'ffmpeg' });
-  const whole = [...Object.values(HEADS), ...(await Promise.all((['png', 'jpeg', 'webp', 'gif', 'tiff'] as const).map((format) => picture(20, 20, format))))];
+  const whole = [
+    ...Object.values(HEADS),
+    ...(await Promise.all((['png', 'jpeg', 'webp', 'gif', 'tiff'] as const).map((format) => picture(20, 20, format)))),
+  ];
   const folder = join(around, 'broken');
   await mkdir(folder);
   const outcomes = { taken: 0, refused: 0 };
@@ -74,7 +77,11 @@ test('each of a thousand broken files is stored as the type of its content, or r
       outcomes.refused += 1;
     }
   }
-  expect([outcomes.taken > 100, outcomes.refused > 100, outcomes.taken + outcomes.refused]).toEqual([true, true, 1_000]);
+  expect([outcomes.taken > 100, outcomes.refused > 100, outcomes.taken + outcomes.refused]).toEqual([
+    true,
+    true,
+    1_000,
+  ]);
 }, 300_000);
 
 test('a file is stored as no page, script or SVG, whatever it begins with [X4, S147]', async () => {
@@ -94,7 +101,9 @@ test('a file is stored as no page, script or SVG, whatever it begins with [X4, S
   ];
   for (const page of pages)
     for (const before of ['', ' ', '\n\n', '\ufeff', '<!-- x -->', '\u0000', 'a'.repeat(300)])
-      await expect(prober.typeOf(Buffer.from(`${before}${page}<script>alert(1)</script>${' '.repeat(600)}`))).rejects.toMatchObject({
+      await expect(
+        prober.typeOf(Buffer.from(`${before}${page}<script>alert(1)</script>${' '.repeat(600)}`)),
+      ).rejects.toMatchObject({
         code: 'unsupported_media',
       });
 });
@@ -125,7 +134,8 @@ test('a small picture that unpacks to very many pixels is refused before it is u
   jpeg.writeUInt16BE(65_000, frame + 5);
   jpeg.writeUInt16BE(65_000, frame + 7);
   const avif = Buffer.from(await picture(4, 4, 'avif'));
-  for (let at = avif.indexOf('ispe'); at > 0; at = avif.indexOf('ispe', at + 1)) for (const side of [8, 12]) avif.writeUInt32BE(60_000, at + side);
+  for (let at = avif.indexOf('ispe'); at > 0; at = avif.indexOf('ispe', at + 1))
+    for (const side of [8, 12]) avif.writeUInt32BE(60_000, at + side);
   const tiff = Buffer.from(await picture(4, 4, 'tiff'));
   const directory = tiff.readUInt32LE(4);
   for (let entry = directory + 2; entry < directory + 2 + 12 * tiff.readUInt16LE(directory); entry += 12)

@@ -22,7 +22,8 @@ let folder: string;
 let ann: SignedUp;
 let ben: SignedUp;
 
-const upload = async (who: SignedUp, bytes: Uint8Array, name = 'a.png') => (await who.client.post('/files/upload-simple', formOf(bytes, { name }))).body;
+const upload = async (who: SignedUp, bytes: Uint8Array, name = 'a.png') =>
+  (await who.client.post('/files/upload-simple', formOf(bytes, { name }))).body;
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -41,10 +42,13 @@ afterAll(async () => {
 /** A queued post of a new channel with these media. */
 async function queuedPost(orgId: string, items: unknown[]): Promise<string> {
   const [channel, post] = [newId(), newId()];
-  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${orgId}, 'sandbox', 'v1', ${channel}, 'c', 'v2:')`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${orgId}, 'sandbox', 'v1', ${channel}, 'c', 'v2:')`;
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date)
-    values (${post}, ${orgId}, ${channel}, 'g', 'QUEUE', 'scheduled', 'hi', ${db.sql.json(items as never)}, now() + interval '1 day')`;
+    values (${post}, ${orgId}, ${channel}, 'g', 'QUEUE', 'scheduled', 'hi', ${db.sql.json(items as never)},
+      now() + interval '1 day')`;
   return post;
 }
 
@@ -53,14 +57,23 @@ describe('library routes', () => {
     const cat = await app.signUp();
     const png = await picture(4, 4);
     for (let n = 1; n <= 19; n++)
-      await cat.client.post('/files/upload-simple', formOf(png, { name: `Photo ${n}.png`, more: n === 7 ? { folder: 'seven' } : {} }));
+      await cat.client.post(
+        '/files/upload-simple',
+        formOf(png, { name: `Photo ${n}.png`, more: n === 7 ? { folder: 'seven' } : {} }),
+      );
     await cat.client.post('/files/upload-simple', formOf(HEADS['pdf']!, { name: 'plan 100%.pdf' }));
     const first = (await cat.client.get('/files')).body;
-    expect([first.pages, first.total, first.results.length, first.results[0].name]).toEqual([2, 20, 18, 'plan 100%.pdf']);
+    expect([first.pages, first.total, first.results.length, first.results[0].name]).toEqual([
+      2,
+      20,
+      18,
+      'plan 100%.pdf',
+    ]);
     const second = (await cat.client.get('/media?page=2')).body;
     expect(second.results.map(({ name }: { name: string }) => name)).toEqual(['Photo 2.png', 'Photo 1.png']);
     expect((await cat.client.get('/files?page=3')).body.results).toEqual([]);
-    const names = async (query: string) => (await cat.client.get(`/files?${query}`)).body.results.map(({ name }: { name: string }) => name);
+    const names = async (query: string) =>
+      (await cat.client.get(`/files?${query}`)).body.results.map(({ name }: { name: string }) => name);
     expect(await names('search=photo%2019')).toEqual(['Photo 19.png']);
     expect(await names('search=%25')).toEqual(['plan 100%.pdf']);
     expect(await names('type=document')).toEqual(['plan 100%.pdf']);
@@ -85,15 +98,17 @@ describe('library routes', () => {
       thumbnail: cover.path,
       thumbnailTimestamp: 1_500,
     });
-    expect([changed.status, changed.body.name, changed.body.alt, changed.body.folder, changed.body.thumbnail, changed.body.originalName]).toEqual([
-      200,
-      'The film',
-      'A bird',
-      'f',
-      cover.path,
-      'film.mp4',
-    ]);
-    expect((await ann.client.post('/files/information', { id: film.id, thumbnail: null, folder: '' })).body).toMatchObject({
+    expect([
+      changed.status,
+      changed.body.name,
+      changed.body.alt,
+      changed.body.folder,
+      changed.body.thumbnail,
+      changed.body.originalName,
+    ]).toEqual([200, 'The film', 'A bird', 'f', cover.path, 'film.mp4']);
+    expect(
+      (await ann.client.post('/files/information', { id: film.id, thumbnail: null, folder: '' })).body,
+    ).toMatchObject({
       thumbnail: null,
       folder: null,
       alt: 'A bird',
@@ -131,11 +146,21 @@ describe('library routes', () => {
       formOf(png, { name: `${'x'.repeat(254)}\u{1f600}.png`, more: { folder: ' Cafe\u0301\u0000\u202e ' } }),
     );
     expect([file.name, file.folder]).toEqual(['x'.repeat(254), 'Café']);
-    for (const asked of ['Café', 'Cafe\u0301', ' Café ']) expect((await cat.client.get(`/files?folder=${encodeURIComponent(asked)}`)).body.total).toBe(1);
-    const renamed = await cat.client.post('/files/information', { id: file.id, name: 'A/B\u202e test\u2028\u0085\n', folder: 'a\u061cb' });
+    for (const asked of ['Café', 'Cafe\u0301', ' Café '])
+      expect((await cat.client.get(`/files?folder=${encodeURIComponent(asked)}`)).body.total).toBe(1);
+    const renamed = await cat.client.post('/files/information', {
+      id: file.id,
+      name: 'A/B\u202e test\u2028\u0085\n',
+      folder: 'a\u061cb',
+    });
     expect([renamed.body.name, renamed.body.folder]).toEqual(['A/B test', 'ab']);
-    expect((await cat.client.post('/files/information', { id: file.id, name: '\u202e\n' })).body.errors[0].field).toBe('name');
-    const { body: hidden } = await cat.client.post('/files/upload-simple', formOf(png, { more: { preventSave: 'true' } }));
+    expect((await cat.client.post('/files/information', { id: file.id, name: '\u202e\n' })).body.errors[0].field).toBe(
+      'name',
+    );
+    const { body: hidden } = await cat.client.post(
+      '/files/upload-simple',
+      formOf(png, { more: { preventSave: 'true' } }),
+    );
     const saved = await cat.client.post('/files/save-media', { name: hidden.path, originalName: 'gnp\u202e.png\n' });
     expect([saved.body.name, saved.body.originalName]).toEqual(['gnp.png', 'gnp.png']);
     expect(saved.body.thumbnail).toMatch(/\.webp$/);
@@ -147,12 +172,18 @@ describe('library routes', () => {
     expect((await ben.client.get(`/files/${file.id}`)).status).toBe(404);
     expect((await ben.client.delete(`/files/${file.id}?force=true`)).status).toBe(404);
     expect((await program.delete(`/public/v1/media/${file.id}`)).status).toBe(404);
-    expect((await ben.client.get('/files?search=')).body.results.map(({ id }: { id: string }) => id)).not.toContain(file.id);
+    expect((await ben.client.get('/files?search=')).body.results.map(({ id }: { id: string }) => id)).not.toContain(
+      file.id,
+    );
     expect((await ann.client.get(`/files/${file.id}`)).status).toBe(200);
   });
 
   test('a file that a queued post uses is deleted only by force [S150]', async () => {
-    const [byId, byPath, free] = [await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4)), await upload(ann, await picture(4, 4))];
+    const [byId, byPath, free] = [
+      await upload(ann, await picture(4, 4)),
+      await upload(ann, await picture(4, 4)),
+      await upload(ann, await picture(4, 4)),
+    ];
     await queuedPost(ann.orgId, [
       { id: byId.id, path: byId.path, alt: '' },
       { path: byPath.path, alt: '' },
@@ -163,7 +194,10 @@ describe('library routes', () => {
       expect([status, body.code]).toEqual([409, 'conflict']);
       expect((await ann.client.get(`/files/${id}`)).status).toBe(200);
     }
-    expect(await ann.client.delete(`/files/${byId.id}?force=true`)).toMatchObject({ status: 200, body: { id: byId.id } });
+    expect(await ann.client.delete(`/files/${byId.id}?force=true`)).toMatchObject({
+      status: 200,
+      body: { id: byId.id },
+    });
     expect(await ann.client.delete(`/files/${free.id}`)).toMatchObject({ status: 200, body: { id: free.id } });
     expect((await ann.client.get(`/files/${free.id}`)).status).toBe(404);
     expect((await ann.client.delete(`/files/${free.id}`)).status).toBe(404);
@@ -180,7 +214,9 @@ describe('GET of a stored file', () => {
         const pieces: Buffer[] = [];
         response
           .on('data', (piece: Buffer) => pieces.push(piece))
-          .on('end', () => done({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(pieces) }));
+          .on('end', () =>
+            done({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(pieces) }),
+          );
       })
         .on('error', fail)
         .end();
@@ -190,12 +226,12 @@ describe('GET of a stored file', () => {
     const bytes = await picture(300, 200);
     const path = new URL((await upload(ann, bytes)).path).pathname;
     const whole = await raw(path);
-    expect([whole.status, whole.headers['content-length'], whole.headers['accept-ranges'], whole.headers['content-disposition']]).toEqual([
-      200,
-      String(bytes.length),
-      'bytes',
-      'inline',
-    ]);
+    expect([
+      whole.status,
+      whole.headers['content-length'],
+      whole.headers['accept-ranges'],
+      whole.headers['content-disposition'],
+    ]).toEqual([200, String(bytes.length), 'bytes', 'inline']);
     expect((await raw(`/api${path}`)).body).toEqual(bytes);
     const ranges: [string, number, Buffer | undefined, string | undefined][] = [
       ['bytes=0-9', 206, bytes.subarray(0, 10), `bytes 0-9/${bytes.length}`],
@@ -241,9 +277,14 @@ describe('GET of a stored file', () => {
       [{ range: 'bytes=0-1', 'if-range': modified }, 200],
       [{ range: 'bytes=0-1', 'if-range': `W/${etag}` }, 200],
     ] as const)
-      for (const method of ['GET', 'HEAD']) expect([asked, method, (await raw(path, asked, method)).status]).toEqual([asked, method, status]);
+      for (const method of ['GET', 'HEAD'])
+        expect([asked, method, (await raw(path, asked, method)).status]).toEqual([asked, method, status]);
     const head = await raw(path, {}, 'HEAD');
-    expect([head.headers['content-length'], head.headers['etag'], head.headers['content-type']]).toEqual([headers['content-length'], etag, 'image/png']);
+    expect([head.headers['content-length'], head.headers['etag'], head.headers['content-type']]).toEqual([
+      headers['content-length'],
+      etag,
+      'image/png',
+    ]);
   });
 
   test('a document is served as a download [S152]', async () => {
@@ -324,9 +365,15 @@ describe('media of a post', () => {
       ['short', 'image/png', 30, 20, file.path],
     ]);
     expect(await buffer(loaded[0]!.open())).toEqual(bytes);
-    await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.judge(ben.orgId, [{ at: 'posts.0.value.0.image', items: [{ path: file.path, alt: '' }] }])).rejects.toMatchObject({
+    await expect(media.load(ben.orgId, [{ path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({
+      failure: 'rejected',
+    });
+    await expect(media.load(ben.orgId, [{ id: file.id, path: '', alt: '' }], ATTEMPT)).rejects.toMatchObject({
+      failure: 'rejected',
+    });
+    await expect(
+      media.judge(ben.orgId, [{ at: 'posts.0.value.0.image', items: [{ path: file.path, alt: '' }] }]),
+    ).rejects.toMatchObject({
       code: 'validation_failed',
       extra: { errors: [{ field: 'posts.0.value.0.image.0.path' }] },
     });
@@ -337,8 +384,13 @@ describe('media of a post', () => {
   });
 
   test('outside media are checked when the post is stored, by form, address and RESTRICT_UPLOAD_DOMAINS [S125, S260, PO11]', async () => {
-    await using strict = await mediaApp({ sql: db.sql, folder, env: { RESTRICT_UPLOAD_DOMAINS: 'cdn.example,Pictures.example' } });
-    const judge = (path: string, thumbnail?: string) => strict.context.media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '', thumbnail }] }]);
+    await using strict = await mediaApp({
+      sql: db.sql,
+      folder,
+      env: { RESTRICT_UPLOAD_DOMAINS: 'cdn.example,Pictures.example' },
+    });
+    const judge = (path: string, thumbnail?: string) =>
+      strict.context.media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '', thumbnail }] }]);
     await judge('https://cdn.example/a.png');
     await judge('https://a.b.pictures.EXAMPLE/a.png');
     await judge('https://cdn.example/a.png', 'https://x.cdn.example/b.png');
@@ -349,17 +401,24 @@ describe('media of a post', () => {
       'https://cdn.example@other.test/',
     ])
       await expect(judge(path)).rejects.toMatchObject({ status: 400 });
-    await expect(judge('https://other.test/a.png')).rejects.toMatchObject({ code: 'media_domain_not_allowed', extra: { errors: [{ field: 'image.0.path' }] } });
+    await expect(judge('https://other.test/a.png')).rejects.toMatchObject({
+      code: 'media_domain_not_allowed',
+      extra: { errors: [{ field: 'image.0.path' }] },
+    });
     await expect(judge('https://cdn.example/a.png', 'https://other.test/b.png')).rejects.toMatchObject({
       code: 'media_domain_not_allowed',
       extra: { errors: [{ field: 'image.0.thumbnail' }] },
     });
-    await expect(media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://10.0.0.1/a.png', alt: '' }] }])).rejects.toMatchObject({
+    await expect(
+      media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://10.0.0.1/a.png', alt: '' }] }]),
+    ).rejects.toMatchObject({
       code: 'blocked_url',
       extra: { errors: [{ field: 'image.0.path' }] },
     });
     for (const path of ['', 'a.png', 'javascript:alert(1)', 'file:///etc/passwd', 'data:image/png;base64,AA'])
-      await expect(media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '' }] }])).rejects.toMatchObject({ status: 400 });
+      await expect(media.judge(ann.orgId, [{ at: 'image', items: [{ path, alt: '' }] }])).rejects.toMatchObject({
+        status: 400,
+      });
     await media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://any.test/a.png', alt: '' }] }]);
   });
 
@@ -371,8 +430,15 @@ describe('media of a post', () => {
     expect(site.ledger).toHaveLength(1);
     const [loaded] = await media.load(ann.orgId, items, ATTEMPT);
     expect(site.ledger).toHaveLength(1);
-    expect([loaded!.alt, loaded!.contentType, loaded!.width, (await buffer(loaded!.open())).equals(png)]).toEqual(['A', 'image/png', 7, true]);
-    expect((await ann.client.get('/files?search=a.png')).body.results.every(({ name }: { name: string }) => name !== '')).toBe(true);
+    expect([loaded!.alt, loaded!.contentType, loaded!.width, (await buffer(loaded!.open())).equals(png)]).toEqual([
+      'A',
+      'image/png',
+      7,
+      true,
+    ]);
+    expect(
+      (await ann.client.get('/files?search=a.png')).body.results.every(({ name }: { name: string }) => name !== ''),
+    ).toBe(true);
     await db.sql`update files set created_at = now() - interval '16 minutes' where source_url = ${items[0]!.path}`;
     await media.load(ann.orgId, items, ATTEMPT);
     expect(site.ledger).toHaveLength(2);
@@ -387,8 +453,12 @@ describe('media of a post', () => {
     await expect(load()).rejects.toMatchObject({ failure: 'rejected' });
     status = 200;
     await expect(load()).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ann.orgId, [{ path: 'https://10.1.2.3/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.load(ann.orgId, [{ path: 'http://127.0.0.1:9/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
+    await expect(media.load(ann.orgId, [{ path: 'https://10.1.2.3/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject({
+      failure: 'rejected',
+    });
+    await expect(media.load(ann.orgId, [{ path: 'http://127.0.0.1:9/a.png', alt: '' }], ATTEMPT)).rejects.toMatchObject(
+      { failure: 'unavailable' },
+    );
   });
 
   test('the sweep deletes old copies and remains of uploads, and no files of users', async () => {
@@ -403,7 +473,9 @@ describe('media of a post', () => {
     await writeFile(join(folder, '.incoming', 'young'), 'x');
     expect(await media.sweep(100)).toBeGreaterThanOrEqual(1);
     expect(await readdir(join(folder, '.incoming'))).toEqual(['young']);
-    expect(await db.sql`select 1 from files where source_url is not null and created_at < now() - interval '1 day'`).toHaveLength(0);
+    expect(
+      await db.sql`select 1 from files where source_url is not null and created_at < now() - interval '1 day'`,
+    ).toHaveLength(0);
     expect((await fetch(app.address + new URL(file.path).pathname)).status).toBe(200);
   });
 });

@@ -28,7 +28,12 @@ let folder: string;
 beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  app = await mediaApp({ sql: db.sql, folder, clock: HASTY, env: { LOCAL_STORAGE_QUOTA_GB: String(QUOTA / 1024 ** 3) } });
+  app = await mediaApp({
+    sql: db.sql,
+    folder,
+    clock: HASTY,
+    env: { LOCAL_STORAGE_QUOTA_GB: String(QUOTA / 1024 ** 3) },
+  });
   ({ media, providerSettings: settings } = app.context);
 });
 afterAll(async () => {
@@ -41,13 +46,17 @@ const keyOf = (address: string) => address.slice(`${BACKEND}/uploads/`.length);
 const lies = (address: string) => existsSync(join(folder, keyOf(address)));
 const upload = async (who: SignedUp, bytes: Uint8Array, more: Record<string, string> = {}) =>
   (await who.client.post('/files/upload-server', formOf(bytes, { more }))).body;
-const deletedSince = (id: string, age: string) => db.sql`update files set deleted_at = now() - ${age}::text::interval where id = ${id}`;
+const deletedSince = (id: string, age: string) =>
+  db.sql`update files set deleted_at = now() - ${age}::text::interval where id = ${id}`;
 async function post(orgId: string, items: unknown[], state = 'QUEUE'): Promise<string> {
   const [channel, id] = [newId(), newId()];
-  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${orgId}, 'sandbox', 'v1', ${channel}, 'c', 'v2:')`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${orgId}, 'sandbox', 'v1', ${channel}, 'c', 'v2:')`;
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date)
-    values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)}, now() + interval '1 day')`;
+    values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)},
+      now() + interval '1 day')`;
   return id;
 }
 const remains = () => db.sql`select storage_key from media_pending_deletions order by storage_key`;
@@ -74,12 +83,19 @@ describe('a deleted file', () => {
     await ann.client.post('/files/information', { id: film.id, thumbnail: cover.path });
     const at = (address: string) => fetch(app.address + new URL(address).pathname);
     const before = await at(gone.path);
-    expect([before.status, Number(/max-age=(\d+)/.exec(before.headers.get('cache-control')!)![1]) <= 3_600]).toEqual([200, true]);
+    expect([before.status, Number(/max-age=(\d+)/.exec(before.headers.get('cache-control')!)![1]) <= 3_600]).toEqual([
+      200,
+      true,
+    ]);
     expect(before.headers.get('cache-control')).not.toContain('immutable');
     const etag = before.headers.get('etag')!;
     for (const { id } of [gone, cover]) expect((await ann.client.delete(`/files/${id}?force=true`)).status).toBe(200);
-    expect((await fetch(app.address + new URL(gone.path).pathname, { headers: { 'if-none-match': etag } })).status).toBe(404);
-    expect([(await at(gone.path)).status, (await at(gone.thumbnail)).status, (await at(cover.path)).status]).toEqual([404, 404, 200]);
+    expect(
+      (await fetch(app.address + new URL(gone.path).pathname, { headers: { 'if-none-match': etag } })).status,
+    ).toBe(404);
+    expect([(await at(gone.path)).status, (await at(gone.thumbnail)).status, (await at(cover.path)).status]).toEqual([
+      404, 404, 200,
+    ]);
     expect(lies(gone.path)).toBe(true); // until retention takes it
   });
 
@@ -87,7 +103,8 @@ describe('a deleted file', () => {
     const ann = await app.signUp();
     const png = await picture(30, 30);
     const [draft, forced] = [await upload(ann, png), await upload(ann, png)];
-    const item = (file: { id: string; path: string }, bare = false) => (bare ? { path: file.path, alt: '' } : { id: file.id, path: file.path, alt: '' });
+    const item = (file: { id: string; path: string }, bare = false) =>
+      bare ? { path: file.path, alt: '' } : { id: file.id, path: file.path, alt: '' };
     const queued = await post(ann.orgId, [item(draft, true)], 'DRAFT');
     await post(ann.orgId, [item(forced)]);
     expect((await ann.client.delete(`/files/${draft.id}`)).status).toBe(200);
@@ -100,7 +117,9 @@ describe('a deleted file', () => {
     const [loaded] = await media.load(ann.orgId, [item(draft)], ATTEMPT);
     expect((await buffer(loaded!.open())).equals(png)).toBe(true);
     await expect(media.load(ann.orgId, [item(forced)], ATTEMPT)).rejects.toMatchObject({ failure: 'rejected' });
-    await expect(media.judge(ann.orgId, [{ at: 'image', items: [item(draft)] }])).rejects.toMatchObject({ code: 'validation_failed' });
+    await expect(media.judge(ann.orgId, [{ at: 'image', items: [item(draft)] }])).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
     await db.sql`update posts set state = 'PUBLISHED' where id = ${queued}`;
     await media.sweep(100);
     expect(lies(draft.path)).toBe(false);
@@ -147,7 +166,9 @@ test('bytes without a row leave the storage after a day', async () => {
   const ann = await app.signUp();
   const key = `${ann.orgId}/${'O'.repeat(32)}.png`;
   const file = await upload(ann, await picture(20, 20));
-  await db.sql`insert into media_pending_deletions (storage_key, org_id, storage_id, own_storage, due_at) values (${key}, ${ann.orgId}, 'local', false, now() + interval '1 day')`;
+  await db.sql`
+    insert into media_pending_deletions (storage_key, org_id, storage_id, own_storage, due_at)
+    values (${key}, ${ann.orgId}, 'local', false, now() + interval '1 day')`;
   await copyFile(join(folder, keyOf(file.path)), join(folder, key));
   await media.sweep(100);
   expect(existsSync(join(folder, key))).toBe(true);
@@ -178,10 +199,22 @@ describe('the soft quota of local storage', () => {
     expect(await warning(ann.client, '/files/upload-server', 200)).toBe('soft-quota');
     expect(await warning(program, '/public/v1/upload', 200)).toBe('soft-quota');
     expect(await warning(ben.client, '/files/upload-server', 200)).toBeNull();
-    const { body: name } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'a.mp4', size: 300 } });
-    const { body: signed } = await ann.client.post('/files/sign-part', { uploadId: name.uploadId, key: name.key, partNumber: 1 });
-    const etag = (await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: film(300) })).headers.get('etag');
-    const done = await ann.client.post('/files/complete-multipart-upload', { uploadId: name.uploadId, key: name.key, parts: [{ PartNumber: 1, ETag: etag }] });
+    const { body: name } = await ann.client.post('/files/create-multipart-upload', {
+      file: { name: 'a.mp4', size: 300 },
+    });
+    const { body: signed } = await ann.client.post('/files/sign-part', {
+      uploadId: name.uploadId,
+      key: name.key,
+      partNumber: 1,
+    });
+    const etag = (
+      await fetch(signed.url.replace(BACKEND, app.address), { method: 'PUT', body: film(300) })
+    ).headers.get('etag');
+    const done = await ann.client.post('/files/complete-multipart-upload', {
+      uploadId: name.uploadId,
+      key: name.key,
+      parts: [{ PartNumber: 1, ETag: etag }],
+    });
     expect([done.status, done.headers.get('x-storage-warning')]).toEqual([200, 'soft-quota']);
     for (const { id } of (await ann.client.get('/files')).body.results) await ann.client.delete(`/files/${id}`);
     expect(await warning(ann.client, '/files/upload-server', 200)).toBeNull();
@@ -191,10 +224,15 @@ describe('the soft quota of local storage', () => {
 describe('save-media', () => {
   test('an upload with preventSave is added to the library by its name, key or address, under the given name [S147, S150]', async () => {
     const ann = await app.signUp();
-    const hidden = await Promise.all([1, 2, 3].map(async () => upload(ann, await picture(8, 8), { preventSave: 'true' })));
+    const hidden = await Promise.all(
+      [1, 2, 3].map(async () => upload(ann, await picture(8, 8), { preventSave: 'true' })),
+    );
     expect((await ann.client.get('/files')).body.total).toBe(0);
     const [byName, byKey, byAddress] = [
-      await ann.client.post('/files/save-media', { name: hidden[0].path.split('/').at(-1), originalName: ' Beach.png ' }),
+      await ann.client.post('/files/save-media', {
+        name: hidden[0].path.split('/').at(-1),
+        originalName: ' Beach.png ',
+      }),
       await ann.client.post('/media/save-media', { name: keyOf(hidden[1].path) }),
       await ann.client.post('/files/save-media', { name: hidden[2].path }),
     ];
@@ -206,13 +244,21 @@ describe('save-media', () => {
     expect([byName!.body.originalName, byName!.body.name]).toEqual(['Beach.png', 'Beach.png']);
     expect((await ann.client.get('/files')).body.total).toBe(3);
     const again = await ann.client.post('/files/save-media', { name: hidden[0].path, originalName: 'Other.png' });
-    expect([again.status, again.body.name]).toEqual([200, 'Beach.png']); // what is shown is changed by /files/information only
+    // what is shown is changed by /files/information only
+    expect([again.status, again.body.name]).toEqual([200, 'Beach.png']);
   });
 
   test('a file of another organization is refused as unknown [S9, S150]', async () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const { path } = await upload(ann, await picture(8, 8), { preventSave: 'true' });
-    for (const name of [path, keyOf(path), keyOf(path).split('/')[1], '../x', 'nothing.png', `${BACKEND}/uploads/../../etc/passwd`]) {
+    for (const name of [
+      path,
+      keyOf(path),
+      keyOf(path).split('/')[1],
+      '../x',
+      'nothing.png',
+      `${BACKEND}/uploads/../../etc/passwd`,
+    ]) {
       const answer = await eve.client.post('/files/save-media', { name });
       expect([name, answer.status, answer.body.errors[0].field]).toEqual([name, 400, 'name']);
     }
@@ -244,7 +290,11 @@ test('bytes stay with their row when the answer of its commit is lost, and are d
   const before = await remains();
   fault = 'before';
   expect((await cat.client.post('/files/upload-server', formOf(bytes))).status).toBe(500);
-  expect([await db.sql`select 1 from files where org_id = ${cat.orgId}`, await readdir(join(folder, cat.orgId)), await remains()]).toEqual([[], [], before]);
+  expect([
+    await db.sql`select 1 from files where org_id = ${cat.orgId}`,
+    await readdir(join(folder, cat.orgId)),
+    await remains(),
+  ]).toEqual([[], [], before]);
   fault = 'after';
   expect((await cat.client.post('/files/upload-server', formOf(bytes))).status).toBe(500);
   await broken[Symbol.asyncDispose]();
@@ -262,7 +312,12 @@ describe('a failing storage', () => {
     const options = { endpoint: 'http://127.0.0.1:9', region: 'us-east-1', bucket: 'gone' }; // nobody listens there
     const { id } = await settings.create(
       ann.orgId,
-      { domain: 'storage', providerId: 's3_compatible', credentials: { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' }, options },
+      {
+        domain: 'storage',
+        providerId: 's3_compatible',
+        credentials: { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' },
+        options,
+      },
       by,
     );
     const before = await readdir(folder);
@@ -288,7 +343,8 @@ describe('a failing storage', () => {
     const by = { userId: ann.userId, impersonatorId: null, ip: null };
     let refuses = true;
     await using bucket = await startReceiver({
-      answer: (response) => void response.writeHead(refuses ? 403 : 204).end(refuses ? '<Error><Code>AccessDenied</Code></Error>' : ''),
+      answer: (response) =>
+        void response.writeHead(refuses ? 403 : 204).end(refuses ? '<Error><Code>AccessDenied</Code></Error>' : ''),
     });
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'shut' };
     const setting = {
@@ -303,7 +359,8 @@ describe('a failing storage', () => {
       ['O', 29],
     ] as const)
       await db.sql`
-        insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at, tries)
+        insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at,
+          tries)
         values (${`${ann.orgId}/${name.repeat(32)}.png`}, ${ann.orgId}, 's3_compatible', ${id}, true, now(), ${tries})`;
     const left = () => db.sql`select tries from media_pending_deletions where org_id = ${ann.orgId}`;
     await media.sweep(100);
@@ -317,7 +374,10 @@ describe('a failing storage', () => {
   test('a storage that refuses the credentials is not reported as a network that refuses a channel', async () => {
     const ann = await app.signUp();
     await using locker = await startReceiver({
-      answer: (response) => void response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"code":"Unauthorized","message":"no"}}'),
+      answer: (response) =>
+        void response
+          .writeHead(401, { 'content-type': 'application/json' })
+          .end('{"error":{"code":"Unauthorized","message":"no"}}'),
     });
     const setting = {
       domain: 'storage',
@@ -327,10 +387,19 @@ describe('a failing storage', () => {
     };
     const file = await upload(ann, await picture(20, 20));
     const { id } = await settings.create(ann.orgId, setting, { userId: ann.userId, impersonatorId: null, ip: null });
-    await db.sql`update files set storage_id = 'medialocker', storage_setting_id = ${id}, own_storage = true where id = ${file.id}`;
-    await expect(media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
-    await using site = await startReceiver({ answer: (response) => void picture(5, 5).then((bytes) => response.writeHead(200).end(bytes)) });
-    await expect(media.load(ann.orgId, [{ path: `${site.url}/a.png`, alt: '' }], ATTEMPT)).rejects.toMatchObject({ failure: 'unavailable' });
+    await db.sql`
+      update files
+      set storage_id = 'medialocker', storage_setting_id = ${id}, own_storage = true
+      where id = ${file.id}`;
+    await expect(media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({
+      failure: 'unavailable',
+    });
+    await using site = await startReceiver({
+      answer: (response) => void picture(5, 5).then((bytes) => response.writeHead(200).end(bytes)),
+    });
+    await expect(media.load(ann.orgId, [{ path: `${site.url}/a.png`, alt: '' }], ATTEMPT)).rejects.toMatchObject({
+      failure: 'unavailable',
+    });
     expect(locker.ledger.length).toBeGreaterThan(1);
   });
 });

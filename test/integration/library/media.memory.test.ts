@@ -38,14 +38,18 @@ function startChild(name: string, args: readonly string[] = []) {
 }
 const MIB = 1024 ** 2;
 const SIZE = 256 * MIB;
-/** What the collector has not taken away yet differs from run to run; whoever held the file would have grown by all of it. */
+/**
+ * What the collector has not taken away yet differs from run to run; whoever held the file would have grown by all of
+ * it.
+ */
 const MOST_GROWTH = 160 * MIB;
 
 /** A film of so many bytes, made piece by piece. */
 function* film(bytes: number): Generator<Buffer> {
   yield HEADS['mp4']!;
   const piece = Buffer.alloc(MIB, 5);
-  for (let left = bytes - HEADS['mp4']!.length; left > 0; left -= piece.length) yield left < piece.length ? piece.subarray(0, left) : piece;
+  for (let left = bytes - HEADS['mp4']!.length; left > 0; left -= piece.length)
+    yield left < piece.length ? piece.subarray(0, left) : piece;
 }
 
 /** Streams a body and answers what comes back. */
@@ -86,12 +90,23 @@ async function uploadWhole({ client }: SignedUp, bytes: number) {
 }
 
 async function uploadParts({ client }: SignedUp, bytes: number) {
-  const { body: name } = await client.post('/files/create-multipart-upload', { file: { name: 'film.mp4', size: bytes, type: 'video/mp4' } });
+  const { body: name } = await client.post('/files/create-multipart-upload', {
+    file: { name: 'film.mp4', size: bytes, type: 'video/mp4' },
+  });
   const { uploadId, key } = name;
   const { body: signed } = await client.post('/files/sign-part', { uploadId, key, partNumber: 1 });
-  const part = await send('PUT', signed.url.replace('https://api.example', client.address), { 'content-length': bytes }, film(bytes));
+  const part = await send(
+    'PUT',
+    signed.url.replace('https://api.example', client.address),
+    { 'content-length': bytes },
+    film(bytes),
+  );
   expect(part.status).toBe(200);
-  const done = await client.post('/files/complete-multipart-upload', { uploadId, key, parts: [{ PartNumber: 1, ETag: part.etag }] });
+  const done = await client.post('/files/complete-multipart-upload', {
+    uploadId,
+    key,
+    parts: [{ PartNumber: 1, ETag: part.etag }],
+  });
   expect([done.status, done.body.size]).toEqual([200, bytes]);
 }
 
@@ -118,11 +133,15 @@ test('a file of 256 MB passes in and out, whole or in parts, without being held 
   }
 }, 300_000);
 
-/** A server with Mastodon's API, as much of it as a post with media needs; it keeps nothing of what it gets but the length. */
+/**
+ * A server with Mastodon's API, as much of it as a post with media needs; it keeps nothing of what it gets but the
+ * length.
+ */
 async function startMastodon() {
   const uploads: number[] = [];
   let statuses = 0;
-  const json = (response: ServerResponse, body: unknown) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const json = (response: ServerResponse, body: unknown) =>
+    void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   const server = createServer((asked, response) => {
     void (async () => {
       const { pathname } = new URL(asked.url!, 'http://x');
@@ -137,9 +156,16 @@ async function startMastodon() {
       if (pathname.endsWith('/verify_credentials')) return json(response, { id: '1', username: 'ann', acct: 'ann' });
       if (pathname === '/api/v2/instance')
         return json(response, {
-          configuration: { media_attachments: { image_size_limit: 300_000, image_matrix_limit: 1_000_000, supported_mime_types: ['image/png', 'video/mp4'] } },
+          configuration: {
+            media_attachments: {
+              image_size_limit: 300_000,
+              image_matrix_limit: 1_000_000,
+              supported_mime_types: ['image/png', 'video/mp4'],
+            },
+          },
         });
-      if (pathname === '/api/v1/statuses') return json(response, { id: String((statuses += 1)), url: `http://${asked.headers.host}/1` });
+      if (pathname === '/api/v1/statuses')
+        return json(response, { id: String((statuses += 1)), url: `http://${asked.headers.host}/1` });
       return void response.writeHead(404).end('{}');
     })();
   }).listen(0, '127.0.0.1');
@@ -174,10 +200,17 @@ test('a film that is published to several channels at once, and a picture that u
   for (const server of servers) channels.push(await connect(server));
   const key = await ann.withKey();
   const publish = async (file: { id: string; path: string }, to: readonly string[], statuses: number) => {
-    const posts = to.map((id) => ({ integration: { id }, value: [{ content: 'x', image: [{ id: file.id, path: file.path }] }] }));
+    const posts = to.map((id) => ({
+      integration: { id },
+      value: [{ content: 'x', image: [{ id: file.id, path: file.path }] }],
+    }));
     const made = await key.post('/public/v1/posts', { type: 'now', date: new Date().toISOString(), posts });
     expect(made.status).toBe(201);
-    await eventually('the posts are out', () => servers.reduce((sum, server) => sum + server.statuses, 0) === statuses, 120_000);
+    await eventually(
+      'the posts are out',
+      () => servers.reduce((sum, server) => sum + server.statuses, 0) === statuses,
+      120_000,
+    );
   };
   await publish(await uploadWhole(ann, 2 * MIB), channels, 4); // loads what is loaded when it is first needed
   const before = await child.peak();

@@ -52,9 +52,15 @@ const lying = async () => ({
 });
 const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length, 7)]);
 const begin = (who: SignedUp, size: number, more: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  who.client.post('/files/create-multipart-upload', { file: { name: 'film.mp4', size, type: 'video/mp4', ...file }, ...more });
+  who.client.post('/files/create-multipart-upload', {
+    file: { name: 'film.mp4', size, type: 'video/mp4', ...file },
+    ...more,
+  });
 const sign = async (who: SignedUp, { uploadId, key }: Name, partNumber: number): Promise<string> =>
-  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(BACKEND, who.client.address);
+  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(
+    BACKEND,
+    who.client.address,
+  );
 /** As an uploader does it: by the address alone, without a cookie. */
 const put = (url: string, bytes: Uint8Array) => fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> });
 async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
@@ -66,8 +72,10 @@ async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
   }
   return parts;
 }
-const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) => who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
-const bytesOf = async (path: string) => Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
+const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) =>
+  who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
+const bytesOf = async (path: string) =>
+  Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
 
 describe('multipart upload', () => {
   test('a completed upload becomes a file of the library, with its address [S149]', async () => {
@@ -75,17 +83,30 @@ describe('multipart upload', () => {
     const begun = await begin(ann, whole.length);
     expect([begun.status, Object.keys(begun.body).toSorted()]).toEqual([200, ['key', 'partSize', 'uploadId']]);
     expect(begun.body.key).toMatch(new RegExp(`^${ann.orgId}/[0-9A-Za-z]{32}\\.mp4$`));
-    const parts = await send(ann, begun.body, [whole.subarray(0, 100_000), whole.subarray(100_000, 200_000), whole.subarray(200_000)]);
-    const listed = await ann.client.post('/files/list-parts', { uploadId: begun.body.uploadId, key: begun.body.key });
-    expect(listed.body.map(({ PartNumber, Size }: { PartNumber: number; Size: number }) => [PartNumber, Size])).toEqual([
-      [1, 100_000],
-      [2, 100_000],
-      [3, 50_000],
+    const parts = await send(ann, begun.body, [
+      whole.subarray(0, 100_000),
+      whole.subarray(100_000, 200_000),
+      whole.subarray(200_000),
     ]);
+    const listed = await ann.client.post('/files/list-parts', { uploadId: begun.body.uploadId, key: begun.body.key });
+    expect(listed.body.map(({ PartNumber, Size }: { PartNumber: number; Size: number }) => [PartNumber, Size])).toEqual(
+      [
+        [1, 100_000],
+        [2, 100_000],
+        [3, 50_000],
+      ],
+    );
     const done = await complete(ann, begun.body, parts);
     expect([done.status, done.body]).toMatchObject([
       200,
-      { name: 'film.mp4', mime: 'video/mp4', size: 250_000, type: 'video', location: done.body.path, organizationId: ann.orgId },
+      {
+        name: 'film.mp4',
+        mime: 'video/mp4',
+        size: 250_000,
+        type: 'video',
+        location: done.body.path,
+        organizationId: ann.orgId,
+      },
     ]);
     expect((await bytesOf(done.body.path)).equals(whole)).toBe(true);
     expect((await ann.client.get(`/files/${done.body.id}`)).status).toBe(200);
@@ -130,7 +151,11 @@ describe('multipart upload', () => {
     });
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
     const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
-    const { id } = await settings.create(cat.orgId, { domain: 'storage', providerId: 's3_compatible', credentials, options }, by);
+    const { id } = await settings.create(
+      cat.orgId,
+      { domain: 'storage', providerId: 's3_compatible', credentials, options },
+      by,
+    );
     const whole = film(80_000);
     const first = (await begin(cat, whole.length, { fileHash: 'h1' })).body;
     expect((await sign(cat, first, 1)).startsWith(bucket.url)).toBe(true);
@@ -139,7 +164,9 @@ describe('multipart upload', () => {
     const second = await begin(cat, whole.length, { fileHash: 'h1' });
     expect([second.status, second.body.uploadId === first.uploadId]).toEqual([200, false]);
     expect((await complete(cat, second.body, await send(cat, second.body, [whole]))).status).toBe(200);
-    expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe('provider_failed');
+    expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe(
+      'provider_failed',
+    );
   });
 
   test('a storage that fails in the middle is reported, and the upload stays usable [S149]', async () => {
@@ -150,7 +177,9 @@ describe('multipart upload', () => {
         void response
           .writeHead(status, { 'content-type': 'application/xml' })
           .end(
-            status === 200 ? '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>' : `<Error><Code>${code}</Code></Error>`,
+            status === 200
+              ? '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>'
+              : `<Error><Code>${code}</Code></Error>`,
           ),
     });
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
@@ -170,7 +199,9 @@ describe('multipart upload', () => {
       const done = await complete(cat, name, [{ PartNumber: 1, ETag: 'x' }]);
       expect([word, list.status, done.status]).toEqual([word, listed, completed]);
       expect(list.text + done.text).not.toContain('secret-of-the-storage');
-      expect(await db.sql`select held_until as held from media_uploads where id = ${name.uploadId}`).toEqual([{ held: null }]);
+      expect(await db.sql`select held_until as held from media_uploads where id = ${name.uploadId}`).toEqual([
+        { held: null },
+      ]);
     }
   });
 
@@ -219,7 +250,9 @@ describe('multipart upload', () => {
       const foreign = await ben.client.post(`/media/${path}`, { uploadId, key, ...more });
       const unknown = await ben.client.post(`/media/${path}`, { uploadId: newId(), key, ...more });
       expect([path, foreign.status, foreign.body.message]).toEqual([path, 404, unknown.body.message]);
-      expect((await ann.client.post(`/media/${path}`, { uploadId, key: key.replace('mp4', 'mov'), ...more })).status).toBe(404);
+      expect(
+        (await ann.client.post(`/media/${path}`, { uploadId, key: key.replace('mp4', 'mov'), ...more })).status,
+      ).toBe(404);
     }
     expect((await ann.client.post('/files/list-parts', { uploadId, key })).status).toBe(200);
   });
@@ -229,7 +262,9 @@ describe('multipart upload', () => {
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
     const answers = await Promise.all(Array.from({ length: 100 }, () => complete(ann, name, parts)));
-    expect([...new Set(answers.map(({ status }) => status))].filter((status) => ![200, 409].includes(status))).toEqual([]);
+    expect([...new Set(answers.map(({ status }) => status))].filter((status) => ![200, 409].includes(status))).toEqual(
+      [],
+    );
     expect(new Set(answers.flatMap(({ status, body }) => (status === 200 ? [body.id] : []))).size).toBe(1);
     expect(await db.sql`select 1 from files where org_id = ${ann.orgId} and bytes = ${whole.length}`).toHaveLength(1);
     expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
@@ -268,10 +303,14 @@ describe('multipart upload', () => {
     const late = await db.sql.begin(async (tx) => {
       await tx`
         insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, upload_id)
-        values (${id}, ${ann.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length}, ${name.uploadId})`;
+        values (${id}, ${ann.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length},
+          ${name.uploadId})`;
       const answer = complete(ann, name, parts);
       const waits = () =>
-        db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into files%'`;
+        db.sql`
+          select 1
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into files%'`;
       await eventually('the other one waits for this commit', async () => (await waits()).length === 1);
       await tx`delete from media_uploads where id = ${name.uploadId}`;
       return { answer };
@@ -292,11 +331,15 @@ describe('multipart upload', () => {
       await tx`select from organizations where id = ${cat.orgId} for no key update`;
       const answer = complete(cat, name, parts);
       const waits = () =>
-        db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%from organizations%'`;
+        db.sql`
+          select 1
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%from organizations%'`;
       await eventually('the other one waits to be admitted', async () => (await waits()).length === 1);
       await tx`
         insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, upload_id)
-        values (${id}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length}, ${name.uploadId})`;
+        values (${id}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length},
+          ${name.uploadId})`;
       await tx`delete from media_uploads where id = ${name.uploadId}`;
       return { answer };
     });
@@ -310,7 +353,8 @@ describe('multipart upload', () => {
     const whole = film(66_000);
     const name = (await begin(ann, whole.length)).body;
     const parts = await send(ann, name, [whole]);
-    for (const lost of await readdir(join(folder, '.parts'))) await rm(join(folder, '.parts', lost), { recursive: true });
+    for (const lost of await readdir(join(folder, '.parts')))
+      await rm(join(folder, '.parts', lost), { recursive: true });
     expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
   });
 
@@ -370,7 +414,9 @@ describe('checks of a multipart upload', () => {
     const { uploadId, key } = (await begin(cat, 100)).body;
     await db.sql`
       insert into media_uploads select copy.* from media_uploads one, generate_series(2, 99) n,
-        jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'storage_key', one.storage_key || n, 'provider_upload_id', n::text)) copy
+        jsonb_populate_record(one,
+          jsonb_build_object('id', gen_random_uuid(), 'storage_key', one.storage_key || n, 'provider_upload_id',
+            n::text)) copy
       where one.id = ${uploadId}`;
     expect((await begin(cat, 100)).status).toBe(200);
     const refused = await begin(cat, 100);
@@ -394,7 +440,11 @@ describe('checks of a multipart upload', () => {
   });
 
   test('the address of a part is valid at each process of a deployment, and not under another JWT_SECRET [S149]', async () => {
-    const elsewhere = await mediaApp({ sql: db.sql, folder, env: { JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' } });
+    const elsewhere = await mediaApp({
+      sql: db.sql,
+      folder,
+      env: { JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' },
+    });
     try {
       const url = await sign(ann, (await begin(ann, 10_000)).body, 1);
       const at = (address: string) => put(url.replace(ann.client.address, address), Buffer.alloc(10));
@@ -416,7 +466,11 @@ describe('checks of a multipart upload', () => {
     const cases: [string, (url: URL) => void, number][] = [
       ['another part', (one) => (one.pathname = one.pathname.replace(/1$/, '2')), 403],
       ['another upload', (one) => (one.pathname = one.pathname.replace(name.uploadId, other.uploadId)), 403],
-      ['a later end', (one) => one.searchParams.set('expires', String(Number(one.searchParams.get('expires')) + 1)), 403],
+      [
+        'a later end',
+        (one) => one.searchParams.set('expires', String(Number(one.searchParams.get('expires')) + 1)),
+        403,
+      ],
       ['no signature', (one) => one.searchParams.delete('signature'), 400],
       ['another signature', (one) => one.searchParams.set('signature', 'a'.repeat(64)), 403],
       ['a path', (one) => (one.pathname = '/uploads/..%2f..%2fetc/1'), 403],
@@ -435,7 +489,8 @@ describe('checks of a multipart upload', () => {
     expect((await put(one, Buffer.alloc(10_001))).status).toBe(413);
     expect((await put(one, Buffer.alloc(0))).status).toBe(400);
     const pieces = new Blob([film(6_000) as Uint8Array<ArrayBuffer>]).stream();
-    expect((await fetch(one, { method: 'PUT', body: pieces, duplex: 'half' } as RequestInit)).status).toBe(400); // of no length
+    // of no length
+    expect((await fetch(one, { method: 'PUT', body: pieces, duplex: 'half' } as RequestInit)).status).toBe(400);
     const etag = (await put(one, film(6_000))).headers.get('etag')!;
     expect((await put(two, Buffer.alloc(4_001))).status).toBe(413);
     const refusals: [unknown, string][] = [
@@ -492,15 +547,18 @@ describe('checks of a multipart upload', () => {
     ['a vector picture', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>')],
     ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
     ['an archive', Buffer.concat([Buffer.from('504b0304140000000000', 'hex'), Buffer.alloc(90)])],
-  ])('content %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]', async (_, content) => {
-    const before = (await lying()).objects;
-    const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
-    const answer = await complete(ann, name, await send(ann, name, [content]));
-    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media']);
-    expect((await lying()).objects).toEqual(before);
-    expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
-    expect((await fetch(`${app.address}/uploads/${name.key}`)).status).toBe(404);
-  });
+  ])(
+    'content %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]',
+    async (_, content) => {
+      const before = (await lying()).objects;
+      const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
+      const answer = await complete(ann, name, await send(ann, name, [content]));
+      expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media']);
+      expect((await lying()).objects).toEqual(before);
+      expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
+      expect((await fetch(`${app.address}/uploads/${name.key}`)).status).toBe(404);
+    },
+  );
 
   test('content of another accepted kind than announced is kept as its own kind [S147, S149]', async () => {
     const png = await picture(30, 20);
@@ -544,13 +602,17 @@ test('concurrent completions, aborts, parts, deletions and sweeps leave each fil
       ...(round % 2 === 0 ? [abort(), abort()] : []),
       put(url, whole),
       media.sweep(100),
-      complete(cat, name, parts).then(async (done) => (round % 4 === 1 && done.status === 200 ? cat.client.delete(`/files/${done.body.id}`) : done)),
+      complete(cat, name, parts).then(async (done) =>
+        round % 4 === 1 && done.status === 200 ? cat.client.delete(`/files/${done.body.id}`) : done,
+      ),
     ]);
     const statuses = answers.map((answer) => (typeof answer === 'number' ? 200 : answer.status));
     expect(statuses.filter((status) => ![200, 400, 404, 409].includes(status))).toEqual([]);
     await abort();
-    const [file, ...others] =
-      await db.sql`select storage_key as key, deleted_at is not null as deleted from files where org_id = ${cat.orgId} and upload_id = ${uploadId}`;
+    const [file, ...others] = await db.sql`
+        select storage_key as key, deleted_at is not null as deleted
+        from files
+        where org_id = ${cat.orgId} and upload_id = ${uploadId}`;
     expect([others.length, (await db.sql`select 1 from media_uploads where id = ${uploadId}`).length]).toEqual([0, 0]);
     if (file) expect((await fetch(`${app.address}/uploads/${file['key']}`)).status).toBe(file['deleted'] ? 404 : 200);
   }
@@ -565,7 +627,12 @@ test('an abandoned upload and its parts are deleted after MULTIPART_UPLOAD_RETEN
   const [old, young] = [(await begin(ann, 9_000)).body, (await begin(ann, 9_000)).body];
   for (const name of [old, young]) await send(ann, name, [film(9_000)]);
   const before = (await lying()).parts.length;
-  await db.sql`update media_uploads set created_at = now() - case id when ${old.uploadId} then interval '7 days 1 minute' else interval '6 days 23 hours' end where id in (${old.uploadId}, ${young.uploadId})`;
+  await db.sql`
+    update media_uploads
+    set created_at = now() - case id
+      when ${old.uploadId} then interval '7 days 1 minute'
+      else interval '6 days 23 hours' end
+    where id in (${old.uploadId}, ${young.uploadId})`;
   expect(await media.sweep(100)).toBe(1);
   expect((await lying()).parts).toHaveLength(before - 1);
   const list = ({ uploadId, key }: Name) => ann.client.post('/files/list-parts', { uploadId, key });

@@ -8,7 +8,17 @@ import type { Media } from '../../../src/library/media/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { ATTEMPT } from '../../support/worlds/media-of.ts';
-import { admit, type Network, newPost, openNetwork, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  type Network,
+  newPost,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { HEADS, picture } from '../../support/worlds/samples.ts';
 
@@ -25,7 +35,11 @@ beforeAll(async () => {
   db = await testDatabase();
   folder = await mkdtemp(join(tmpdir(), 'rookery-outside-'));
   network = openNetwork();
-  world = await startPublisher({ url: db.url, network, env: { UPLOAD_FOLDER: folder, MEDIA_UPLOAD_MAX_BYTES: String(ROOM) } });
+  world = await startPublisher({
+    url: db.url,
+    network,
+    env: { UPLOAD_FOLDER: folder, MEDIA_UPLOAD_MAX_BYTES: String(ROOM) },
+  });
   ({ media } = world.context);
 });
 afterAll(async () => {
@@ -35,12 +49,14 @@ afterAll(async () => {
 });
 
 const item = (path: string) => ({ path, alt: '' });
-const load = (orgId: string, path: string, attempt: typeof ATTEMPT | object = ATTEMPT) => media.load(orgId, [item(path)], attempt as never);
+const load = (orgId: string, path: string, attempt: typeof ATTEMPT | object = ATTEMPT) =>
+  media.load(orgId, [item(path)], attempt as never);
 async function seedPost(orgId: string, channelId: string, paths: readonly string[], state = 'QUEUE'): Promise<string> {
   const id = newId();
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date, due_at)
-    values (${id}, ${orgId}, ${channelId}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(paths.map(item))}, now(), now())`;
+    values (${id}, ${orgId}, ${channelId}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(paths.map(item))}, now(),
+      now())`;
   return id;
 }
 /** A copy that is there already, of so many bytes as its row says. */
@@ -49,7 +65,9 @@ const seedCopy = (orgId: string, url: string, bytes: number) => db.sql`
   values (${newId()}, ${orgId}, 'x', 'x', ${newId()}, 'image', 'image/png', ${bytes}, ${url}, false)`;
 const copies = async (orgId: string) => {
   const [row] = await db.sql<{ n: number; bytes: number }[]>`
-    select count(*)::int as n, coalesce(sum(bytes), 0)::float8 as bytes from files where org_id = ${orgId} and source_url is not null`;
+    select count(*)::int as n, coalesce(sum(bytes), 0)::float8 as bytes
+    from files
+    where org_id = ${orgId} and source_url is not null`;
   return row!;
 };
 
@@ -59,7 +77,8 @@ test('a file that many posts name is fetched once, and each network gets the add
   const { orgId } = await seedOrg(db.sql);
   const loaded = await Promise.all(Array.from({ length: 16 }, () => load(orgId, `${site.url}/a.png`)));
   expect([site.ledger.length, (await copies(orgId)).n]).toEqual([1, 1]);
-  expect(new Set(loaded.map(([one]) => one!.url))).toEqual(new Set([`${site.url}/a.png`])); // its copy goes with the post
+  // its copy goes with the post
+  expect(new Set(loaded.map(([one]) => one!.url))).toEqual(new Set([`${site.url}/a.png`]));
 });
 
 test('copies of an organization take 2 GiB and 200 files at a time; a post waits until others have settled', async () => {
@@ -75,7 +94,10 @@ test('copies of an organization take 2 GiB and 200 files at a time; a post waits
     for (const url of named) await seedCopy(orgId, url, bytes);
     const waiting = `${site.url}/waits-${files}.png`;
     await seedPost(orgId, channelIds[0]!, [waiting]);
-    await expect(load(orgId, waiting)).rejects.toMatchObject({ failure: 'unavailable', retryAfterMs: expect.any(Number) });
+    await expect(load(orgId, waiting)).rejects.toMatchObject({
+      failure: 'unavailable',
+      retryAfterMs: expect.any(Number),
+    });
     expect(await copies(orgId)).toEqual({ n: files, bytes: files * bytes });
     await db.sql`update posts set state = 'PUBLISHED' where id = any(${posts})`;
     expect(await load(orgId, waiting)).toHaveLength(1);
@@ -125,7 +147,12 @@ test('a copy leaves the disk when its last post has settled', async () => {
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
   const { orgId, channelIds } = await seedOrg(db.sql, 2);
   const url = `${site.url}/settles.png`;
-  const key = async () => (await db.sql<{ key: string }[]>`select storage_key as key from files where org_id = ${orgId} and source_url = ${url}`)[0]?.key;
+  const key = async () =>
+    (
+      await db.sql<
+        { key: string }[]
+      >`select storage_key as key from files where org_id = ${orgId} and source_url = ${url}`
+    )[0]?.key;
   const held = Promise.withResolvers<void>();
   const seen: (string | undefined)[] = [];
   network.behave = async (_post, sent, accept) => {
@@ -135,11 +162,17 @@ test('a copy leaves the disk when its last post has settled', async () => {
   };
   const posts = channelIds.map((channelId) => newPost(channelId, { media: [item(url)] }));
   await admit(world, orgId, posts);
-  await eventually('one post is out, the other on its way', async () => seen.length === 2 && (await stateOf(db.sql, posts[0]!.id))!.state === 'PUBLISHED');
+  await eventually(
+    'one post is out, the other on its way',
+    async () => seen.length === 2 && (await stateOf(db.sql, posts[0]!.id))!.state === 'PUBLISHED',
+  );
   const stored = await key();
   expect([typeof stored, existsSync(join(folder, stored!))]).toEqual(['string', true]); // the other post still needs it
   held.resolve();
   await settled(db.sql, orgId);
-  await eventually('its row and its bytes are gone', async () => (await key()) === undefined && !existsSync(join(folder, stored!)));
+  await eventually(
+    'its row and its bytes are gone',
+    async () => (await key()) === undefined && !existsSync(join(folder, stored!)),
+  );
   expect(new Set(seen)).toEqual(new Set([stored]));
 }, 60_000);

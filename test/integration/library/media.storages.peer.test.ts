@@ -1,5 +1,11 @@
 import { buffer } from 'node:stream/consumers';
-import { CreateBucketCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,9 +40,17 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
 
     beforeAll(async () => {
       [peer, db, folder] = [await start(), await testDatabase(), await mkdtemp(join(tmpdir(), 'rookery-media-'))];
-      app = await mediaApp({ sql: db.sql, folder, env: { ...WITH_BILLING, MEDIA_UPLOAD_MAX_BYTES: String(20 * MIB), LOCAL_STORAGE_QUOTA_GB: '0' } });
+      app = await mediaApp({
+        sql: db.sql,
+        folder,
+        env: { ...WITH_BILLING, MEDIA_UPLOAD_MAX_BYTES: String(20 * MIB), LOCAL_STORAGE_QUOTA_GB: '0' },
+      });
       ({ media, providerSettings: settings } = app.context);
-      const { accessKeyId, secretAccessKey, region } = peer.env as { accessKeyId: string; secretAccessKey: string; region: string };
+      const { accessKeyId, secretAccessKey, region } = peer.env as {
+        accessKeyId: string;
+        secretAccessKey: string;
+        region: string;
+      };
       client = new S3Client({
         endpoint: peer.url,
         region,
@@ -72,10 +86,13 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       );
     }
     const keysOf = async (bucket: string) =>
-      ((await client.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents ?? []).map(({ Key }) => Key!).toSorted();
+      ((await client.send(new ListObjectsV2Command({ Bucket: bucket }))).Contents ?? [])
+        .map(({ Key }) => Key!)
+        .toSorted();
     const keyOf = (address: string) => address.slice(`${BACKEND}/uploads/`.length);
     const open = (address: string) => fetch(app.address + new URL(address).pathname);
-    const upload = async (who: SignedUp, bytes: Uint8Array, file = 'a.png') => who.client.post('/files/upload-server', formOf(bytes, { name: file }));
+    const upload = async (who: SignedUp, bytes: Uint8Array, file = 'a.png') =>
+      who.client.post('/files/upload-server', formOf(bytes, { name: file }));
 
     test('a file goes to the storage of the organization, counts against no limit and is read there after a change of storage [LM20, S146, S152]', async () => {
       const ann = await app.signUp();
@@ -97,13 +114,17 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       expect(await keysOf(second)).toContain(keyOf(later.path));
       for (const address of [file.path, file.thumbnail, later.path]) {
         const served = await open(address);
-        expect([served.status, served.headers.get('content-type')]).toEqual([200, address.endsWith('webp') ? 'image/webp' : 'image/png']);
+        expect([served.status, served.headers.get('content-type')]).toEqual([
+          200,
+          address.endsWith('webp') ? 'image/webp' : 'image/png',
+        ]);
       }
       expect(Buffer.from(await (await open(file.path)).arrayBuffer()).equals(png)).toBe(true);
       await settings.update(ann.orgId, own.id, { enabled: false }, by(ann));
       const [loaded] = await media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT);
       expect((await buffer(loaded!.open())).equals(png)).toBe(true);
-      expect(Buffer.from(await (await fetch(loaded!.url)).arrayBuffer()).equals(png)).toBe(true); // a network gets it by itself
+      // a network gets it by itself
+      expect(Buffer.from(await (await fetch(loaded!.url)).arrayBuffer()).equals(png)).toBe(true);
       await expect(settings.remove(ann.orgId, own.id, by(ann))).rejects.toMatchObject({ code: 'conflict' });
     });
 
@@ -113,10 +134,14 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       const shared = await bring(ann, null, bucket);
       const { body: file } = await upload(ann, HEADS['pdf']!, 'plan.pdf');
       expect(await keysOf(bucket)).toEqual([keyOf(file.path)]);
-      const [counters] = await db.sql`select storage_bytes::int as bytes, local_bytes::int as local from org_counters where org_id = ${ann.orgId}`;
+      const [counters] = await db.sql`
+          select storage_bytes::int as bytes, local_bytes::int as local from org_counters where org_id = ${ann.orgId}`;
       expect([counters!['bytes'], counters!['local']]).toEqual([HEADS['pdf']!.length, 0]);
       const served = await open(file.path);
-      expect([served.status, served.headers.get('content-disposition')]).toMatchObject([200, expect.stringMatching(/^attachment/)]);
+      expect([served.status, served.headers.get('content-disposition')]).toMatchObject([
+        200,
+        expect.stringMatching(/^attachment/),
+      ]);
       await override(db.sql, ann.orgId, { storage_gb: 0 });
       expect((await upload(ann, HEADS['pdf']!)).status).toBe(402);
       await override(db.sql, ann.orgId, {});
@@ -135,14 +160,20 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       const bucket = `parts-${newId()}`;
       await bring(ann, ann.orgId, bucket);
       const whole = Buffer.concat([HEADS['mp4']!, Buffer.alloc(6 * MIB, 3)]);
-      const { body: begun } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'film.mp4', size: whole.length, type: 'video/mp4' } });
+      const { body: begun } = await ann.client.post('/files/create-multipart-upload', {
+        file: { name: 'film.mp4', size: whole.length, type: 'video/mp4' },
+      });
       const name = { uploadId: begun.uploadId, key: begun.key };
       const pieces = [whole.subarray(0, 5 * MIB), whole.subarray(5 * MIB)];
       const parts = [];
       for (const [n, piece] of pieces.entries()) {
         const { body: signed } = await ann.client.post('/files/sign-part', { ...name, partNumber: n + 1 });
         expect(signed.url.startsWith(peer.url)).toBe(true);
-        const put = await fetch(signed.url, { method: 'PUT', headers: signed.headers, body: piece as Uint8Array<ArrayBuffer> });
+        const put = await fetch(signed.url, {
+          method: 'PUT',
+          headers: signed.headers,
+          body: piece as Uint8Array<ArrayBuffer>,
+        });
         expect(put.status).toBe(200);
         parts.push({ PartNumber: n + 1, ETag: put.headers.get('etag')! });
       }
@@ -162,11 +193,20 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       await bring(ann, ann.orgId, bucket);
       const png = await picture(40, 30);
       const send = async (bytes: Buffer) => {
-        const { body: begun } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'x.mp4', size: bytes.length, type: 'video/mp4' } });
+        const { body: begun } = await ann.client.post('/files/create-multipart-upload', {
+          file: { name: 'x.mp4', size: bytes.length, type: 'video/mp4' },
+        });
         const name = { uploadId: begun.uploadId, key: begun.key };
         const { body: signed } = await ann.client.post('/files/sign-part', { ...name, partNumber: 1 });
-        const put = await fetch(signed.url, { method: 'PUT', headers: signed.headers, body: bytes as Uint8Array<ArrayBuffer> });
-        return ann.client.post('/files/complete-multipart-upload', { ...name, parts: [{ PartNumber: 1, ETag: put.headers.get('etag')! }] });
+        const put = await fetch(signed.url, {
+          method: 'PUT',
+          headers: signed.headers,
+          body: bytes as Uint8Array<ArrayBuffer>,
+        });
+        return ann.client.post('/files/complete-multipart-upload', {
+          ...name,
+          parts: [{ PartNumber: 1, ETag: put.headers.get('etag')! }],
+        });
       };
       expect((await send(Buffer.from('<!doctype html><script>alert(1)</script>'))).status).toBe(415);
       expect(await keysOf(bucket)).toEqual([]);
@@ -181,15 +221,26 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       const bucket = `left-${newId()}`;
       const shared = await bring(ann, null, bucket);
       const begin = async (who: SignedUp) =>
-        (await who.client.post('/files/create-multipart-upload', { file: { name: 'x.mp4', size: 100, type: 'video/mp4' } })).body;
+        (
+          await who.client.post('/files/create-multipart-upload', {
+            file: { name: 'x.mp4', size: 100, type: 'video/mp4' },
+          })
+        ).body;
       const [gone, kept] = [await begin(ann), await begin(eve)];
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'somebody/elses.mp4' }));
       await db.sql`delete from organizations where id = ${ann.orgId}`;
-      const left = async () => ((await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? []).map(({ Key }) => Key!).toSorted();
+      const left = async () =>
+        ((await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? [])
+          .map(({ Key }) => Key!)
+          .toSorted();
       expect(await left()).toEqual([gone.key, kept.key, 'somebody/elses.mp4'].toSorted());
       await media.sweep(100);
       expect(await left()).toHaveLength(3); // young
-      await using later = await mediaApp({ sql: db.sql, folder, clock: { ...systemClock, now: () => new Date(Date.now() + 9 * 86_400_000) } });
+      await using later = await mediaApp({
+        sql: db.sql,
+        folder,
+        clock: { ...systemClock, now: () => new Date(Date.now() + 9 * 86_400_000) },
+      });
       await later.context.media.sweep(100);
       expect(await left()).toEqual([kept.key, 'somebody/elses.mp4'].toSorted());
       await eve.client.post('/files/abort-multipart-upload', { uploadId: kept.uploadId, key: kept.key });
@@ -200,7 +251,9 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       const ann = await app.signUp();
       await bring(ann, ann.orgId, `gone-${newId()}`);
       const begin = async () => {
-        const { body } = await ann.client.post('/files/create-multipart-upload', { file: { name: 'x.mp4', size: 100, type: 'video/mp4' } });
+        const { body } = await ann.client.post('/files/create-multipart-upload', {
+          file: { name: 'x.mp4', size: 100, type: 'video/mp4' },
+        });
         const name = { uploadId: body.uploadId, key: body.key };
         const { body: signed } = await ann.client.post('/files/sign-part', { ...name, partNumber: 1 });
         await fetch(signed.url, { method: 'PUT', headers: signed.headers, body: Buffer.alloc(100) });
@@ -208,7 +261,8 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       };
       const [aborted, abandoned] = [await begin(), await begin()];
       expect((await ann.client.post('/files/abort-multipart-upload', aborted.name)).body).toEqual({ success: true });
-      await db.sql`update media_uploads set created_at = now() - interval '8 days' where id = ${abandoned.name.uploadId}`;
+      await db.sql`
+        update media_uploads set created_at = now() - interval '8 days' where id = ${abandoned.name.uploadId}`;
       await media.sweep(100);
       for (const { url, name } of [aborted, abandoned]) {
         expect((await fetch(url, { method: 'PUT', body: Buffer.alloc(100) })).status).toBe(404);

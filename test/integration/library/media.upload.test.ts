@@ -22,7 +22,10 @@ let ben: SignedUp;
 let key: Client & { key: string };
 
 const incoming = () => readdir(join(folder, '.incoming'));
-const stored = async () => (await readdir(folder, { recursive: true })).filter((name) => /\.[a-z0-9]+$/.test(name) && !name.startsWith('.incoming'));
+const stored = async () =>
+  (await readdir(folder, { recursive: true })).filter(
+    (name) => /\.[a-z0-9]+$/.test(name) && !name.startsWith('.incoming'),
+  );
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -77,13 +80,26 @@ describe('upload routes', () => {
     ] as const) {
       const { status, body } = await key.post('/public/v1/upload', formOf(await picture(10, 10), { name, type }));
       expect(status).toBe(201);
-      expect(Object.keys(body).toSorted()).toEqual(['alt', 'createdAt', 'id', 'name', 'organizationId', 'originalName', 'path', 'thumbnail', 'updatedAt']);
+      expect(Object.keys(body).toSorted()).toEqual([
+        'alt',
+        'createdAt',
+        'id',
+        'name',
+        'organizationId',
+        'originalName',
+        'path',
+        'thumbnail',
+        'updatedAt',
+      ]);
       expect(body.path).toMatch(/\.png$/);
     }
   });
 
   test.each(Object.keys(HEADS))('a file of %s is recognized by its content [S147]', async (extension) => {
-    const { status, body } = await ann.client.post('/media/upload-simple', formOf(HEADS[extension]!, { name: 'thing.txt', type: 'text/plain' }));
+    const { status, body } = await ann.client.post(
+      '/media/upload-simple',
+      formOf(HEADS[extension]!, { name: 'thing.txt', type: 'text/plain' }),
+    );
     expect(status).toBe(201);
     expect(body.path.endsWith(`.${extension}`)).toBe(true);
   });
@@ -107,7 +123,10 @@ describe('upload routes', () => {
   ];
   test.each(hostile)('a file of %s named .png is 415, and nothing is kept [X4, S147]', async (_, content) => {
     const before = await stored();
-    const { status, body } = await ann.client.post('/files/upload-server', formOf(Buffer.from(content as string), { name: 'nice.png', type: 'image/png' }));
+    const { status, body } = await ann.client.post(
+      '/files/upload-server',
+      formOf(Buffer.from(content as string), { name: 'nice.png', type: 'image/png' }),
+    );
     expect([status, body.code]).toEqual([415, 'unsupported_media']);
     expect(await stored()).toEqual(before);
     expect(await incoming()).toEqual([]);
@@ -115,7 +134,10 @@ describe('upload routes', () => {
 
   test('a file that is both picture and page is served as a picture that no browser runs [X4, S152]', async () => {
     const gif = Buffer.concat([await picture(2, 2, 'gif'), Buffer.from('<script>alert(1)</script>')]);
-    const { body } = await ann.client.post('/files/upload-server', formOf(gif, { name: 'page.html', type: 'text/html' }));
+    const { body } = await ann.client.post(
+      '/files/upload-server',
+      formOf(gif, { name: 'page.html', type: 'text/html' }),
+    );
     const served = await fetch(app.address + new URL(body.path).pathname);
     expect(served.headers.get('content-type')).toBe('image/gif');
     expect(served.headers.get('x-content-type-options')).toBe('nosniff');
@@ -155,9 +177,13 @@ describe('upload routes', () => {
       .jpeg()
       .toBuffer();
     expect((await sharp(bytes).metadata()).exif!.includes('Ann')).toBe(true);
-    const { body } = await ann.client.post('/files/upload-server', formOf(bytes, { name: 'a.jpg', type: 'image/jpeg' }));
+    const { body } = await ann.client.post(
+      '/files/upload-server',
+      formOf(bytes, { name: 'a.jpg', type: 'image/jpeg' }),
+    );
     expect([body.width, body.height]).toEqual([40, 80]);
-    const read = async (address: string) => Buffer.from(await (await fetch(app.address + new URL(address).pathname)).arrayBuffer());
+    const read = async (address: string) =>
+      Buffer.from(await (await fetch(app.address + new URL(address).pathname)).arrayBuffer());
     expect((await read(body.path)).equals(bytes)).toBe(true);
     const small = await read(body.thumbnail);
     const { exif, xmp, iptc, orientation, width, height } = await sharp(small).metadata();
@@ -171,7 +197,9 @@ describe('upload routes', () => {
       sharp({ create: { width: 50, height: 30, channels: 3, background } })
         .png()
         .toBuffer();
-    const moving = await sharp([await frame('#f00'), await frame('#0f0'), await frame('#00f')], { join: { animated: true } })
+    const moving = await sharp([await frame('#f00'), await frame('#0f0'), await frame('#00f')], {
+      join: { animated: true },
+    })
       .gif()
       .toBuffer();
     expect((await sharp(moving).metadata()).pages).toBe(3);
@@ -184,7 +212,9 @@ describe('upload routes', () => {
 
   test('pictures reach only the decoders of the accepted formats [X4]', async () => {
     await ann.client.post('/files/upload-server', formOf(await picture(8, 8)));
-    const vector = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>');
+    const vector = Buffer.from(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>',
+    );
     expect(await sharp(vector).metadata()).toMatchObject({ format: 'svg' }); // which this test may read
     const posing = await ann.client.post('/files/upload-server', formOf(Buffer.concat([Buffer.from('GIF'), vector])));
     expect(posing.status).toBe(415);
@@ -227,12 +257,18 @@ describe('upload routes', () => {
       const url = new URL(`${app.address}/public/v1/upload`);
       const request = httpRequest(url, {
         method: 'POST',
-        headers: { authorization: key.key, 'content-type': 'multipart/form-data; boundary=b', 'content-length': 900_000 },
+        headers: {
+          authorization: key.key,
+          'content-type': 'multipart/form-data; boundary=b',
+          'content-length': 900_000,
+        },
       });
       request.on('error', () => done());
       request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
       request.write(Buffer.alloc(200_000));
-      void eventually('the bytes are on the disk', async () => (await incoming()).length === 1).then(() => request.destroy());
+      void eventually('the bytes are on the disk', async () => (await incoming()).length === 1).then(() =>
+        request.destroy(),
+      );
     });
     await eventually('the remains are gone', async () => (await incoming()).length === 0);
     expect(await stored()).toEqual(before);
@@ -275,7 +311,10 @@ describe('upload routes', () => {
   });
 
   test('a file uploaded with preventSave is not shown in the library [S147]', async () => {
-    const { body } = await ben.client.post('/files/upload-server', formOf(await picture(4, 4), { more: { preventSave: 'true' } }));
+    const { body } = await ben.client.post(
+      '/files/upload-server',
+      formOf(await picture(4, 4), { more: { preventSave: 'true' } }),
+    );
     expect((await ben.client.get('/files')).body).toEqual({ pages: 0, results: [], total: 0 });
     expect((await ben.client.get(`/files/${body.id}`)).status).toBe(200);
   });
@@ -287,13 +326,15 @@ describe('upload from a URL', () => {
     const png = await picture(12, 8);
     site = await startReceiver({
       answer(response, { path }) {
-        if (path === '/dir/sea%20view.png') return void response.writeHead(200, { 'content-type': 'text/html' }).end(png);
+        if (path === '/dir/sea%20view.png')
+          return void response.writeHead(200, { 'content-type': 'text/html' }).end(png);
         if (path === '/moved') return void response.writeHead(302, { location: '/dir/sea%20view.png' }).end();
         if (path === '/page') return void response.writeHead(200, { 'content-type': 'image/png' }).end('<html></html>');
         if (path === '/large') return void response.writeHead(200).end(Buffer.concat([png, Buffer.alloc(MAX)]));
         if (path === '/private') return void response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
         if (path === '/empty') return void response.writeHead(200).end();
-        if (path === '/cut') return void response.writeHead(200, { 'content-length': '1000' }).write('x', () => response.destroy());
+        if (path === '/cut')
+          return void response.writeHead(200, { 'content-length': '1000' }).write('x', () => response.destroy());
         response.writeHead(404).end();
       },
     });
@@ -302,7 +343,12 @@ describe('upload from a URL', () => {
 
   test('the file is taken into the library, redirects followed [S148]', async () => {
     const direct = await ann.client.post('/files/upload-from-url', { url: `${site.url}/dir/sea%20view.png` });
-    expect([direct.status, direct.body.name, direct.body.mime, direct.body.width]).toEqual([201, 'sea view.png', 'image/png', 12]);
+    expect([direct.status, direct.body.name, direct.body.mime, direct.body.width]).toEqual([
+      201,
+      'sea view.png',
+      'image/png',
+      12,
+    ]);
     const moved = await key.post('/public/v1/upload-from-url', { url: `${site.url}/moved`, name: 'other' });
     expect([moved.status, moved.body.name]).toEqual([201, 'other']);
   });

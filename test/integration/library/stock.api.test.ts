@@ -37,7 +37,8 @@ const DOER: AuditActor = { userId: null, impersonatorId: null, ip: null };
 const KEYS = { UNSPLASH_ACCESS_KEY: 'u-key', PIXABAY_API_KEY: 'p-key' };
 
 /** One process of the product. */
-const openApp = (env = {}) => mediaApp({ sql: db.sql, folder, clock, servers: world.servers, env: { ...KEYS, ...env } });
+const openApp = (env = {}) =>
+  mediaApp({ sql: db.sql, folder, clock, servers: world.servers, env: { ...KEYS, ...env } });
 const imported = (who: SignedUp, source: string, id: string) => who.client.post('/files/stock/import', { source, id });
 const search = (who: SignedUp, query: string) => who.client.get(`/files/stock?${query}`);
 const faults = ({ status, body }: Answer) => [status, body.errors?.[0]?.field, body.errors?.[0]?.rule];
@@ -81,7 +82,12 @@ describe('stock search', () => {
       {
         items: [
           { id: 'one', preview: 'https://images.example/one', ...item },
-          { id: 'plain', preview: null, ...item, url: 'https://unsplash.com/photos/plain?utm_source=rookery&utm_medium=referral' },
+          {
+            id: 'plain',
+            preview: null,
+            ...item,
+            url: 'https://unsplash.com/photos/plain?utm_source=rookery&utm_medium=referral',
+          },
         ],
         nextCursor: '3',
       },
@@ -108,12 +114,15 @@ describe('stock search', () => {
       ['source=unsplash&q=%20%00', 'q', 'too_small'],
       ['source=unsplash&q=a&page=0', 'page', 'too_small'],
     ];
-    for (const [query, field, rule] of bad) expect([query, ...faults(await search(ann, query))]).toEqual([query, 400, field, rule]);
+    for (const [query, field, rule] of bad)
+      expect([query, ...faults(await search(ann, query))]).toEqual([query, 400, field, rule]);
     expect(world.asked).toEqual([]);
   });
 
   test('equal searches share one request, and the answer is cached as long as the terms of the source allow', async () => {
-    const all = await Promise.all(Array.from({ length: 100 }, (_, n) => search(n % 2 ? ann : ben, `source=unsplash&q=${n % 3 ? 'Sea' : 'sea'}`)));
+    const all = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => search(n % 2 ? ann : ben, `source=unsplash&q=${n % 3 ? 'Sea' : 'sea'}`)),
+    );
     expect(new Set(all.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(all[0]!.status).toBe(200);
     await search(ann, 'source=pixabay&q=sea');
@@ -172,7 +181,11 @@ describe('rate limits of a source', () => {
   test('limits count per key: one organization uses part of the limit of the operator, the others go on', async () => {
     for (let n = 0; n < 25; n++) expect((await search(ann, `source=pixabay&q=word${n}`)).status).toBe(200);
     const refused = await search(ann, 'source=pixabay&q=another');
-    expect([refused.status, refused.body.code, refused.headers.has('retry-after')]).toEqual([429, 'rate_limited', true]);
+    expect([refused.status, refused.body.code, refused.headers.has('retry-after')]).toEqual([
+      429,
+      'rate_limited',
+      true,
+    ]);
     expect(world.asked).toHaveLength(25);
     expect((await search(ann, 'source=pixabay&q=word3')).status).toBe(200); // which was kept
     expect((await search(ben, 'source=pixabay&q=another')).status).toBe(200);
@@ -184,7 +197,11 @@ describe('rate limits of a source', () => {
   test('a delay that the source names is kept: no request is made before', async () => {
     world.on.set('/unsplash/search', () => ({ status: 429, headers: { 'retry-after': '120' } }));
     const refused = await search(ann, 'source=unsplash&q=a');
-    expect([refused.status, refused.headers.get('retry-after'), refused.body.code]).toEqual([429, '120', 'rate_limited']);
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.code]).toEqual([
+      429,
+      '120',
+      'rate_limited',
+    ]);
     world.on.clear();
     expect((await search(ben, 'source=unsplash&q=b')).status).toBe(429);
     expect((await imported(ben, 'unsplash', 'waiting')).status).toBe(429);
@@ -210,7 +227,15 @@ describe('stock import', () => {
       licenceUrl: 'https://unsplash.com/license',
       credit: 'Photo by Ann on Unsplash',
     };
-    expect(made.body).toMatchObject({ name: 'Lake one', alt: 'Lake one', type: 'image', mime: 'image/png', width: 64, height: 48, attribution });
+    expect(made.body).toMatchObject({
+      name: 'Lake one',
+      alt: 'Lake one',
+      type: 'image',
+      mime: 'image/png',
+      width: 64,
+      height: 48,
+      attribution,
+    });
     expect(world.asked).toEqual(['/unsplash/photos/one', '/unsplash/photos/one/download?ixid=1', '/bytes/one']);
     expect(world.keys).toEqual(['Client-ID u-key', 'Client-ID u-key', '']);
     expect((await ann.client.get(`/files/${made.body.id}`)).body).toEqual(made.body);
@@ -256,7 +281,10 @@ describe('stock import', () => {
 
   test('an import whose process ended can be repeated when its claim expires', async () => {
     const claim = (until: string) =>
-      db.sql`insert into stock_claims (org_id, provider, item_id, held_until) values (${ann.orgId}, 'contentpack/unsplash', 'cut', now() + ${until}::interval) on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until`;
+      db.sql`
+        insert into stock_claims (org_id, provider, item_id, held_until)
+        values (${ann.orgId}, 'contentpack/unsplash', 'cut', now() + ${until}::interval)
+        on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until`;
     await claim('1 minute');
     expect((await imported(ann, 'unsplash', 'cut')).status).toBe(409);
     await claim('-1 second');
@@ -295,7 +323,9 @@ describe('stock import', () => {
     await subscribe(db.sql, eve.orgId);
     await override(db.sql, eve.orgId, { storage_gb: 0 });
     await using paid = await openApp(WITH_BILLING);
-    await expect(paid.context.stock.importItem(eve.orgId, eve.userId, { source: 'unsplash', id: 'full' })).rejects.toMatchObject({
+    await expect(
+      paid.context.stock.importItem(eve.orgId, eve.userId, { source: 'unsplash', id: 'full' }),
+    ).rejects.toMatchObject({
       code: 'limit_exceeded',
       extra: { limit: 'storage_gb' },
     });
@@ -305,12 +335,17 @@ describe('stock import', () => {
 
 describe('a content pack', () => {
   const setUp = (orgId: string | null, apiKey: string) =>
-    settings.create(orgId, { domain: 'contentpack', providerId: 'vecteezy', credentials: { accountId: '75', apiKey } }, DOER);
+    settings.create(
+      orgId,
+      { domain: 'contentpack', providerId: 'vecteezy', credentials: { accountId: '75', apiKey } },
+      DOER,
+    );
 
   test('a search uses the key of the organization, else that of the instance, and is not cached', async () => {
     await setUp(null, 'sk_instance');
     await setUp(ann.orgId, 'sk_ann');
-    for (const who of [ann, ann, ben]) expect((await search(who, 'source=vecteezy&q=lake')).body.items).toMatchObject([{ id: '4', source: 'vecteezy' }]);
+    for (const who of [ann, ann, ben])
+      expect((await search(who, 'source=vecteezy&q=lake')).body.items).toMatchObject([{ id: '4', source: 'vecteezy' }]);
     expect(world.keys).toEqual(['Bearer sk_ann', 'Bearer sk_ann', 'Bearer sk_instance']);
     expect(kept).toEqual([]);
   });
@@ -327,7 +362,8 @@ describe('a content pack', () => {
     await setUp(null, 'sk_instance').catch(() => undefined); // it may be there already
     const bens = await settings.configured(ben.orgId, 'contentpack');
     expect(bens.size).toBe(0);
-    world.on.set('/vecteezy/resources/', () => ({ status: 404, json: {} })); // whether or not it is there, it was asked for
+    // whether or not it is there, it was asked for
+    world.on.set('/vecteezy/resources/', () => ({ status: 404, json: {} }));
     for (let n = 0; n < 50; n++) {
       expect((await imported(ben, 'vecteezy', `item-${n}`)).status).toBe(400);
       if (n % 20 === 19) aheadMs += 3_600_000;
@@ -341,7 +377,13 @@ describe('a content pack', () => {
     const { status, body } = await imported(ann, 'vecteezy', '4');
     expect([status, body.attribution]).toMatchObject([
       201,
-      { provider: 'contentpack/vecteezy', version: 'v1', itemId: '4', licence: 'Vecteezy licence of the account', credit: null },
+      {
+        provider: 'contentpack/vecteezy',
+        version: 'v1',
+        itemId: '4',
+        licence: 'Vecteezy licence of the account',
+        credit: null,
+      },
     ]);
   });
 
@@ -350,11 +392,14 @@ describe('a content pack', () => {
     ['a key that it does not take', 401, 409, 'reauthorize'],
     ['an item that it does not give', 422, 409, 'rejected'],
     ['a fault of its own', 503, 502, 'unavailable'],
-  ])('a content pack that refuses for %s is reported with the reason, not as an internal error', async (name, said, status, failure) => {
-    const id = `refused-${said}`;
-    world.on.set('/vecteezy/resources/', () => ({ status: said, json: { error: `No: ${name}, sk_ann` } }));
-    const refused = await imported(ann, 'vecteezy', id);
-    expect([refused.status, refused.body.failure]).toEqual([status, failure]);
-    expect(refused.text).not.toContain('sk_ann');
-  });
+  ])(
+    'a content pack that refuses for %s is reported with the reason, not as an internal error',
+    async (name, said, status, failure) => {
+      const id = `refused-${said}`;
+      world.on.set('/vecteezy/resources/', () => ({ status: said, json: { error: `No: ${name}, sk_ann` } }));
+      const refused = await imported(ann, 'vecteezy', id);
+      expect([refused.status, refused.body.failure]).toEqual([status, failure]);
+      expect(refused.text).not.toContain('sk_ann');
+    },
+  );
 });

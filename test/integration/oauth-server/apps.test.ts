@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, sha256, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { approval, approve, CALLBACK, exchange, makeApp, opens, refresh, tokensFor } from '../../support/worlds/oauth.ts';
+import {
+  approval,
+  approve,
+  CALLBACK,
+  exchange,
+  makeApp,
+  opens,
+  refresh,
+  tokensFor,
+} from '../../support/worlds/oauth.ts';
 
 /** Time passes only by the test. */
 let elapsed = 0;
@@ -20,13 +29,17 @@ afterAll(async () => {
 
 const picture = async (orgId: string, kind = 'image') => {
   const id = newId();
-  await db.sql`insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes) values (${id}, ${orgId}, 'logo.png', 'logo.png', ${`${orgId}/${id}.png`}, ${kind}, 'image/png', 1)`;
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+    values (${id}, ${orgId}, 'logo.png', 'logo.png', ${`${orgId}/${id}.png`}, ${kind}, 'image/png', 1)`;
   return id;
 };
 const acts = async (orgId: string) =>
-  (await db.sql<{ action: string }[]>`select action from audit_log where org_id = ${orgId} and resource = 'oauth_apps' order by id`).map(
-    ({ action }) => action,
-  );
+  (
+    await db.sql<
+      { action: string }[]
+    >`select action from audit_log where org_id = ${orgId} and resource = 'oauth_apps' order by id`
+  ).map(({ action }) => action);
 
 describe('the app of an org', () => {
   test('is created, shown, changed and deleted: the secret is shown twice, the hash is stored, each act is in the audit log [OA1, OA2, OA4, OA5, OA6, OA7, OA19, OA20, OA21, OA22, OA23, S81, S82, S83, S84]', async () => {
@@ -34,7 +47,12 @@ describe('the app of an org', () => {
     expect(await ann.client.get('/user/oauth-app')).toMatchObject({ status: 200, text: 'null' });
 
     const pictureId = await picture(ann.orgId);
-    const made = await ann.client.post('/user/oauth-app', { name: ' Planner ', description: 'Plans', pictureId, redirectUrl: CALLBACK });
+    const made = await ann.client.post('/user/oauth-app', {
+      name: ' Planner ',
+      description: 'Plans',
+      pictureId,
+      redirectUrl: CALLBACK,
+    });
     expect(made.status).toBe(201);
     expect(made.body).toEqual({
       id: expect.any(String),
@@ -60,12 +78,23 @@ describe('the app of an org', () => {
     };
     expect((await ann.client.get('/user/oauth-app')).body).toEqual(shown);
     const changed = await ann.client.put('/user/oauth-app', { name: 'Planner 2', pictureId: null });
-    expect(changed).toMatchObject({ status: 200, body: { ...shown, name: 'Planner 2', pictureId: null, picture: null, updatedAt: expect.any(String) } });
-    expect((await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/cb' })).body.redirectUrl).toBe('http://127.0.0.1/cb');
-    expect((await ann.client.put('/user/oauth-app', {})).body).toMatchObject({ name: 'Planner 2', redirectUrl: 'http://127.0.0.1/cb' });
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { ...shown, name: 'Planner 2', pictureId: null, picture: null, updatedAt: expect.any(String) },
+    });
+    expect((await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/cb' })).body.redirectUrl).toBe(
+      'http://127.0.0.1/cb',
+    );
+    expect((await ann.client.put('/user/oauth-app', {})).body).toMatchObject({
+      name: 'Planner 2',
+      redirectUrl: 'http://127.0.0.1/cb',
+    });
 
     const rotated = await ann.client.post('/user/oauth-app/rotate-secret');
-    expect(rotated).toMatchObject({ status: 200, body: { clientSecret: expect.stringMatching(/^pcs_[0-9A-Za-z]{43}$/) } });
+    expect(rotated).toMatchObject({
+      status: 200,
+      body: { clientSecret: expect.stringMatching(/^pcs_[0-9A-Za-z]{43}$/) },
+    });
     expect(Object.keys(rotated.body)).toEqual(['clientSecret']);
     const [row] = await db.sql`select * from oauth_clients where org_id = ${ann.orgId}`;
     expect((row!['secret_hash'] as Buffer).equals(sha256(rotated.body.clientSecret))).toBe(true);
@@ -94,9 +123,14 @@ describe('the app of an org', () => {
 
   test('is single: a second one is refused, and of twenty concurrent creates one succeeds [OA8, S82, X25]', async () => {
     const ann = await app.signUp();
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.client.post('/user/oauth-app', { name: `App ${n}`, redirectUrl: CALLBACK })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        ann.client.post('/user/oauth-app', { name: `App ${n}`, redirectUrl: CALLBACK }),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const { status, body } of answers.filter((one) => one.status !== 201)) expect([status, body.code]).toEqual([400, 'oauth_app_exists']);
+    for (const { status, body } of answers.filter((one) => one.status !== 201))
+      expect([status, body.code]).toEqual([400, 'oauth_app_exists']);
     expect(await acts(ann.orgId)).toEqual(['oauth_app.created']);
   });
 
@@ -130,7 +164,11 @@ describe('the app of an org', () => {
       ].map((url): [string, unknown] => ['redirectUrl', url]),
     ];
     for (const [field, value] of wrong) {
-      const { status, body } = await ann.client.post('/user/oauth-app', { name: 'A', redirectUrl: CALLBACK, [field]: value });
+      const { status, body } = await ann.client.post('/user/oauth-app', {
+        name: 'A',
+        redirectUrl: CALLBACK,
+        [field]: value,
+      });
       expect([field, value, status, body.errors?.[0]?.field]).toEqual([field, value, 400, field]);
     }
     for (const url of [
@@ -141,7 +179,10 @@ describe('the app of an org', () => {
       'com.example.app:/cb',
       'cursor://anysphere.cursor-mcp/oauth/callback',
     ]) {
-      expect([url, (await ann.client.post('/user/oauth-app', { name: 'A', redirectUrl: url })).status]).toEqual([url, 201]);
+      expect([url, (await ann.client.post('/user/oauth-app', { name: 'A', redirectUrl: url })).status]).toEqual([
+        url,
+        201,
+      ]);
       await ann.client.delete('/user/oauth-app');
     }
   });
@@ -153,24 +194,37 @@ describe('the app of an org', () => {
       const { access, refresh: refreshToken } = await tokensFor(app, bob, client);
       const { code } = await approve(bob, client.clientId);
       expect(await opens(app, access)).toBe(200);
-      const shut = (at: Date | null) => db.sql`update organizations set ${db.sql({ [column]: at })} where id = ${ann.orgId}`;
+      const shut = (at: Date | null) =>
+        db.sql`update organizations set ${db.sql({ [column]: at })} where id = ${ann.orgId}`;
       await shut(new Date());
-      expect((await app.client().get(`/oauth/authorize?client_id=${client.clientId}`)).body.error).toBe('invalid_client');
+      expect((await app.client().get(`/oauth/authorize?client_id=${client.clientId}`)).body.error).toBe(
+        'invalid_client',
+      );
       expect((await bob.client.post('/oauth/authorize', approval(client.clientId))).body.error).toBe('invalid_client');
       expect((await exchange(app, client, { code })).status).toBe(401);
       expect((await refresh(app, client, refreshToken)).status).toBe(401);
       elapsed += 1_000; // what changed by another process is seen within a second
       expect(await opens(app, access)).toBe(401);
       await shut(null);
-      expect((await exchange(app, client, { code })).status).toBe(200); // nobody was authenticated, so nothing was used up
+      // nobody was authenticated, so nothing was used up
+      expect((await exchange(app, client, { code })).status).toBe(200);
     }
   });
 
   test('its redirectUrl is matched exactly [OA3]', async () => {
     const ann = await app.signUp();
     const { clientId } = await makeApp(ann);
-    expect((await app.client().get(`/oauth/authorize?client_id=${clientId}&redirect_uri=${encodeURIComponent(CALLBACK)}`)).status).toBe(200);
-    expect((await app.client().get(`/oauth/authorize?client_id=${clientId}&redirect_uri=${encodeURIComponent(`${CALLBACK}/`)}`)).status).toBe(400);
+    expect(
+      (await app.client().get(`/oauth/authorize?client_id=${clientId}&redirect_uri=${encodeURIComponent(CALLBACK)}`))
+        .status,
+    ).toBe(200);
+    expect(
+      (
+        await app
+          .client()
+          .get(`/oauth/authorize?client_id=${clientId}&redirect_uri=${encodeURIComponent(`${CALLBACK}/`)}`)
+      ).status,
+    ).toBe(400);
   });
 
   test('rejects a rotated secret at once and accepts the new one [OA23, S84]', async () => {
@@ -192,9 +246,15 @@ describe('the app of an org', () => {
     expect(await opens(app, access)).toBe(401);
     expect((await ann.client.get('/user/approved-apps')).body).toEqual([]);
     expect((await exchange(app, client, { code })).body.error).toBe('invalid_client');
-    expect((await exchange(app, client, { grant_type: 'refresh_token', refresh_token: refreshToken })).body.error).toBe('invalid_client');
-    const [left] =
-      await db.sql`select (select count(*) from oauth_tokens where org_id = ${ann.orgId})::int + (select count(*) from oauth_codes where org_id = ${ann.orgId})::int as n`;
+    expect((await exchange(app, client, { grant_type: 'refresh_token', refresh_token: refreshToken })).body.error).toBe(
+      'invalid_client',
+    );
+    const [left] = await db.sql`
+        select (select count(*)
+        from oauth_tokens
+        where org_id = ${ann.orgId})::int + (select count(*)
+        from oauth_codes
+        where org_id = ${ann.orgId})::int as n`;
     expect(left).toEqual({ n: 0 });
   });
 });
@@ -222,22 +282,36 @@ describe('approved apps', () => {
         lastUsedAt: null,
       },
     ]);
-    for (const { access } of [first, second]) expect(await opens(app, access)).toBe(200); // a second approval lets earlier tokens live
+    // a second approval lets earlier tokens live
+    for (const { access } of [first, second]) expect(await opens(app, access)).toBe(200);
     expect((await ann.client.get('/user/approved-apps')).body[0].lastUsedAt).toEqual(expect.any(String));
 
-    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${eve.userId}, 'owner')`; // not even of the same org
+    await db.sql`
+      insert into memberships (org_id, user_id, role_key)
+      values (${ann.orgId}, ${eve.userId}, 'owner')`; // not even of the same org
     for (const org of [eve.orgId, ann.orgId]) {
       expect((await eve.client.get('/user/approved-apps', { showorg: org })).body).toEqual([]);
-      expect((await eve.client.delete(`/user/approved-apps/${list[0].id}`, undefined, { showorg: org })).status).toBe(404);
+      expect((await eve.client.delete(`/user/approved-apps/${list[0].id}`, undefined, { showorg: org })).status).toBe(
+        404,
+      );
     }
     await db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${eve.userId}`;
     expect(await opens(app, first.access)).toBe(200);
-    expect(await ann.client.delete(`/user/approved-apps/${list[0].id}`)).toMatchObject({ status: 200, body: { success: true } });
+    expect(await ann.client.delete(`/user/approved-apps/${list[0].id}`)).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
     for (const { access, refresh: refreshToken } of [first, second]) {
       expect(await opens(app, access)).toBe(401);
-      expect((await exchange(app, client, { grant_type: 'refresh_token', refresh_token: refreshToken })).body.error).toBe('invalid_grant');
+      expect(
+        (await exchange(app, client, { grant_type: 'refresh_token', refresh_token: refreshToken })).body.error,
+      ).toBe('invalid_grant');
     }
     expect((await ann.client.delete(`/user/approved-apps/${list[0].id}`)).status).toBe(404);
-    expect(await acts(ann.orgId)).toEqual(['oauth_authorization.approved', 'oauth_authorization.approved', 'oauth_authorization.revoked']);
+    expect(await acts(ann.orgId)).toEqual([
+      'oauth_authorization.approved',
+      'oauth_authorization.approved',
+      'oauth_authorization.revoked',
+    ]);
   });
 });

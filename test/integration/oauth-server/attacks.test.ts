@@ -4,7 +4,20 @@ import type { AddressInfo } from 'node:net';
 import { sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Answer, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { approval, approve, CALLBACK, closes, exchange, makeApp, opens, type OrgApp, pkce, refresh, register, tokensFor } from '../../support/worlds/oauth.ts';
+import {
+  approval,
+  approve,
+  CALLBACK,
+  closes,
+  exchange,
+  makeApp,
+  opens,
+  type OrgApp,
+  pkce,
+  refresh,
+  register,
+  tokensFor,
+} from '../../support/worlds/oauth.ts';
 
 // RFC 9700 by classes. Each case is an attack; `counted` sees that none was accepted and that there are enough of them.
 let attacks = 0;
@@ -13,7 +26,11 @@ let accepted = 0;
 function refused(answer: Answer, ...errors: string[]): void {
   attacks += 1;
   if (answer.status < 400 || /pos_|posr_|pcs_|pm_live_/.test(answer.text)) accepted += 1;
-  expect([answer.status >= 400, answer.status < 500, answer.body?.error]).toEqual([true, true, errors.length === 1 ? errors[0] : expect.any(String)]);
+  expect([answer.status >= 400, answer.status < 500, answer.body?.error]).toEqual([
+    true,
+    true,
+    errors.length === 1 ? errors[0] : expect.any(String),
+  ]);
 }
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -48,8 +65,14 @@ describe('PKCE', () => {
     ['wrong', () => ({ code_verifier: pkce().verifier })],
     ['missing', () => ({ code_verifier: undefined })],
     ['empty', () => ({ code_verifier: '' })],
-    ['the challenge itself, as with the method plain', (right) => ({ code_verifier: pkce(right).challenge.code_challenge })],
-    ['in other case', (right) => ({ code_verifier: right.toLowerCase() === right ? right.toUpperCase() : right.toLowerCase() })],
+    [
+      'the challenge itself, as with the method plain',
+      (right) => ({ code_verifier: pkce(right).challenge.code_challenge }),
+    ],
+    [
+      'in other case',
+      (right) => ({ code_verifier: right.toLowerCase() === right ? right.toUpperCase() : right.toLowerCase() }),
+    ],
     ['cut', (right) => ({ code_verifier: right.slice(0, -1) })],
     ['longer', (right) => ({ code_verifier: `${right}A` })],
     ['in a list', (right) => ({ code_verifier: [right] })],
@@ -73,7 +96,10 @@ describe('PKCE', () => {
       code_verifier: 'x'.repeat(43),
     });
     form.append('code_verifier', verifier);
-    refused(await app.client().post('/oauth/token', form.toString(), { 'content-type': 'application/x-www-form-urlencoded' }), 'invalid_request');
+    refused(
+      await app.client().post('/oauth/token', form.toString(), { 'content-type': 'application/x-www-form-urlencoded' }),
+      'invalid_request',
+    );
   });
   test.each([
     { code_challenge_method: 'plain' },
@@ -83,7 +109,10 @@ describe('PKCE', () => {
     { code_challenge: 'x'.repeat(42) },
   ])('a public client with %j [OA32, S88]', async (change) => {
     const agent = await register(app);
-    refused(await bob.client.post('/oauth/authorize', approval(agent.client_id, { ...pkce().challenge, ...change })), 'invalid_request');
+    refused(
+      await bob.client.post('/oauth/authorize', approval(agent.client_id, { ...pkce().challenge, ...change })),
+      'invalid_request',
+    );
   });
   test('a verifier for a code whose challenge was removed on the way is refused [S88]', async () => {
     const { code } = await approve(bob, client.clientId);
@@ -106,26 +135,34 @@ describe('codes', () => {
     for (const token of [body.access_token, next.body.access_token]) expect(await opens(app, token)).toBe(401);
     refused(await refresh(app, client, next.body.refresh_token), 'invalid_grant');
     expect(await opens(app, apart.access)).toBe(200); // of another approval
-    const notes = await db.sql`select detail from audit_log where action = 'oauth_authorization.tokens_revoked' and org_id = ${bob.orgId}`;
+    const notes = await db.sql`
+        select detail from audit_log where action = 'oauth_authorization.tokens_revoked' and org_id = ${bob.orgId}`;
     expect(notes.map((note) => note['detail'])).toContainEqual({ reused: 'code' });
   });
-  test.each([10, 100])('%i exchanges of one code at once: exactly one succeeds, and its tokens are revoked then [S254, X25]', async (many) => {
-    const right = await codeOf();
-    const answers = await Promise.all(Array.from({ length: many }, () => exchange(app, client, right)));
-    const won = answers.filter(({ status }) => status === 200);
-    expect(won).toHaveLength(1);
-    for (const answer of answers) if (answer !== won[0]) refused(answer, 'invalid_grant');
-    expect(await closes(app, won[0]!.body.access_token)).toBe(true);
-    refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
-  });
+  test.each([10, 100])(
+    '%i exchanges of one code at once: exactly one succeeds, and its tokens are revoked then [S254, X25]',
+    async (many) => {
+      const right = await codeOf();
+      const answers = await Promise.all(Array.from({ length: many }, () => exchange(app, client, right)));
+      const won = answers.filter(({ status }) => status === 200);
+      expect(won).toHaveLength(1);
+      for (const answer of answers) if (answer !== won[0]) refused(answer, 'invalid_grant');
+      expect(await closes(app, won[0]!.body.access_token)).toBe(true);
+      refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
+    },
+  );
   test('a code that is expired, of another app, of another redirect or invented is refused [OA14, OA33, S92]', async () => {
     const expired = await codeOf();
     await db.sql`update oauth_codes set expires_at = now() where code_hash = ${sha256(expired.code)}`;
     refused(await exchange(app, client, expired), 'invalid_grant');
     refused(await exchange(app, evil, await codeOf()), 'invalid_grant');
-    refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: 'https://evil.example/callback' }), 'invalid_grant');
+    refused(
+      await exchange(app, client, { ...(await codeOf()), redirect_uri: 'https://evil.example/callback' }),
+      'invalid_grant',
+    );
     refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: undefined }), 'invalid_grant');
-    for (const code of ['', 'x', 'x'.repeat(43), '0', 'null', "' or 1=1 --", 'x'.repeat(10_000)]) refused(await exchange(app, client, { code }));
+    for (const code of ['', 'x', 'x'.repeat(43), '0', 'null', "' or 1=1 --", 'x'.repeat(10_000)])
+      refused(await exchange(app, client, { code }));
   });
   test('a code of a removed or disabled member, or of a deleted org, is refused [S92]', async () => {
     for (const end of [
@@ -186,22 +223,45 @@ const MUTATIONS: [string, string][] = [
   ['a prefix', 'https://client.example/call'],
 ];
 describe('a changed redirect_uri', () => {
-  test.each(MUTATIONS)('%s is refused at authorize, approval and exchange, and nobody is redirected there [OA3, S86, X18]', async (_, uri) => {
-    const query = new URLSearchParams({ client_id: client.clientId, redirect_uri: uri });
-    refused(await app.client().get(`/oauth/authorize?${query}`), 'invalid_request');
-    const browser = await app.client().get(`/oauth/authorize?${query}`, { accept: 'text/html' });
-    refused(browser, 'invalid_request');
-    expect(browser.headers.get('location')).toBeNull();
-    refused(await bob.client.post('/oauth/authorize', approval(client.clientId, { redirect_uri: uri })), 'invalid_request');
-    refused(await bob.client.post('/oauth/authorize', { ...approval(client.clientId, { redirect_uri: uri }), action: 'deny' }), 'invalid_request');
-    refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: uri }), 'invalid_grant');
-  });
+  test.each(MUTATIONS)(
+    '%s is refused at authorize, approval and exchange, and nobody is redirected there [OA3, S86, X18]',
+    async (_, uri) => {
+      const query = new URLSearchParams({ client_id: client.clientId, redirect_uri: uri });
+      refused(await app.client().get(`/oauth/authorize?${query}`), 'invalid_request');
+      const browser = await app.client().get(`/oauth/authorize?${query}`, { accept: 'text/html' });
+      refused(browser, 'invalid_request');
+      expect(browser.headers.get('location')).toBeNull();
+      refused(
+        await bob.client.post('/oauth/authorize', approval(client.clientId, { redirect_uri: uri })),
+        'invalid_request',
+      );
+      refused(
+        await bob.client.post('/oauth/authorize', {
+          ...approval(client.clientId, { redirect_uri: uri }),
+          action: 'deny',
+        }),
+        'invalid_request',
+      );
+      refused(await exchange(app, client, { ...(await codeOf()), redirect_uri: uri }), 'invalid_grant');
+    },
+  );
 
   test('a loopback address may differ in its port only [S86, X18]', async () => {
-    const agent = await register(app, { redirect_uris: ['http://127.0.0.1:3000/cb', 'http://localhost/cb', 'http://[::1]/cb?a=1'] });
+    const agent = await register(app, {
+      redirect_uris: ['http://127.0.0.1:3000/cb', 'http://localhost/cb', 'http://[::1]/cb?a=1'],
+    });
     const ask = (uri: string) =>
-      app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, redirect_uri: uri, ...pkce().challenge })}`);
-    for (const uri of ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb', 'http://localhost:1/cb', 'http://[::1]:65535/cb?a=1'])
+      app
+        .client()
+        .get(
+          `/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, redirect_uri: uri, ...pkce().challenge })}`,
+        );
+    for (const uri of [
+      'http://127.0.0.1/cb',
+      'http://127.0.0.1:49152/cb',
+      'http://localhost:1/cb',
+      'http://[::1]:65535/cb?a=1',
+    ])
       expect([uri, (await ask(uri)).status]).toEqual([uri, 200]);
     for (const uri of [
       'http://127.0.0.2/cb',
@@ -226,11 +286,23 @@ describe('a changed redirect_uri', () => {
 
 describe('scope and state', () => {
   test('state comes back unchanged, and no part of it becomes another parameter [OA12, OA24]', async () => {
-    for (const state of ['a&code=stolen&iss=https://evil.example', '#x', '%26code=x', 'ä 👩‍👧 "\'<>', '\u2028', ' ', 'a+b'])
+    for (const state of [
+      'a&code=stolen&iss=https://evil.example',
+      '#x',
+      '%26code=x',
+      'ä 👩‍👧 "\'<>',
+      '\u2028',
+      ' ',
+      'a+b',
+    ])
       for (const action of ['approve', 'deny']) {
         const { body } = await bob.client.post('/oauth/authorize', { ...approval(client.clientId, { state }), action });
         const { searchParams, hash } = new URL(body.redirect);
-        expect([searchParams.getAll('state'), searchParams.getAll('code').length + searchParams.getAll('error').length, hash]).toEqual([[state], 1, '']);
+        expect([
+          searchParams.getAll('state'),
+          searchParams.getAll('code').length + searchParams.getAll('error').length,
+          hash,
+        ]).toEqual([[state], 1, '']);
       }
     const { redirect } = await approve(bob, client.clientId, { state: undefined });
     expect(redirect.searchParams.has('state')).toBe(false);
@@ -239,9 +311,24 @@ describe('scope and state', () => {
     const narrow = await codeOf({ scope: 'mcp:read' });
     const { body } = await exchange(app, client, { ...narrow, scope: 'mcp:read mcp:posts:write mcp:admin' });
     expect(body.scope).toBe('mcp:read');
-    refused({ ...(await app.client().post('/public/v1/webhooks', {}, { authorization: body.access_token })), body: { error: 'insufficient_scope' } });
-    for (const scope of ['mcp:admin', 'mcp:read mcp:admin', 'admin', 'mcp:*', 'MCP:READ', 'openid', 'mcp:posts', 'mcp:read,mcp:posts:write']) {
-      refused(await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, scope })}`), 'invalid_scope');
+    refused({
+      ...(await app.client().post('/public/v1/webhooks', {}, { authorization: body.access_token })),
+      body: { error: 'insufficient_scope' },
+    });
+    for (const scope of [
+      'mcp:admin',
+      'mcp:read mcp:admin',
+      'admin',
+      'mcp:*',
+      'MCP:READ',
+      'openid',
+      'mcp:posts',
+      'mcp:read,mcp:posts:write',
+    ]) {
+      refused(
+        await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, scope })}`),
+        'invalid_scope',
+      );
       attacks += 1;
       expect((await approve(bob, client.clientId, { scope })).code).toBeNull();
     }
@@ -249,7 +336,9 @@ describe('scope and state', () => {
   test('a client gets at most the scopes that it registered for [S89]', async () => {
     const agent = await register(app, { scope: 'mcp:read', token_endpoint_auth_method: 'client_secret_post' });
     const { code } = await approve(bob, agent.client_id, { scope: 'mcp:posts:write' });
-    expect((await exchange(app, { clientId: agent.client_id, clientSecret: agent.client_secret! }, { code })).body.scope).toBe('mcp:read');
+    expect(
+      (await exchange(app, { clientId: agent.client_id, clientSecret: agent.client_secret! }, { code })).body.scope,
+    ).toBe('mcp:read');
   });
 });
 
@@ -278,7 +367,14 @@ describe('client authentication', () => {
     const agent = await register(app);
     const { verifier, challenge } = pkce();
     const { code } = await approve(bob, agent.client_id, challenge);
-    refused(await exchange(app, { clientId: agent.client_id, clientSecret: client.clientSecret }, { code, code_verifier: verifier }), 'invalid_client');
+    refused(
+      await exchange(
+        app,
+        { clientId: agent.client_id, clientSecret: client.clientSecret },
+        { code, code_verifier: verifier },
+      ),
+      'invalid_client',
+    );
   });
   const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
   test.each([
@@ -291,7 +387,11 @@ describe('client authentication', () => {
     ['two ways at once', () => basic(`${client.clientId}:${client.clientSecret}`), true],
   ] as const)('Basic with %s is refused [S90]', async (_, headers, ...both) => {
     const right = await codeOf();
-    const body = { grant_type: 'authorization_code', ...right, ...(both.length > 0 && { client_id: client.clientId, client_secret: client.clientSecret }) };
+    const body = {
+      grant_type: 'authorization_code',
+      ...right,
+      ...(both.length > 0 && { client_id: client.clientId, client_secret: client.clientSecret }),
+    };
     refused(await app.client().post('/oauth/token', body, headers()));
   });
   test('an unknown client and a wrong secret get the same answer [S92]', async () => {
@@ -331,21 +431,28 @@ describe('tokens', () => {
     const next = await refresh(app, client, first.refresh);
     refused(await refresh(app, client, first.refresh), 'invalid_grant');
     for (const token of [first.access, next.body.access_token, apart.access]) expect(await opens(app, token)).toBe(401);
-    for (const token of [first.refresh, next.body.refresh_token, apart.refresh]) refused(await refresh(app, client, token), 'invalid_grant');
-    const notes = await db.sql`select detail, user_id from audit_log where action = 'oauth_authorization.tokens_revoked' and org_id = ${cid.orgId}`;
+    for (const token of [first.refresh, next.body.refresh_token, apart.refresh])
+      refused(await refresh(app, client, token), 'invalid_grant');
+    const notes = await db.sql`
+        select detail, user_id
+        from audit_log
+        where action = 'oauth_authorization.tokens_revoked' and org_id = ${cid.orgId}`;
     expect(notes.map(({ ...note }) => note)).toEqual([{ detail: { reused: 'refresh token' }, user_id: null }]);
     expect((await tokensFor(app, cid, client)).access).toMatch(/^pos_/); // the person may approve again
   });
-  test.each([10, 100])('%i concurrent refreshes of one token: one succeeds, then everything is revoked as after a theft [S93, X25]', async (many) => {
-    const cid = await app.signUp();
-    const { refresh: token } = await tokensFor(app, cid, client);
-    const answers = await Promise.all(Array.from({ length: many }, () => refresh(app, client, token)));
-    const won = answers.filter(({ status }) => status === 200);
-    expect(won).toHaveLength(1);
-    for (const answer of answers) if (answer !== won[0]) refused(answer, 'invalid_grant');
-    expect(await closes(app, won[0]!.body.access_token)).toBe(true);
-    refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
-  });
+  test.each([10, 100])(
+    '%i concurrent refreshes of one token: one succeeds, then everything is revoked as after a theft [S93, X25]',
+    async (many) => {
+      const cid = await app.signUp();
+      const { refresh: token } = await tokensFor(app, cid, client);
+      const answers = await Promise.all(Array.from({ length: many }, () => refresh(app, client, token)));
+      const won = answers.filter(({ status }) => status === 200);
+      expect(won).toHaveLength(1);
+      for (const answer of answers) if (answer !== won[0]) refused(answer, 'invalid_grant');
+      expect(await closes(app, won[0]!.body.access_token)).toBe(true);
+      refused(await refresh(app, client, won[0]!.body.refresh_token), 'invalid_grant');
+    },
+  );
   test('the refresh token of another app, an access token in its place and the reverse are refused; valid tokens survive [S92]', async () => {
     const { access, refresh: token } = await tokensFor(app, bob, client);
     refused(await refresh(app, evil, token), 'invalid_grant');
@@ -366,7 +473,8 @@ describe('tokens', () => {
   });
   test('a wider scope at refresh is refused [S93, S253]', async () => {
     const { refresh: token } = await tokensFor(app, bob, client, { scope: 'mcp:read' });
-    for (const scope of ['mcp:posts:write', 'mcp:read mcp:posts:write', 'mcp:admin']) refused(await refresh(app, client, token, { scope }), 'invalid_scope');
+    for (const scope of ['mcp:posts:write', 'mcp:read mcp:posts:write', 'mcp:admin'])
+      refused(await refresh(app, client, token, { scope }), 'invalid_scope');
   });
   test('codes, secrets and keys are not accepted as access tokens, nor access tokens as sessions [S14, S28]', async () => {
     const { access } = await tokensFor(app, bob, client);
@@ -405,7 +513,8 @@ describe('registration', () => {
     ].map((uri): [string, string[]] => [uri, [CALLBACK, uri]]),
   ])('redirect_uris %s are refused [S94, S255]', async (what, uris) => {
     const answer = await app.client().post('/oauth/register', { redirect_uris: uris });
-    if (what === 'https://*.example/') return expect(answer.status).toBe(201); // a name like any other: it is only ever compared whole
+    // a name like any other: it is only ever compared whole
+    if (what === 'https://*.example/') return expect(answer.status).toBe(201);
     refused(answer, 'invalid_redirect_uri');
   });
   test('other invalid metadata is refused with its name [S94]', async () => {
@@ -416,7 +525,10 @@ describe('registration', () => {
       { grant_types: 'authorization_code' },
       { scope: ['mcp:read'] },
     ])
-      refused(await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], ...wrong }), 'invalid_client_metadata');
+      refused(
+        await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], ...wrong }),
+        'invalid_client_metadata',
+      );
     refused(await app.client().post('/oauth/register', {}), 'invalid_redirect_uri');
   });
   test('URLs in the metadata are never fetched [S94]', async () => {
@@ -447,14 +559,25 @@ describe('registration', () => {
   test('client names are shown as plain text and never become markup [X5]', async () => {
     const name = '<img src=x onerror=alert(1)>';
     const agent = await register(app, { client_name: name });
-    const answer = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
+    const answer = await app
+      .client()
+      .get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
     attacks += 1;
-    expect([answer.body.app.name, answer.headers.get('content-type')]).toEqual([name, 'application/json; charset=utf-8']);
+    expect([answer.body.app.name, answer.headers.get('content-type')]).toEqual([
+      name,
+      'application/json; charset=utf-8',
+    ]);
   });
   test('client names cannot break their line or reverse the direction of reading [S94, X5]', async () => {
-    const said = { client_name: 'Planner\n\u202eevil\u2066', client_uri: 'https://client.example/\r\nIt could\nRead nothing', logo_uri: '\u200f\t' };
+    const said = {
+      client_name: 'Planner\n\u202eevil\u2066',
+      client_uri: 'https://client.example/\r\nIt could\nRead nothing',
+      logo_uri: '\u200f\t',
+    };
     const { body: agent } = await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], ...said });
-    const answer = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
+    const answer = await app
+      .client()
+      .get(`/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, ...pkce().challenge })}`);
     attacks += 1;
     expect([agent.client_name, answer.body.app.name, answer.body.app.description]).toEqual([
       'Planner evil',
@@ -469,24 +592,40 @@ describe('consent', () => {
   test('consent without a session, with a broken one, or with an API key or a token in its place is refused [OA26, S87]', async () => {
     const { access } = await tokensFor(app, bob, client);
     const { key } = await bob.withKey();
-    for (const headers of [{}, { cookie: 'auth=x.y.z' }, { auth: 'x.y.z' }, { authorization: access }, { authorization: key }])
+    for (const headers of [
+      {},
+      { cookie: 'auth=x.y.z' },
+      { auth: 'x.y.z' },
+      { authorization: access },
+      { authorization: key },
+    ])
       refused(await app.client().post('/oauth/authorize', ask(), headers));
   });
   test('consent without the CSRF token, or with that of another login, is refused [X9]', async () => {
-    for (const csrf of [undefined, '', eve.client.csrf, 'x'.repeat(64)]) refused(await bob.client.post('/oauth/authorize', ask(), { 'x-csrf-token': csrf }));
+    for (const csrf of [undefined, '', eve.client.csrf, 'x'.repeat(64)])
+      refused(await bob.client.post('/oauth/authorize', ask(), { 'x-csrf-token': csrf }));
     refused(
-      await bob.client.send('POST', '/oauth/authorize', new URLSearchParams(ask() as Record<string, string>).toString(), {
-        'x-csrf-token': undefined,
-        'content-type': 'application/x-www-form-urlencoded',
-      }),
+      await bob.client.send(
+        'POST',
+        '/oauth/authorize',
+        new URLSearchParams(ask() as Record<string, string>).toString(),
+        {
+          'x-csrf-token': undefined,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+      ),
     );
   });
   test('an invalid decision, or one in the query string alone, is refused [OA26]', async () => {
-    for (const action of [undefined, '', 'yes', 'APPROVE', ['approve'], true]) refused(await bob.client.post('/oauth/authorize', { ...ask(), action }));
+    for (const action of [undefined, '', 'yes', 'APPROVE', ['approve'], true])
+      refused(await bob.client.post('/oauth/authorize', { ...ask(), action }));
     attacks += 1;
-    const answer = await bob.client.get(`/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, action: 'approve' })}`, {
-      accept: 'application/json',
-    });
+    const answer = await bob.client.get(
+      `/oauth/authorize?${new URLSearchParams({ client_id: client.clientId, action: 'approve' })}`,
+      {
+        accept: 'application/json',
+      },
+    );
     expect(answer.text).not.toMatch(/code=/);
   });
 });

@@ -80,10 +80,17 @@ test('NEXT_PUBLIC_OVERRIDE_BACKEND_URL moves the token endpoint and nothing else
 test('advertised endpoints exist, and public ones answer every origin without credentials [S20]', async () => {
   await using app = await opened({});
   const { body } = await app.client().get('/.well-known/oauth-authorization-server');
-  const served = { authorization_endpoint: 'GET', token_endpoint: 'POST', registration_endpoint: 'POST', revocation_endpoint: 'POST' } as const;
+  const served = {
+    authorization_endpoint: 'GET',
+    token_endpoint: 'POST',
+    registration_endpoint: 'POST',
+    revocation_endpoint: 'POST',
+  } as const;
   for (const [name, method] of Object.entries(served)) {
     const { pathname } = new URL(body[name]);
-    const answer = await app.client().send(method, pathname, method === 'POST' ? {} : undefined, { origin: 'https://inspector.example' });
+    const answer = await app
+      .client()
+      .send(method, pathname, method === 'POST' ? {} : undefined, { origin: 'https://inspector.example' });
     expect([name, answer.status, typeof answer.body.error]).toEqual([name, 400, 'string']);
     expect([name, answer.headers.get('access-control-allow-origin')]).toEqual([name, method === 'POST' ? '*' : null]);
   }

@@ -3,7 +3,19 @@ import { sha256 } from '../../../src/platform/kernel/index.ts';
 import { Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { approval, approve, CALLBACK, exchange, makeApp, opens, type OrgApp, pkce, refresh, register, tokensFor } from '../../support/worlds/oauth.ts';
+import {
+  approval,
+  approve,
+  CALLBACK,
+  exchange,
+  makeApp,
+  opens,
+  type OrgApp,
+  pkce,
+  refresh,
+  register,
+  tokensFor,
+} from '../../support/worlds/oauth.ts';
 
 const ISSUER = 'https://api.example.com';
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -13,7 +25,10 @@ let bob: SignedUp;
 let client: OrgApp;
 beforeAll(async () => {
   db = await testDatabase();
-  app = await testApp({ sql: db.sql, env: { NEXT_PUBLIC_BACKEND_URL: ISSUER, FRONTEND_URL: 'https://app.example.com' } });
+  app = await testApp({
+    sql: db.sql,
+    env: { NEXT_PUBLIC_BACKEND_URL: ISSUER, FRONTEND_URL: 'https://app.example.com' },
+  });
   await app.signUp();
   ann = await app.signUp();
   bob = await app.signUp();
@@ -29,24 +44,41 @@ const authorize = (query: Record<string, string>, headers: Record<string, string
 describe('GET /oauth/authorize', () => {
   test('answers the data of the consent screen and the given state, without a login [OA24, S85]', async () => {
     const { challenge } = pkce();
-    const answer = await authorize({ redirect_uri: CALLBACK, response_type: 'code', state: 'a b&c', scope: 'mcp:read', ...challenge });
+    const answer = await authorize({
+      redirect_uri: CALLBACK,
+      response_type: 'code',
+      state: 'a b&c',
+      scope: 'mcp:read',
+      ...challenge,
+    });
     expect([answer.status, answer.body]).toEqual([
       200,
       {
-        app: { name: 'Scheduler', description: 'Plans things', picture: null, clientId: client.clientId, redirectUrl: CALLBACK },
+        app: {
+          name: 'Scheduler',
+          description: 'Plans things',
+          picture: null,
+          clientId: client.clientId,
+          redirectUrl: CALLBACK,
+        },
         state: 'a b&c',
         scope: 'mcp:read',
         scopes: ['mcp:read'],
       },
     ]);
-    expect((await authorize({})).body).toMatchObject({ state: null, scope: 'mcp:read mcp:posts:write', scopes: ['mcp:read', 'mcp:posts:write'] });
+    expect((await authorize({})).body).toMatchObject({
+      state: null,
+      scope: 'mcp:read mcp:posts:write',
+      scopes: ['mcp:read', 'mcp:posts:write'],
+    });
   });
 
   test('limits scopes to those requested that the app may have and always includes mcp:read [S89, MC9]', async () => {
     const narrow = await register(app, { scope: 'mcp:read' });
     const { challenge } = pkce();
     const ask = async (clientId: string, scope: string) =>
-      (await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: clientId, scope, ...challenge })}`)).body.scope;
+      (await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: clientId, scope, ...challenge })}`))
+        .body.scope;
     expect(await ask(client.clientId, 'mcp:posts:write')).toBe('mcp:read mcp:posts:write');
     expect(await ask(client.clientId, ' mcp:read  mcp:read ')).toBe('mcp:read');
     expect(await ask(client.clientId, '')).toBe('mcp:read mcp:posts:write');
@@ -100,14 +132,21 @@ describe('GET /oauth/authorize', () => {
       { ...query, client_id: 'pca_x' },
     ]) {
       const refused = await authorize(foreign, browser);
-      expect([refused.status, refused.headers.get('location'), typeof refused.body.error]).toEqual([400, null, 'string']);
+      expect([refused.status, refused.headers.get('location'), typeof refused.body.error]).toEqual([
+        400,
+        null,
+        'string',
+      ]);
     }
   });
 });
 
 describe('POST /oauth/authorize', () => {
   test('answers an approval with a redirect with code, state and iss; only the hash of the code is stored [OA9, OA12, OA26, S87]', async () => {
-    const { status, body } = await bob.client.post('/oauth/authorize', approval(client.clientId, { redirect_uri: CALLBACK, response_type: 'code' }));
+    const { status, body } = await bob.client.post(
+      '/oauth/authorize',
+      approval(client.clientId, { redirect_uri: CALLBACK, response_type: 'code' }),
+    );
     expect([status, Object.keys(body)]).toEqual([200, ['redirect']]);
     const redirect = new URL(body.redirect);
     expect([redirect.origin + redirect.pathname, Object.fromEntries(redirect.searchParams)]).toEqual([
@@ -122,15 +161,18 @@ describe('POST /oauth/authorize', () => {
   test('answers a denial with error=access_denied and no code [OA13]', async () => {
     const count = async () => (await db.sql`select count(*)::int as n from oauth_codes`)[0]!['n'];
     const before = await count();
-    const { status, body } = await bob.client.post('/oauth/authorize', { ...approval(client.clientId), action: 'deny' });
+    const { status, body } = await bob.client.post('/oauth/authorize', {
+      ...approval(client.clientId),
+      action: 'deny',
+    });
     const { searchParams } = new URL(body.redirect);
-    expect([status, searchParams.get('error'), searchParams.get('code'), searchParams.get('state'), searchParams.get('iss')]).toEqual([
-      200,
-      'access_denied',
-      null,
-      's 1&2',
-      ISSUER,
-    ]);
+    expect([
+      status,
+      searchParams.get('error'),
+      searchParams.get('code'),
+      searchParams.get('state'),
+      searchParams.get('iss'),
+    ]).toEqual([200, 'access_denied', null, 's 1&2', ISSUER]);
     expect(await count()).toBe(before);
   });
 
@@ -165,7 +207,13 @@ describe('POST /oauth/token', () => {
   test('exchanges a code for tokens with exactly these keys, of which only hashes are stored [OA10, OA11, OA15, OA16, OA17, OA27, OA28, OA31, S91]', async () => {
     const { verifier, challenge } = pkce();
     const { code } = await approve(bob, client.clientId, { ...challenge, redirect_uri: CALLBACK });
-    const answer = await exchange(app, client, { code, code_verifier: verifier, redirect_uri: CALLBACK, scope: 'ignored', audience: 'ignored' });
+    const answer = await exchange(app, client, {
+      code,
+      code_verifier: verifier,
+      redirect_uri: CALLBACK,
+      scope: 'ignored',
+      audience: 'ignored',
+    });
     expect([answer.status, answer.body]).toEqual([
       200,
       {
@@ -180,10 +228,20 @@ describe('POST /oauth/token', () => {
     ]);
     expect([answer.headers.get('cache-control'), answer.headers.get('pragma')]).toEqual(['no-store', 'no-cache']);
     const [row] = await db.sql`
-      select t.*, extract(epoch from access_expires_at - created_at)::int as access, extract(epoch from refresh_expires_at - created_at)::int as refresh, c.challenge
-      from oauth_tokens t join oauth_codes c using (code_hash) where access_hash = ${sha256(answer.body.access_token)} and refresh_hash = ${sha256(answer.body.refresh_token)}`;
-    expect(row).toMatchObject({ access: 3600, refresh: 2_592_000, scope: ['mcp:read', 'mcp:posts:write'], challenge: challenge.code_challenge });
-    for (const secret of [answer.body.access_token, answer.body.refresh_token, code, verifier]) expect(JSON.stringify(row)).not.toContain(secret);
+      select t.*, extract(epoch from access_expires_at - created_at)::int as access,
+        extract(epoch from refresh_expires_at - created_at)::int as refresh, c.challenge
+      from oauth_tokens t
+      join oauth_codes c
+      using (code_hash)
+      where access_hash = ${sha256(answer.body.access_token)} and refresh_hash = ${sha256(answer.body.refresh_token)}`;
+    expect(row).toMatchObject({
+      access: 3600,
+      refresh: 2_592_000,
+      scope: ['mcp:read', 'mcp:posts:write'],
+      challenge: challenge.code_challenge,
+    });
+    for (const secret of [answer.body.access_token, answer.body.refresh_token, code, verifier])
+      expect(JSON.stringify(row)).not.toContain(secret);
   });
 
   test('sets cus to the payment customer of the org with billing, and to null while there is none [OA27, S91]', async () => {
@@ -197,26 +255,38 @@ describe('POST /oauth/token', () => {
 
   test('accepts a form like JSON, and client credentials by Basic [S90]', async () => {
     const send = (body: Record<string, string>, headers: Record<string, string> = {}) =>
-      app
-        .client()
-        .post('/oauth/token', new URLSearchParams(body).toString(), { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8', ...headers });
-    const basic = { authorization: `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}` };
+      app.client().post('/oauth/token', new URLSearchParams(body).toString(), {
+        'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+        ...headers,
+      });
+    const basic = {
+      authorization: `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}`,
+    };
     const code = async () => (await approve(bob, client.clientId)).code;
     const secret = { client_id: client.clientId, client_secret: client.clientSecret };
     expect((await send({ grant_type: 'authorization_code', code: await code(), ...secret })).status).toBe(200);
     expect((await send({ grant_type: 'authorization_code', code: await code() }, basic)).status).toBe(200);
-    expect((await app.client().post('/oauth/token', { grant_type: 'authorization_code', code: await code() }, basic)).status).toBe(200);
+    expect(
+      (await app.client().post('/oauth/token', { grant_type: 'authorization_code', code: await code() }, basic)).status,
+    ).toBe(200);
     const both = await send({ grant_type: 'authorization_code', code: await code(), ...secret }, basic);
     expect([both.status, both.body.error]).toEqual([400, 'invalid_request']);
-    const twice = await app
-      .client()
-      .post('/oauth/token', 'grant_type=authorization_code&code=a&code=b', { 'content-type': 'application/x-www-form-urlencoded' });
-    expect([twice.status, twice.body]).toEqual([400, { error: 'invalid_request', error_description: 'code: sent twice' }]);
+    const twice = await app.client().post('/oauth/token', 'grant_type=authorization_code&code=a&code=b', {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    expect([twice.status, twice.body]).toEqual([
+      400,
+      { error: 'invalid_request', error_description: 'code: sent twice' },
+    ]);
     const wrong = await send(
       { grant_type: 'authorization_code', code: 'x' },
       { authorization: `Basic ${Buffer.from(`${client.clientId}:no`).toString('base64')}` },
     );
-    expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([401, 'invalid_client', 'Basic realm="oauth"']);
+    expect([wrong.status, wrong.body.error, wrong.headers.get('www-authenticate')]).toEqual([
+      401,
+      'invalid_client',
+      'Basic realm="oauth"',
+    ]);
   });
 
   test('authenticates a public client by PKCE alone and refuses a secret from it [S88, S90, S94, S253]', async () => {
@@ -225,7 +295,9 @@ describe('POST /oauth/token', () => {
     expect((await bob.client.post('/oauth/authorize', approval(agent.client_id))).body.error).toBe('invalid_request');
     const { code } = await approve(bob, agent.client_id, challenge);
     const public_ = { clientId: agent.client_id };
-    expect((await exchange(app, { ...public_, clientSecret: 'x' }, { code, code_verifier: verifier })).body.error).toBe('invalid_client');
+    expect((await exchange(app, { ...public_, clientSecret: 'x' }, { code, code_verifier: verifier })).body.error).toBe(
+      'invalid_client',
+    );
     const { status, body } = await exchange(app, public_, { code, code_verifier: verifier });
     expect([status, await opens(app, body.access_token)]).toEqual([200, 200]);
     expect((await refresh(app, public_, body.refresh_token)).status).toBe(200);
@@ -297,7 +369,10 @@ describe('POST /oauth/token', () => {
     ] as const) {
       const { code } = await approve(bob, client.clientId);
       expect(await lives(code)).toBe(600);
-      await db.sql`update oauth_codes set expires_at = expires_at - ${seconds}::int * interval '1 s' where code_hash = ${sha256(code)}`;
+      await db.sql`
+        update oauth_codes
+        set expires_at = expires_at - ${seconds}::int * interval '1 s'
+        where code_hash = ${sha256(code)}`;
       expect([seconds, (await exchange(app, client, { code })).status]).toEqual([seconds, status]);
     }
   });
@@ -306,7 +381,8 @@ describe('POST /oauth/token', () => {
     const named = await approve(bob, client.clientId, { redirect_uri: CALLBACK });
     expect((await exchange(app, client, { code: named.code, redirect_uri: CALLBACK })).status).toBe(200);
     const exchanged = async (redirectUri: string) =>
-      (await exchange(app, client, { code: (await approve(bob, client.clientId)).code, redirect_uri: redirectUri })).status;
+      (await exchange(app, client, { code: (await approve(bob, client.clientId)).code, redirect_uri: redirectUri }))
+        .status;
     expect([await exchanged(CALLBACK), await exchanged(`${CALLBACK}2`)]).toEqual([200, 400]);
   });
 
@@ -344,7 +420,8 @@ describe('refresh', () => {
     expect(narrow.body.scope).toBe('mcp:read');
     const write = (access: string) => app.client().post('/public/v1/webhooks', {}, { authorization: access });
     expect((await write(narrow.body.access_token)).body.code).toBe('insufficient_scope');
-    expect((await refresh(app, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:posts:write'); // the grant itself is as it was (RFC 6749 6)
+    // the grant itself is as it was (RFC 6749 6)
+    expect((await refresh(app, client, narrow.body.refresh_token)).body.scope).toBe('mcp:read mcp:posts:write');
   });
 
   test('rejects a refresh token thirty days after its issue and leaves others valid [OA17]', async () => {
@@ -361,29 +438,44 @@ describe('resource', () => {
     const { code } = await approve(bob, client.clientId, { ...challenge, ...(at === 'authorize' && { resource }) });
     return exchange(app, client, { code, code_verifier: verifier, ...(at === 'token' && { resource }) });
   };
-  test.each(['authorize', 'token'] as const)('a token bound by %s is accepted by its surface only [S97, X23]', async (at) => {
-    const { body } = await bound(`${ISSUER}/mcp`, at);
-    expect(await opens(app, body.access_token)).toBe(401);
-    const { access } = app.context.oauth;
-    expect((await access.authenticate(body.access_token, 'mcp')).orgId).toBe(bob.orgId);
-    await expect(access.authenticate(body.access_token, 'media-mcp')).rejects.toMatchObject({ code: 'invalid_token' });
-    const again = await refresh(app, client, body.refresh_token, { resource: `${ISSUER}/media-mcp` });
-    expect(again.body.error).toBe('invalid_target');
-    const next = await refresh(app, client, body.refresh_token);
-    expect(await opens(app, next.body.access_token)).toBe(401);
-  });
+  test.each(['authorize', 'token'] as const)(
+    'a token bound by %s is accepted by its surface only [S97, X23]',
+    async (at) => {
+      const { body } = await bound(`${ISSUER}/mcp`, at);
+      expect(await opens(app, body.access_token)).toBe(401);
+      const { access } = app.context.oauth;
+      expect((await access.authenticate(body.access_token, 'mcp')).orgId).toBe(bob.orgId);
+      await expect(access.authenticate(body.access_token, 'media-mcp')).rejects.toMatchObject({
+        code: 'invalid_token',
+      });
+      const again = await refresh(app, client, body.refresh_token, { resource: `${ISSUER}/media-mcp` });
+      expect(again.body.error).toBe('invalid_target');
+      const next = await refresh(app, client, body.refresh_token);
+      expect(await opens(app, next.body.access_token)).toBe(401);
+    },
+  );
   test('an approval for one surface is not exchanged for another; aliases of a surface are equal [S97]', async () => {
     const { code } = await approve(bob, client.clientId, { resource: `${ISSUER}/mcp` });
     expect((await exchange(app, client, { code, resource: `${ISSUER}/media-mcp` })).body.error).toBe('invalid_target');
-    for (const name of [`${ISSUER}/mcp/`, `${ISSUER}/api/mcp`, 'HTTPS://API.example.com:443/mcp']) expect((await bound(name, 'token')).status).toBe(200);
-    for (const name of [`${ISSUER}/mcp/x`, `${ISSUER}/mcp?x`, `${ISSUER}/mcp#x`, ISSUER, 'mcp', 'https://api.example.com.evil.example/mcp'])
+    for (const name of [`${ISSUER}/mcp/`, `${ISSUER}/api/mcp`, 'HTTPS://API.example.com:443/mcp'])
+      expect((await bound(name, 'token')).status).toBe(200);
+    for (const name of [
+      `${ISSUER}/mcp/x`,
+      `${ISSUER}/mcp?x`,
+      `${ISSUER}/mcp#x`,
+      ISSUER,
+      'mcp',
+      'https://api.example.com.evil.example/mcp',
+    ])
       expect([name, (await bound(name, 'token')).body.error]).toEqual([name, 'invalid_target']);
   });
 });
 
 describe('POST /oauth/revoke', () => {
   const revoke = (token: string, more: Record<string, unknown> = {}) =>
-    app.client().post('/oauth/revoke', { token, client_id: client.clientId, client_secret: client.clientSecret, ...more });
+    app
+      .client()
+      .post('/oauth/revoke', { token, client_id: client.clientId, client_secret: client.clientSecret, ...more });
 
   test('revokes all tokens of the code with a refresh token, only itself with an access token, and always answers 200 {} [S95]', async () => {
     const first = await tokensFor(app, bob, client);
@@ -394,15 +486,20 @@ describe('POST /oauth/revoke', () => {
     expect((await revoke(second.body.refresh_token, { token_type_hint: 'access_token' })).text).toBe('{}');
     for (const access of [first.access, second.body.access_token]) expect(await opens(app, access)).toBe(401);
     expect((await refresh(app, client, second.body.refresh_token)).body.error).toBe('invalid_grant');
-    for (const token of ['unknown', first.access, `pos_${'x'.repeat(43)}`]) expect(await revoke(token)).toMatchObject({ status: 200, text: '{}' });
-    const form = await app.client().post('/oauth/revoke', `token=${other.access}`, { 'content-type': 'application/x-www-form-urlencoded' });
+    for (const token of ['unknown', first.access, `pos_${'x'.repeat(43)}`])
+      expect(await revoke(token)).toMatchObject({ status: 200, text: '{}' });
+    const form = await app
+      .client()
+      .post('/oauth/revoke', `token=${other.access}`, { 'content-type': 'application/x-www-form-urlencoded' });
     expect([form.status, form.text]).toEqual([200, '{}']);
   });
 
   test('leaves the token of another client valid and answers wrong credentials with invalid_client [S95]', async () => {
     const stranger = await makeApp(await app.signUp());
     const { access } = await tokensFor(app, bob, client);
-    expect((await revoke(access, { client_id: stranger.clientId, client_secret: stranger.clientSecret })).text).toBe('{}');
+    expect((await revoke(access, { client_id: stranger.clientId, client_secret: stranger.clientSecret })).text).toBe(
+      '{}',
+    );
     expect((await revoke(access, { client_secret: 'pcs_wrong' })).body.error).toBe('invalid_client');
     expect((await revoke('')).body.error).toBe('invalid_request');
     expect(await opens(app, access)).toBe(200);
@@ -439,34 +536,53 @@ describe('dynamic registration', () => {
     ]);
     expect(headers.get('cache-control')).toBe('no-store');
     const { challenge } = pkce();
-    const shown = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: body.client_id, redirect_uri: CALLBACK, ...challenge })}`);
+    const shown = await app
+      .client()
+      .get(
+        `/oauth/authorize?${new URLSearchParams({ client_id: body.client_id, redirect_uri: CALLBACK, ...challenge })}`,
+      );
     expect(shown.body.app).toMatchObject({
       name: 'Inspector',
       description: 'Website: https://client.example/\nLogo: https://client.example/logo.png',
       picture: null,
     });
-    const unnamed = await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: body.client_id, ...challenge })}`);
+    const unnamed = await app
+      .client()
+      .get(`/oauth/authorize?${new URLSearchParams({ client_id: body.client_id, ...challenge })}`);
     expect(unnamed.body.error).toBe('invalid_request'); // it has three
   });
 
-  test.each(['client_secret_post', 'client_secret_basic'])('%s gets a secret, stored as a hash, and works with it [S94, OA7]', async (method) => {
-    const made = await register(app, { token_endpoint_auth_method: method });
-    expect(made.client_secret).toMatch(/^pcs_[0-9A-Za-z]{43}$/);
-    const [row] = await db.sql`select secret_hash from oauth_clients where client_id = ${made.client_id}`;
-    expect((row!['secret_hash'] as Buffer).equals(sha256(made.client_secret!))).toBe(true);
-    const { code } = await approve(bob, made.client_id);
-    expect((await exchange(app, { clientId: made.client_id }, { code })).status).toBe(401);
-    expect((await exchange(app, { clientId: made.client_id, clientSecret: made.client_secret! }, { code })).status).toBe(200);
-  });
+  test.each(['client_secret_post', 'client_secret_basic'])(
+    '%s gets a secret, stored as a hash, and works with it [S94, OA7]',
+    async (method) => {
+      const made = await register(app, { token_endpoint_auth_method: method });
+      expect(made.client_secret).toMatch(/^pcs_[0-9A-Za-z]{43}$/);
+      const [row] = await db.sql`select secret_hash from oauth_clients where client_id = ${made.client_id}`;
+      expect((row!['secret_hash'] as Buffer).equals(sha256(made.client_secret!))).toBe(true);
+      const { code } = await approve(bob, made.client_id);
+      expect((await exchange(app, { clientId: made.client_id }, { code })).status).toBe(401);
+      expect(
+        (await exchange(app, { clientId: made.client_id, clientSecret: made.client_secret! }, { code })).status,
+      ).toBe(200);
+    },
+  );
 
   test('does not count as the one app of the org and is deleted after 30 days without use [S94]', async () => {
-    const [unused, used, young] = [await register(app), await register(app, { token_endpoint_auth_method: 'client_secret_post' }), await register(app)];
+    const [unused, used, young] = [
+      await register(app),
+      await register(app, { token_endpoint_auth_method: 'client_secret_post' }),
+      await register(app),
+    ];
     await approve(bob, used.client_id);
-    await db.sql`update oauth_clients set created_at = now() - interval '31 days' where client_id in (${unused.client_id}, ${used.client_id})`;
+    await db.sql`
+      update oauth_clients
+      set created_at = now() - interval '31 days'
+      where client_id in (${unused.client_id}, ${used.client_id})`;
     await app.context.oauth.sweep(500);
-    const left = await db.sql<
-      { id: string }[]
-    >`select client_id as id from oauth_clients where client_id in (${unused.client_id}, ${used.client_id}, ${young.client_id})`;
+    const left = await db.sql<{ id: string }[]>`
+      select client_id as id
+      from oauth_clients
+      where client_id in (${unused.client_id}, ${used.client_id}, ${young.client_id})`;
     expect(left.map(({ id }) => id).toSorted()).toEqual([used.client_id, young.client_id].toSorted());
     expect((await ann.client.get('/user/oauth-app')).body.clientId).toBe(client.clientId);
   });
@@ -477,7 +593,8 @@ describe('dynamic registration', () => {
     await db.sql`update oauth_clients set created_at = now() - interval '2 days' where client_id = ${used.client_id}`;
     await db.sql`
       insert into oauth_clients (id, client_id, name, redirect_uris, scope, created_at)
-      select gen_random_uuid(), 'flood-' || n, 'x', array['https://client.example/'], array['mcp:read'], now() - interval '1 day' + n * interval '1 second'
+      select gen_random_uuid(), 'flood-' || n, 'x', array['https://client.example/'], array['mcp:read'],
+        now() - interval '1 day' + n * interval '1 second'
       from generate_series(1, 5000) n`;
     const fresh = await register(app);
     const [{ unused } = {}] = await db.sql`
@@ -494,7 +611,9 @@ test('sweeps expired tokens, codes and device requests', async () => {
   const { access } = await tokensFor(app, bob, client);
   const count = async () =>
     (
-      await db.sql`select (select count(*) from oauth_tokens)::int as tokens, (select count(*) from oauth_codes)::int as codes, (select count(*) from oauth_devices)::int as devices`
+      await db.sql`
+        select (select count(*) from oauth_tokens)::int as tokens, (select count(*) from oauth_codes)::int as codes,
+          (select count(*) from oauth_devices)::int as devices`
     )[0];
   await app.client().post('/device/code', {});
   await app.context.oauth.sweep(500);
@@ -502,7 +621,10 @@ test('sweeps expired tokens, codes and device requests', async () => {
   const before = await count();
   expect(before!['tokens'] > 1 && before!['codes'] > 1 && before!['devices'] > 0).toBe(true);
   await db.sql`update oauth_tokens set refresh_expires_at = now() where access_hash <> ${sha256(access)}`;
-  await db.sql`update oauth_codes set expires_at = now() - interval '32 days' where code_hash <> (select code_hash from oauth_tokens where access_hash = ${sha256(access)})`;
+  await db.sql`
+    update oauth_codes
+    set expires_at = now() - interval '32 days'
+    where code_hash <> (select code_hash from oauth_tokens where access_hash = ${sha256(access)})`;
   await db.sql`update oauth_devices set expires_at = now() - interval '2 hours'`;
   expect(await app.context.oauth.sweep(2)).toBe(2);
   await app.context.oauth.sweep(500);

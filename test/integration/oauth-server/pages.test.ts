@@ -26,35 +26,42 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const query = (more: Record<string, string> = {}) => new URLSearchParams({ client_id: client.clientId, state: 'xyz', ...more }).toString();
+const query = (more: Record<string, string> = {}) =>
+  new URLSearchParams({ client_id: client.clientId, state: 'xyz', ...more }).toString();
 
 describe('the pages over HTTP', () => {
   test.each([
     ['/oauth/authorize', () => `/oauth/authorize?${query()}`],
     ['/device', () => '/device?user_code=BCDF-GHJK'],
-  ])('%s is one document that runs only its own script, allows no frame and reflects nothing of the request [S85, S256, X5]', async (_, path) => {
-    const { status, headers, text } = await app.client().get(path(), HTML);
-    expect([
-      status,
-      headers.get('content-type'),
-      headers.get('x-frame-options'),
-      headers.get('referrer-policy'),
-      headers.get('cache-control'),
-      headers.get('x-content-type-options'),
-    ]).toEqual([200, 'text/html; charset=utf-8', 'DENY', 'no-referrer', 'no-store', 'nosniff']);
-    const hash = (tag: string) =>
-      `'sha256-${createHash('sha256')
-        .update(new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`).exec(text)![1]!)
-        .digest('base64')}'`;
-    expect(headers.get('content-security-policy')).toBe(
-      `default-src 'none'; script-src ${hash('script')}; style-src ${hash('style')}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    );
-    expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\son\w+=|Planner|BCDF|https?:\/\//);
-    for (const must of ['<html lang="en"', '<title>', '<h1', '<noscript>', '<label>']) expect(text).toContain(must);
-  });
+  ])(
+    '%s is one document that runs only its own script, allows no frame and reflects nothing of the request [S85, S256, X5]',
+    async (_, path) => {
+      const { status, headers, text } = await app.client().get(path(), HTML);
+      expect([
+        status,
+        headers.get('content-type'),
+        headers.get('x-frame-options'),
+        headers.get('referrer-policy'),
+        headers.get('cache-control'),
+        headers.get('x-content-type-options'),
+      ]).toEqual([200, 'text/html; charset=utf-8', 'DENY', 'no-referrer', 'no-store', 'nosniff']);
+      const hash = (tag: string) =>
+        `'sha256-${createHash('sha256')
+          .update(new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`).exec(text)![1]!)
+          .digest('base64')}'`;
+      expect(headers.get('content-security-policy')).toBe(
+        `default-src 'none'; script-src ${hash('script')}; style-src ${hash('style')}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      );
+      expect(text).not.toMatch(/innerHTML|insertAdjacentHTML|document\.write|\son\w+=|Planner|BCDF|https?:\/\//);
+      for (const must of ['<html lang="en"', '<title>', '<h1', '<noscript>', '<label>']) expect(text).toContain(must);
+    },
+  );
 
   test('a browser below /api or at another host is redirected to the page [S85, S1]', async () => {
-    await using other = await testApp({ sql: db.sql, env: { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com' } });
+    await using other = await testApp({
+      sql: db.sql,
+      env: { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com' },
+    });
     const page = `https://app.example.com/oauth/authorize?${query()}`;
     for (const [path, headers] of [
       [`/oauth/authorize?${query()}`, {}],
@@ -68,9 +75,15 @@ describe('the pages over HTTP', () => {
     expect([below.status, new URL(below.headers.get('location')!).pathname]).toEqual([302, '/oauth/authorize']);
     await using proxied = await testApp({
       sql: db.sql,
-      env: { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com', TRUST_PROXY_HOPS: '1' },
+      env: {
+        FRONTEND_URL: 'https://app.example.com',
+        NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com',
+        TRUST_PROXY_HOPS: '1',
+      },
     });
-    const there = await proxied.client().get(`/oauth/authorize?${query()}`, { ...HTML, 'x-forwarded-host': 'app.example.com' });
+    const there = await proxied
+      .client()
+      .get(`/oauth/authorize?${query()}`, { ...HTML, 'x-forwarded-host': 'app.example.com' });
     expect([there.status, there.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   });
 });
@@ -96,8 +109,15 @@ async function openPage(path: string, person: SignedUp['client']) {
     URL,
     URLSearchParams,
     location: { href, search: new URL(href).search, assign: (to: string) => went.push(new URL(to)) },
-    document: { getElementById: byId, documentElement: { dataset: { root: /data-root="([^"]*)"/.exec(text)![1] } }, cookie: `csrf_token=${person.csrf}` },
-    async fetch(to: URL, { method, headers, body }: { method: string; headers: Record<string, string>; body?: string }) {
+    document: {
+      getElementById: byId,
+      documentElement: { dataset: { root: /data-root="([^"]*)"/.exec(text)![1] } },
+      cookie: `csrf_token=${person.csrf}`,
+    },
+    async fetch(
+      to: URL,
+      { method, headers, body }: { method: string; headers: Record<string, string>; body?: string },
+    ) {
       const { status, body: answer } = await person.send(method, to.pathname + to.search, body, headers);
       return { status, json: async () => answer };
     },
@@ -113,17 +133,20 @@ test('the page describes each scope in words: every resource that its routes rea
   const reads = shown[0]!;
   const changes = shown.slice(1).join('\n');
   const open = routes.filter(({ auth }) => auth.includes('oauth'));
-  const resourcesOf = (list: typeof routes) => new Set(list.flatMap(({ permission }) => (permission ? [permission.split(':')[0]!] : [])));
+  const resourcesOf = (list: typeof routes) =>
+    new Set(list.flatMap(({ permission }) => (permission ? [permission.split(':')[0]!] : [])));
   expect(resourcesOf(open).size).toBeGreaterThan(3);
   for (const resource of resourcesOf(open.filter(({ method }) => method === 'get'))) expect(reads).toContain(resource);
-  for (const resource of resourcesOf(open.filter(({ method }) => method !== 'get'))) expect(changes).toContain(resource);
+  for (const resource of resourcesOf(open.filter(({ method }) => method !== 'get')))
+    expect(changes).toContain(resource);
   expect(changes).toMatch(/sent to addresses that the app chooses/);
 });
 
 test('a faulty request of a self-registered client is not redirected; that of an app of an organization is [S85, S94]', async () => {
   const own = await register(app);
   for (const more of [{ response_type: 'x' }, { scope: 'mcp:admin' }]) {
-    const parameters = (id: string) => new URLSearchParams({ client_id: id, response_type: 'code', ...more }).toString();
+    const parameters = (id: string) =>
+      new URLSearchParams({ client_id: id, response_type: 'code', ...more }).toString();
     const stays = await app.client().get(`/oauth/authorize?${parameters(own.client_id)}`, HTML);
     expect([stays.status, stays.headers.get('location'), stays.body.error]).toEqual([
       400,
@@ -143,7 +166,9 @@ test('a decision is for the organization shown on the page, whatever another tab
   await bob.client.post('/user/change-org', { id: second });
   await byId('approve').click!();
   expect([went[0]!.origin + went[0]!.pathname, went[0]!.searchParams.has('code')]).toEqual([CALLBACK, true]);
-  expect(await db.sql`select org_id from oauth_authorizations where user_id = ${bob.userId}`).toEqual([{ org_id: bob.orgId }]);
+  expect(await db.sql`select org_id from oauth_authorizations where user_id = ${bob.userId}`).toEqual([
+    { org_id: bob.orgId },
+  ]);
 });
 
 await describePeer('chromium', findBrowser, ({ start }) => {
@@ -162,7 +187,10 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     });
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
     const callback = `http://127.0.0.1:${(listener.address() as { port: number }).port}/cb`;
-    const agent = await register(app, { redirect_uris: ['http://127.0.0.1/cb'], client_name: '<img src=x onerror="document.title=1">' });
+    const agent = await register(app, {
+      redirect_uris: ['http://127.0.0.1/cb'],
+      client_name: '<img src=x onerror="document.title=1">',
+    });
     const { verifier, challenge } = pkce();
 
     await using tab = await openTab(browser.url);
@@ -170,12 +198,19 @@ await describePeer('chromium', findBrowser, ({ start }) => {
       `${app.address}/oauth/authorize?${new URLSearchParams({ client_id: agent.client_id, redirect_uri: callback, state: 'a b&c', scope: 'mcp:read', ...challenge })}`,
     );
     await tab.until(`!document.getElementById('login').hidden`);
-    expect(await tab.evaluate<boolean[]>(`['deny', 'approve'].map((id) => document.getElementById(id).disabled)`)).toEqual([true, true]);
+    expect(
+      await tab.evaluate<boolean[]>(`['deny', 'approve'].map((id) => document.getElementById(id).disabled)`),
+    ).toEqual([true, true]);
     await tab.evaluate(`document.querySelector('[name=email]').focus()`);
     await tab.press(ann.email, 'Tab', ann.password, 'Enter');
     await tab.until(`!document.getElementById('approve').disabled`);
     const shown = await tab.evaluate<string>('document.body.innerText');
-    for (const text of ['<img src=x onerror="document.title=1">', 'Ann’s Bakery', 'Read posts', `http://${new URL(callback).host}`])
+    for (const text of [
+      '<img src=x onerror="document.title=1">',
+      'Ann’s Bakery',
+      'Read posts',
+      `http://${new URL(callback).host}`,
+    ])
       expect(shown).toContain(text);
     expect(shown).not.toContain('Create, change');
     expect(await tab.evaluate<string>('document.title')).toBe('An app asks for access');
@@ -185,7 +220,11 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     await tab.until(`document.body.innerText.includes('Back at the app')`);
     const { searchParams } = received[0]!;
     expect(searchParams.get('state')).toBe('a b&c');
-    const { body } = await exchange(app, { clientId: agent.client_id }, { code: searchParams.get('code'), code_verifier: verifier, redirect_uri: callback });
+    const { body } = await exchange(
+      app,
+      { clientId: agent.client_id },
+      { code: searchParams.get('code'), code_verifier: verifier, redirect_uri: callback },
+    );
     expect([await opens(app, body.access_token), body.scope]).toEqual([200, 'mcp:read']);
     expect(tab.complaints).toEqual([]);
     listener.closeAllConnections(); // the browser keeps some that it never used
@@ -203,7 +242,11 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     await tab.evaluate(`document.getElementById('deny').click()`);
     await tab.until('window.went.length === 1');
     const to = new URL(await tab.evaluate<string>('window.went[0]'));
-    expect([to.origin + to.pathname, to.searchParams.get('error'), to.searchParams.get('state')]).toEqual([CALLBACK, 'access_denied', 'xyz']);
+    expect([to.origin + to.pathname, to.searchParams.get('error'), to.searchParams.get('state')]).toEqual([
+      CALLBACK,
+      'access_denied',
+      'xyz',
+    ]);
 
     await tab.goto(`${app.address}/device`); // a page of ours, to ask from as the consent page does
     await tab.until(`document.getElementById('find')`);
@@ -218,15 +261,19 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     await tab.setCookies(app.address, ann.client.cookies);
     await tab.goto(`${app.address}/device?user_code=${body.user_code}`);
     await tab.until(`!document.getElementById('find').hidden`);
-    expect(await tab.evaluate<string>(`document.querySelector('[name=code]').value`)).toBe(''); // a link fills nothing in
+    // a link fills nothing in
+    expect(await tab.evaluate<string>(`document.querySelector('[name=code]').value`)).toBe('');
     await tab.evaluate(`document.querySelector('[name=code]').focus()`);
     await tab.press('BBBB-BBBB', 'Tab', 'Enter');
     await tab.until(`document.getElementById('message').innerText.includes('no such code')`);
-    await tab.evaluate(`(document.querySelector('[name=code]').value = '', document.querySelector('[name=code]').focus())`);
+    await tab.evaluate(
+      `(document.querySelector('[name=code]').value = '', document.querySelector('[name=code]').focus())`,
+    );
     await tab.press(body.user_code.toLowerCase(), 'Tab', 'Enter');
     await tab.until(`!document.getElementById('decide').hidden`);
     const shown = await tab.evaluate<string>('document.body.innerText');
-    for (const told of ['a key with all your rights in Ann’s Bakery', 'for 90 days', '127.0.0.1', 'a device']) expect(shown).toContain(told);
+    for (const told of ['a key with all your rights in Ann’s Bakery', 'for 90 days', '127.0.0.1', 'a device'])
+      expect(shown).toContain(told);
     await tab.evaluate(`document.querySelector('[value=approve]').focus()`);
     await tab.press('Enter');
     await tab.until(`document.getElementById('message').innerText.includes('connected')`);
@@ -257,8 +304,11 @@ await describePeer('chromium', findBrowser, ({ start }) => {
       `fetch('${app.address}/oauth/authorize', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ client_id: '${client.clientId}', action: 'approve' }) }).then((r) => String(r.status), () => 'refused')`,
     );
     expect([answer, await count()]).toEqual(['refused', before]);
-    await tab.until(`document.querySelector('iframe').contentDocument === null`); // not ours to look into: neither the page nor the empty one before it
+    // not ours to look into: neither the page nor the empty one before it
+    await tab.until(`document.querySelector('iframe').contentDocument === null`);
     const blocked = /frame-ancestors|X-Frame-Options|Refused to frame/;
-    await eventually('the browser says that it frames nothing', () => tab.complaints.some((text) => blocked.test(text)));
+    await eventually('the browser says that it frames nothing', () =>
+      tab.complaints.some((text) => blocked.test(text)),
+    );
   });
 });

@@ -25,13 +25,19 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-/** What a browser does with an authorization address: the consent page reads the request, the person approves, the browser goes where it is told. */
+/**
+ * What a browser does with an authorization address: the consent page reads the request, the person approves, the
+ * browser goes where it is told.
+ */
 async function consent(authorization: string): Promise<URL> {
   const url = new URL(authorization);
   expect(url.origin + url.pathname).toBe(`${app.address}/oauth/authorize`);
   const shown = await ann.client.get(url.pathname + url.search, { accept: 'application/json' });
   expect([shown.status, shown.body.app?.name]).toEqual([200, expect.any(String)]);
-  const { status, body } = await ann.client.post('/oauth/authorize', { ...Object.fromEntries(url.searchParams), action: 'approve' });
+  const { status, body } = await ann.client.post('/oauth/authorize', {
+    ...Object.fromEntries(url.searchParams),
+    action: 'approve',
+  });
   expect([status, typeof body.redirect]).toEqual([200, 'string']);
   return new URL(body.redirect);
 }
@@ -43,29 +49,46 @@ describe('openid-client, which is strict about every RFC', () => {
   test.each([
     ['client_secret_post', strict.ClientSecretPost],
     ['client_secret_basic', strict.ClientSecretBasic],
-  ])('discovers, logs in with PKCE, iss and state, refreshes and revokes by %s [OA34, S90, S91, S93, S95]', async (_, method) => {
-    const config = await strict.discovery(new URL(app.address), client.clientId, undefined, method(client.clientSecret), { algorithm: 'oauth2', ...insecure });
-    const verifier = strict.randomPKCECodeVerifier();
-    const state = strict.randomState();
-    const to = strict.buildAuthorizationUrl(config, {
-      redirect_uri: redirectUri,
-      scope: 'mcp:read',
-      state,
-      code_challenge: await strict.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    });
-    const back = await consent(to.href);
-    const tokens = await strict.authorizationCodeGrant(config, back, { pkceCodeVerifier: verifier, expectedState: state });
-    expect([tokens.expires_in, tokens.scope, await opens(app, tokens.access_token)]).toEqual([3600, 'mcp:read', 200]);
-    const next = await strict.refreshTokenGrant(config, tokens.refresh_token!);
-    expect(await opens(app, next.access_token)).toBe(200);
-    await strict.tokenRevocation(config, next.refresh_token!);
-    expect(await closes(app, next.access_token)).toBe(true);
-    await expect(strict.refreshTokenGrant(config, next.refresh_token!)).rejects.toMatchObject({ error: 'invalid_grant', status: 400 });
-    await expect(strict.authorizationCodeGrant(config, back, { pkceCodeVerifier: verifier, expectedState: state })).rejects.toMatchObject({
-      error: 'invalid_grant',
-    });
-  });
+  ])(
+    'discovers, logs in with PKCE, iss and state, refreshes and revokes by %s [OA34, S90, S91, S93, S95]',
+    async (_, method) => {
+      const config = await strict.discovery(
+        new URL(app.address),
+        client.clientId,
+        undefined,
+        method(client.clientSecret),
+        { algorithm: 'oauth2', ...insecure },
+      );
+      const verifier = strict.randomPKCECodeVerifier();
+      const state = strict.randomState();
+      const to = strict.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: 'mcp:read',
+        state,
+        code_challenge: await strict.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      const back = await consent(to.href);
+      const tokens = await strict.authorizationCodeGrant(config, back, {
+        pkceCodeVerifier: verifier,
+        expectedState: state,
+      });
+      expect([tokens.expires_in, tokens.scope, await opens(app, tokens.access_token)]).toEqual([3600, 'mcp:read', 200]);
+      const next = await strict.refreshTokenGrant(config, tokens.refresh_token!);
+      expect(await opens(app, next.access_token)).toBe(200);
+      await strict.tokenRevocation(config, next.refresh_token!);
+      expect(await closes(app, next.access_token)).toBe(true);
+      await expect(strict.refreshTokenGrant(config, next.refresh_token!)).rejects.toMatchObject({
+        error: 'invalid_grant',
+        status: 400,
+      });
+      await expect(
+        strict.authorizationCodeGrant(config, back, { pkceCodeVerifier: verifier, expectedState: state }),
+      ).rejects.toMatchObject({
+        error: 'invalid_grant',
+      });
+    },
+  );
 
   test('registers itself as a public client and handles a denial [S94, OA13]', async () => {
     const config = await strict.dynamicClientRegistration(
@@ -78,15 +101,31 @@ describe('openid-client, which is strict about every RFC', () => {
       },
     );
     const verifier = strict.randomPKCECodeVerifier();
-    const challenge = { code_challenge: await strict.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' };
+    const challenge = {
+      code_challenge: await strict.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    };
     const request = { redirect_uri: redirectUri, state: 'first', ...challenge };
-    const tokens = await strict.authorizationCodeGrant(config, await consent(strict.buildAuthorizationUrl(config, request).href), {
-      pkceCodeVerifier: verifier,
-      expectedState: 'first',
-    });
+    const tokens = await strict.authorizationCodeGrant(
+      config,
+      await consent(strict.buildAuthorizationUrl(config, request).href),
+      {
+        pkceCodeVerifier: verifier,
+        expectedState: 'first',
+      },
+    );
     expect(await opens(app, tokens.access_token)).toBe(200);
-    const { body } = await ann.client.post('/oauth/authorize', { client_id: config.clientMetadata().client_id, ...request, action: 'deny' });
-    await expect(strict.authorizationCodeGrant(config, new URL(body.redirect), { pkceCodeVerifier: verifier, expectedState: 'first' })).rejects.toMatchObject({
+    const { body } = await ann.client.post('/oauth/authorize', {
+      client_id: config.clientMetadata().client_id,
+      ...request,
+      action: 'deny',
+    });
+    await expect(
+      strict.authorizationCodeGrant(config, new URL(body.redirect), {
+        pkceCodeVerifier: verifier,
+        expectedState: 'first',
+      }),
+    ).rejects.toMatchObject({
       error: 'access_denied',
     });
   });
@@ -105,7 +144,9 @@ describe('hand-written clients', () => {
         client_secret: client.clientSecret,
       }),
     });
-    expect([answer.status, await opens(app, ((await answer.json()) as { access_token: string }).access_token)]).toEqual([200, 200]);
+    expect([answer.status, await opens(app, ((await answer.json()) as { access_token: string }).access_token)]).toEqual(
+      [200, 200],
+    );
   });
 
   test('a native client works with a form, PKCE, no secret and an ephemeral loopback port [S86, S88]', async () => {
@@ -149,26 +190,41 @@ await describePeer(
 
     test('simple-oauth2 works with a form, the secret in the body and PKCE; it refreshes and revokes [S88, S90, S93, S95]', async () => {
       await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/simple/callback' });
-      const { first, second } = await logIn('simple', { server: app.address, id: client.clientId, secret: client.clientSecret });
-      expect([first['token_type'], await opens(app, first['access_token']!)]).toEqual(['bearer', 401]); // it has revoked all of it
+      const { first, second } = await logIn('simple', {
+        server: app.address,
+        id: client.clientId,
+        secret: client.clientSecret,
+      });
+      // it has revoked all of it
+      expect([first['token_type'], await opens(app, first['access_token']!)]).toEqual(['bearer', 401]);
       expect(second!['refresh_token']).not.toBe(first['refresh_token']);
       expect(await opens(app, second!['access_token']!)).toBe(401);
     });
 
     test('passport-oauth2 works with its own state and PKCE [S88, S90]', async () => {
       await ann.client.put('/user/oauth-app', { redirectUrl: 'http://127.0.0.1/passport/callback' });
-      const { first } = await logIn('passport', { server: app.address, id: client.clientId, secret: client.clientSecret });
+      const { first } = await logIn('passport', {
+        server: app.address,
+        id: client.clientId,
+        secret: client.clientSecret,
+      });
       expect([first['id'], await opens(app, first['access_token']!)]).toEqual([ann.orgId, 200]);
     });
 
     // Without a document of the surface the SDK takes the server of the same origin, and binds its tokens to nothing.
-    test.each(['/mcp', '/api/mcp', '/media-mcp'])('the MCP SDK at %s discovers, registers and refreshes [S94]', async (at) => {
-      const { first, second } = await logIn('mcp', { server: app.address, at });
-      expect([first['scope'], second!['access_token'] === first['access_token']]).toEqual(['mcp:read mcp:posts:write', false]);
-      const { access } = app.context.oauth;
-      const surface = at.endsWith('media-mcp') ? 'media-mcp' : 'mcp';
-      expect((await access.authenticate(second!['access_token']!, surface)).userId).toBe(ann.userId);
-      expect(await opens(app, second!['access_token']!)).toBe(200);
-    });
+    test.each(['/mcp', '/api/mcp', '/media-mcp'])(
+      'the MCP SDK at %s discovers, registers and refreshes [S94]',
+      async (at) => {
+        const { first, second } = await logIn('mcp', { server: app.address, at });
+        expect([first['scope'], second!['access_token'] === first['access_token']]).toEqual([
+          'mcp:read mcp:posts:write',
+          false,
+        ]);
+        const { access } = app.context.oauth;
+        const surface = at.endsWith('media-mcp') ? 'media-mcp' : 'mcp';
+        expect((await access.authenticate(second!['access_token']!, surface)).userId).toBe(ann.userId);
+        expect(await opens(app, second!['access_token']!)).toBe(200);
+      },
+    );
   },
 );

@@ -32,7 +32,9 @@ describe('access to the actor view', () => {
   test('a super-admin is admitted by cookie and by the header `auth`; a user is refused, programs and strangers are 401 [S210]', async () => {
     expect((await ann.client.get('/admin/actors')).status).toBe(200);
     const bare = Object.assign(ann.client, {});
-    expect((await bare.get('/admin/actors', { auth: ann.client.cookies.get('auth'), cookie: undefined })).status).toBe(200);
+    expect((await bare.get('/admin/actors', { auth: ann.client.cookies.get('auth'), cookie: undefined })).status).toBe(
+      200,
+    );
     const refused = await eve.client.get('/admin/actors');
     expect([refused.status, refused.body.code]).toEqual([403, 'super_admin_required']);
     const key = await ann.withKey();
@@ -68,7 +70,12 @@ describe('the actor view', () => {
       reminders: { pending: before.reminders.pending + 1, overdue: 0, from: 'engine' },
       lateness: { count: 0, p50Ms: null, p99Ms: null },
     });
-    expect(after.types.map(({ type }: { type: string }) => type)).toEqual(['Channel', 'Organization', 'Post', 'Webhook']);
+    expect(after.types.map(({ type }: { type: string }) => type)).toEqual([
+      'Channel',
+      'Organization',
+      'Post',
+      'Webhook',
+    ]);
     expect(after.hosts).toEqual([
       {
         incarnation: product.context.incarnation,
@@ -90,10 +97,17 @@ describe('the actor view', () => {
   test('shows a silent host with its remaining actors, and without types in the host table', async () => {
     const lost = newId();
     const channelId = await channelOf(eve);
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, active, last_heartbeat) values (${lost}, 'embedded', 'elsewhere', '{Channel}', '{"Channel": 7}', now() - interval '1 minute')`;
-    await db.sql`update channels set slot_incarnation = ${lost}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
+    await db.sql`
+      insert into actor_hosts (incarnation, engine, address, types, active, last_heartbeat)
+      values (${lost}, 'embedded', 'elsewhere', '{Channel}', '{"Channel": 7}', now() - interval '1 minute')`;
+    await db.sql`
+      update channels set slot_incarnation = ${lost}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
     const { hosts, types } = await report();
-    expect(hosts.find(({ incarnation }: { incarnation: string }) => incarnation === lost)).toMatchObject({ silent: true, here: false, active: { Channel: 7 } });
+    expect(hosts.find(({ incarnation }: { incarnation: string }) => incarnation === lost)).toMatchObject({
+      silent: true,
+      here: false,
+      active: { Channel: 7 },
+    });
     expect(types.find(({ type }: { type: string }) => type === 'Channel')).toMatchObject({ hosts: 1 });
     await db.sql`delete from actor_hosts where incarnation = ${lost}`;
   });
@@ -102,16 +116,26 @@ describe('the actor view', () => {
     const counted = (await product.context.engine.reminderCounts())!;
     expect(await product.context.posts.work()).toMatchObject({ pending: counted.pending, overdue: counted.overdue });
     const channelId = await channelOf(eve);
-    await db.sql`update channels set next_due_at = now() - interval '1 minute', disabled = true where id = ${channelId}`; // stands still: nothing of it waits
+    await db.sql`
+      update channels
+      set next_due_at = now() - interval '1 minute', disabled = true
+      where id = ${channelId}`; // stands still: nothing of it waits
     expect(await product.context.posts.work()).toMatchObject({ pending: counted.pending, overdue: counted.overdue });
   });
 
   test('counts rows for each host by its incarnation', async () => {
     const [channelId, webhookId, host] = [await channelOf(eve), newId(), newId()];
-    await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${host}, 'embedded', 'elsewhere', '{}', now() + interval '1 hour')`; // lives for as long as this takes
-    await db.sql`update channels set slot_incarnation = ${host}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
-    await db.sql`insert into webhooks (id, org_id, name, url, slot_incarnation, slot_until) values (${webhookId}, ${eve.orgId}, 'Hook', 'https://example.com/', ${host}, now() + interval '1 hour')`;
-    expect((await report()).hosts.find(({ incarnation }: { incarnation: string }) => incarnation === host)).toMatchObject({ publishing: 1, delivering: 1 });
+    await db.sql`
+      insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+      values (${host}, 'embedded', 'elsewhere', '{}', now() + interval '1 hour')`; // lives for as long as this takes
+    await db.sql`
+      update channels set slot_incarnation = ${host}, slot_until = now() + interval '1 hour' where id = ${channelId}`;
+    await db.sql`
+      insert into webhooks (id, org_id, name, url, slot_incarnation, slot_until)
+      values (${webhookId}, ${eve.orgId}, 'Hook', 'https://example.com/', ${host}, now() + interval '1 hour')`;
+    expect(
+      (await report()).hosts.find(({ incarnation }: { incarnation: string }) => incarnation === host),
+    ).toMatchObject({ publishing: 1, delivering: 1 });
     await db.sql`delete from actor_hosts where incarnation = ${host}`;
   });
 });

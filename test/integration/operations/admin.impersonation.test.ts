@@ -27,7 +27,8 @@ beforeEach(async () => {
 });
 
 const REASON = 'She asked for help';
-const begin = (userId = ann.userId, client: Client = root.client, more: object = {}) => client.post('/admin/impersonate', { userId, reason: REASON, ...more });
+const begin = (userId = ann.userId, client: Client = root.client, more: object = {}) =>
+  client.post('/admin/impersonate', { userId, reason: REASON, ...more });
 const tokenOf = async () => (await begin(ann.userId, root.client, { returnToken: true })).body.token as string;
 /** The super-admin as a client without cookies. */
 const plain = (token: string | undefined, session = root.client.cookies.get('auth')) => {
@@ -44,9 +45,19 @@ describe('POST /admin/impersonate', () => {
     expect([status, body]).toEqual([200, { userId: ann.userId, email: ann.email, expiresAt: expect.any(String) }]);
     expect(Date.parse(body.expiresAt) - Date.now()).toBeGreaterThan(3_500_000);
     expect(Date.parse(body.expiresAt) - Date.now()).toBeLessThan(3_610_000);
-    expect(headers.getSetCookie().find((line) => line.startsWith('impersonate='))).toMatch(/; Max-Age=3600; Path=\/; Secure; SameSite=Lax; HttpOnly$/);
+    expect(headers.getSetCookie().find((line) => line.startsWith('impersonate='))).toMatch(
+      /; Max-Age=3600; Path=\/; Secure; SameSite=Lax; HttpOnly$/,
+    );
     const { body: self } = await root.client.get('/user/self');
-    expect(self).toMatchObject({ id: ann.userId, orgId: ann.orgId, orgName: 'Heron Ltd', role: 'owner', impersonate: true, isSuperAdmin: false, admin: false });
+    expect(self).toMatchObject({
+      id: ann.userId,
+      orgId: ann.orgId,
+      orgName: 'Heron Ltd',
+      role: 'owner',
+      impersonate: true,
+      isSuperAdmin: false,
+      admin: false,
+    });
     expect((await ann.client.get('/user/self')).body.impersonate).toBe(false);
   });
 
@@ -61,7 +72,11 @@ describe('POST /admin/impersonate', () => {
     const { status, body, headers } = await root.client.delete('/admin/impersonate');
     expect([status, body]).toEqual([200, { success: true }]);
     expect(headers.getSetCookie().some((line) => line.startsWith('impersonate=; Max-Age=0'))).toBe(true);
-    expect((await root.client.get('/user/self')).body).toMatchObject({ id: root.userId, impersonate: false, isSuperAdmin: true });
+    expect((await root.client.get('/user/self')).body).toMatchObject({
+      id: root.userId,
+      impersonate: false,
+      isSuperAdmin: true,
+    });
   });
 
   test('needs a super-admin, a target who is not one, and a reason [S210, S212]', async () => {
@@ -84,22 +99,29 @@ describe('audit log of an impersonation', () => {
     await root.client.post('/orgs', { name: 'Of hers' });
     await root.client.delete('/admin/impersonate');
     const lines = await noted();
-    expect(lines[0]).toEqual({ action: 'impersonation.begun', user: root.userId, by: null, org: null, detail: { reason: REASON } });
+    expect(lines[0]).toEqual({
+      action: 'impersonation.begun',
+      user: root.userId,
+      by: null,
+      org: null,
+      detail: { reason: REASON },
+    });
     const acted = { action: 'impersonation.acted', user: ann.userId, by: root.userId, org: ann.orgId };
     expect(lines[1]).toEqual({ ...acted, detail: { method: 'GET', route: '/user/api-keys' } });
     expect(lines[2]).toEqual({ ...acted, detail: { method: 'POST', route: '/orgs' } });
     expect(lines.at(-1)).toMatchObject({ action: 'impersonation.ended', user: root.userId });
     for (const line of lines.slice(1, -1)) expect([line.user, line.by]).toEqual([ann.userId, root.userId]);
     const shown = (await ann.client.get('/settings/audit')).body.items;
-    expect(shown.map(({ userId, impersonatorId }: { userId: string; impersonatorId: string }) => [userId, impersonatorId])).toContainEqual([
-      ann.userId,
-      root.userId,
-    ]);
+    expect(
+      shown.map(({ userId, impersonatorId }: { userId: string; impersonatorId: string }) => [userId, impersonatorId]),
+    ).toContainEqual([ann.userId, root.userId]);
   });
 
   test('has no entry for a request that CSRF refuses', async () => {
     await begin();
-    expect((await root.client.post('/orgs', { name: 'Of hers' }, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
+    expect((await root.client.post('/orgs', { name: 'Of hers' }, { 'x-csrf-token': undefined })).body.code).toBe(
+      'csrf_failed',
+    );
     expect((await noted()).map(({ action }) => action)).toEqual(['impersonation.begun']);
   });
 });
@@ -109,21 +131,35 @@ describe('reads during an impersonation', () => {
   beforeAll(async () => {
     bob = await app.signUp();
   });
-  const reads = async () => (await noted()).flatMap(({ action, detail }) => (action === 'impersonation.acted' ? [detail] : []));
-  const readable = routes.filter((route) => route.method === 'get' && route.auth.includes('session') && impersonationOf(route) === 'allowed');
+  const reads = async () =>
+    (await noted()).flatMap(({ action, detail }) => (action === 'impersonation.acted' ? [detail] : []));
+  const readable = routes.filter(
+    (route) => route.method === 'get' && route.auth.includes('session') && impersonationOf(route) === 'allowed',
+  );
 
-  test.each(readable.map((route): [string, AnyRoute] => [route.path, route]))('GET %s is logged under both names [S212]', async (_, route) => {
-    await begin(bob.userId);
-    await root.client.get(route.path.replace(/:\w+/g, newId()));
-    // a query that is refused was read by nobody
-    const { status, body } = await root.client.get(route.path.replace(/:\w+/g, newId()));
-    const lines = (await noted()).filter(({ action }) => action === 'impersonation.acted');
-    expect(lines).toEqual(
-      status === 400 && body.code === 'validation_failed'
-        ? []
-        : [{ action: 'impersonation.acted', user: bob.userId, by: root.userId, org: bob.orgId, detail: { method: 'GET', route: route.path } }],
-    );
-  });
+  test.each(readable.map((route): [string, AnyRoute] => [route.path, route]))(
+    'GET %s is logged under both names [S212]',
+    async (_, route) => {
+      await begin(bob.userId);
+      await root.client.get(route.path.replace(/:\w+/g, newId()));
+      // a query that is refused was read by nobody
+      const { status, body } = await root.client.get(route.path.replace(/:\w+/g, newId()));
+      const lines = (await noted()).filter(({ action }) => action === 'impersonation.acted');
+      expect(lines).toEqual(
+        status === 400 && body.code === 'validation_failed'
+          ? []
+          : [
+              {
+                action: 'impersonation.acted',
+                user: bob.userId,
+                by: root.userId,
+                org: bob.orgId,
+                detail: { method: 'GET', route: route.path },
+              },
+            ],
+      );
+    },
+  );
 
   test('are one entry a route and minute, however often a page polls', async () => {
     await begin((await app.signUp()).userId);
@@ -138,7 +174,8 @@ describe('reads during an impersonation', () => {
 
 describe('actions refused during an impersonation', () => {
   const refused = routes.filter((route) => route.auth.includes('session') && impersonationOf(route) === 'refused');
-  const named = (list: readonly AnyRoute[]): [string, AnyRoute][] => list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
+  const named = (list: readonly AnyRoute[]): [string, AnyRoute][] =>
+    list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
 
   test('include billing, passwords, key creation and grants of the rights of the user [S212]', () => {
     const names = new Set(named(refused).map(([name]) => name));
@@ -165,9 +202,17 @@ describe('actions refused during an impersonation', () => {
       expect([name, names.has(name)]).toEqual([name, true]);
   });
 
-  const closed = /^\/(billing|members|roles|settings\/team|user\/(api-keys|sessions|oauth-app|approved-apps|change-password|change-email|join-org|leave-org))/;
+  const closed =
+    /^\/(billing|members|roles|settings\/team|user\/(api-keys|sessions|oauth-app|approved-apps|change-password|change-email|join-org|leave-org))/;
   const changes = routes.filter(({ method, auth }) => method !== 'get' && auth.includes('session'));
-  test.each(named(changes.filter(({ path, permission }) => closed.test(path) || /^(members|roles|api_keys|billing|oauth_apps):/.test(permission ?? ''))))(
+  test.each(
+    named(
+      changes.filter(
+        ({ path, permission }) =>
+          closed.test(path) || /^(members|roles|api_keys|billing|oauth_apps):/.test(permission ?? ''),
+      ),
+    ),
+  )(
     '%s is refused: billing, passwords, keys, sessions, apps, roles, members, invitations, joining and leaving [S212]',
     (_, route) => {
       expect(impersonationOf(route)).toBe('refused');
@@ -183,7 +228,11 @@ describe('actions refused during an impersonation', () => {
   test.each(named(refused))('%s answers 403 and changes nothing [S212]', async (_, route) => {
     await begin();
     const body = route.method === 'get' ? undefined : route.body ? example(inputSchema(route.body)) : {};
-    const { status, body: answer } = await root.client.send(route.method.toUpperCase(), route.path.replace(/:\w+/g, newId()), body);
+    const { status, body: answer } = await root.client.send(
+      route.method.toUpperCase(),
+      route.path.replace(/:\w+/g, newId()),
+      body,
+    );
     expect([status, answer.code ?? answer.error]).toEqual([403, route.errors ? 'access_denied' : 'forbidden']);
     expect((await noted()).map(({ action }) => action)).toEqual(['impersonation.begun']); // it came to no handler
   });
@@ -225,8 +274,14 @@ describe('an invalid impersonation is 401 and its cookie is cleared', () => {
     const bob = await app.signUp();
     const token = (await begin(bob.userId, root.client, { returnToken: true })).body.token;
     for (const [change, back] of [
-      [db.sql`update users set activated = false where id = ${bob.userId}`, db.sql`update users set activated = true where id = ${bob.userId}`],
-      [db.sql`update users set is_super_admin = true where id = ${bob.userId}`, db.sql`update users set is_super_admin = false where id = ${bob.userId}`],
+      [
+        db.sql`update users set activated = false where id = ${bob.userId}`,
+        db.sql`update users set activated = true where id = ${bob.userId}`,
+      ],
+      [
+        db.sql`update users set is_super_admin = true where id = ${bob.userId}`,
+        db.sql`update users set is_super_admin = false where id = ${bob.userId}`,
+      ],
       [
         db.sql`update memberships set disabled = true where user_id = ${bob.userId}`,
         db.sql`update memberships set disabled = false where user_id = ${bob.userId}`,
@@ -241,7 +296,8 @@ describe('an invalid impersonation is 401 and its cookie is cleared', () => {
 
   test('when the token is of another kind; its own token is not accepted as another kind [S28]', async () => {
     const [session, token] = [root.client.cookies.get('auth')!, await tokenOf()];
-    for (const odd of [session, '', 'x', 'x.y.z', `${token}x`, token.slice(0, -1)].filter(Boolean)) await isRefused(plain(odd));
+    for (const odd of [session, '', 'x', 'x.y.z', `${token}x`, token.slice(0, -1)].filter(Boolean))
+      await isRefused(plain(odd));
     expect((await app.client().get('/user/self', { auth: token })).status).toBe(401);
     expect((await app.client().get('/user/self', { cookie: `auth=${token}` })).status).toBe(401);
     expect((await app.client().get('/user/self', { impersonate: token })).status).toBe(401); // alone it opens nothing
@@ -278,5 +334,8 @@ test('ended impersonations are deleted a day later', async () => {
   await begin();
   await db.sql`update impersonations set expires_at = now() - interval '2 days'`;
   const { length } = await db.sql`select 1 from impersonations`;
-  expect([await app.context.admin.dropOldImpersonations(500), await app.context.admin.dropOldImpersonations(500)]).toEqual([length, 0]);
+  expect([
+    await app.context.admin.dropOldImpersonations(500),
+    await app.context.admin.dropOldImpersonations(500),
+  ]).toEqual([length, 0]);
 });

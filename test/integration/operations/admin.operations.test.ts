@@ -50,7 +50,9 @@ describe('GET /admin/errors', () => {
       error: expect.stringMatching(/^TypeError: x is not a function\n {4}at /),
     });
     const ofPosts = await root.client.get('/admin/errors?room=posts&limit=1');
-    expect((await root.client.get(`/admin/errors?room=posts&limit=1&cursor=${ofPosts.body.nextCursor}`)).body).toMatchObject({
+    expect(
+      (await root.client.get(`/admin/errors?room=posts&limit=1&cursor=${ofPosts.body.nextCursor}`)).body,
+    ).toMatchObject({
       items: [{ message: 'an adapter failed' }],
       nextCursor: null,
     });
@@ -61,7 +63,12 @@ describe('GET /admin/errors', () => {
     await db.sql`delete from errors`;
     const errors = open();
     const key = `pm_live_${'A'.repeat(43)}`;
-    errors.logs.of('http').error({ err: new Error(`refused ${key}`), password: 'hunter2-hunter2', headers: { authorization: key } }, 'a request failed');
+    errors.logs
+      .of('http')
+      .error(
+        { err: new Error(`refused ${key}`), password: 'hunter2-hunter2', headers: { authorization: key } },
+        'a request failed',
+      );
     await errors[Symbol.asyncDispose](); // writes what is waiting
     const [row] = await db.sql<{ whole: string }[]>`select e::text as whole from errors e`;
     expect(row!.whole).not.toMatch(/A{40}|hunter2/);
@@ -115,8 +122,12 @@ describe('GET /admin/errors', () => {
       await tx`lock table errors in exclusive mode`;
       errors.logs.of('start').error({}, 'slow words');
       const waits = async () =>
-        (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into errors%'`)
-          .length === 1;
+        (
+          await db.sql`
+            select 1
+            from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into errors%'`
+        ).length === 1;
       await eventually('it is being written', waits);
       const ended = (end = errors[Symbol.asyncDispose]()).then(() => 'ended');
       expect(await Promise.race([ended, tx`select 1`.then(() => 'waits')])).toBe('waits');
@@ -127,8 +138,13 @@ describe('GET /admin/errors', () => {
 
   test('deletes errors after their retention [RT6]', async () => {
     await db.sql`delete from errors`;
-    await db.sql`insert into errors (incarnation, room, message, at) values ('h', 'http', 'old', now() - interval '91 days'), ('h', 'http', 'young', now())`;
-    expect([await app.context.errors.dropOld(100), (await db.sql`select message from errors`).map(({ message }) => message as string)]).toEqual([1, ['young']]);
+    await db.sql`
+      insert into errors (incarnation, room, message, at)
+      values ('h', 'http', 'old', now() - interval '91 days'), ('h', 'http', 'young', now())`;
+    expect([
+      await app.context.errors.dropOld(100),
+      (await db.sql`select message from errors`).map(({ message }) => message as string),
+    ]).toEqual([1, ['young']]);
   });
 });
 

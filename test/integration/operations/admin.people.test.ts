@@ -18,9 +18,11 @@ afterAll(async () => {
 });
 
 const actions = async (resourceId: string) =>
-  (await db.sql<{ action: string; by: string | null }[]>`select action, user_id as by from audit_log where resource_id = ${resourceId} order by id`).map(
-    ({ action, by }) => [action, by],
-  );
+  (
+    await db.sql<
+      { action: string; by: string | null }[]
+    >`select action, user_id as by from audit_log where resource_id = ${resourceId} order by id`
+  ).map(({ action, by }) => [action, by]);
 
 describe('orgs', () => {
   test('are listed newest first with tier, members and channels, found by a part of the name or the id, and page by page [S211]', async () => {
@@ -42,9 +44,14 @@ describe('orgs', () => {
       disabled: false,
     });
     const next = await root.client.get(`/admin/orgs?limit=3&cursor=${body.nextCursor}`);
-    expect([next.body.items.map(({ name }: { name: string }) => name), next.body.nextCursor]).toEqual([['The operator'], null]);
+    expect([next.body.items.map(({ name }: { name: string }) => name), next.body.nextCursor]).toEqual([
+      ['The operator'],
+      null,
+    ]);
     const found = async (search: string) =>
-      (await root.client.get(`/admin/orgs?search=${encodeURIComponent(search)}`)).body.items.map(({ name }: { name: string }) => name);
+      (await root.client.get(`/admin/orgs?search=${encodeURIComponent(search)}`)).body.items.map(
+        ({ name }: { name: string }) => name,
+      );
     expect(await found('BLUE')).toEqual(['Blue 100%_heron', 'Blue heron']);
     expect([await found('100%_'), await found('%'), await found(made[0]!.orgId), await found("' or true --")]).toEqual([
       ['Blue 100%_heron'],
@@ -69,20 +76,25 @@ describe('orgs', () => {
       'webhooks',
     ]);
     expect(body.limits.channel).toMatchObject({ override: null, used: 0 });
-    for (const id of [newId(), 'nothing']) expect((await root.client.get(`/admin/orgs/${id}`)).body.code).toBe('not_found');
+    for (const id of [newId(), 'nothing'])
+      expect((await root.client.get(`/admin/orgs/${id}`)).body.code).toBe('not_found');
   });
 
   test('are refused within a minute when disabled, members and keys alike, and work again when enabled [S211, S53]', async () => {
     const ann = await app.signUp();
     const key = await ann.withKey();
-    expect([(await ann.client.get('/user/self')).status, (await key.get('/public/v1/is-connected')).status]).toEqual([200, 200]);
+    expect([(await ann.client.get('/user/self')).status, (await key.get('/public/v1/is-connected')).status]).toEqual([
+      200, 200,
+    ]);
     const shut = await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: true });
     expect([shut.status, shut.body.disabled]).toEqual([200, true]);
     expect((await ann.client.get('/user/self')).status).toBe(401);
     const opens = (status: number) => async () => (await key.get('/public/v1/is-connected')).status === status;
     await eventually('the key is not remembered any more', opens(401));
     expect((await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: true })).status).toBe(200);
-    expect((await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: false })).body.disabled).toBe(false);
+    expect((await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: false })).body.disabled).toBe(
+      false,
+    );
     expect((await ann.client.get('/user/self')).status).toBe(200);
     await eventually('the key works again', opens(200));
     expect(await actions(ann.orgId)).toEqual([
@@ -111,9 +123,12 @@ describe('orgs', () => {
     ] as const)
       await db.sql`
         insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
-        values (${id}, ${ann.orgId}, ${channel}, ${id}, 'QUEUE', ${detail}, 'x', now() + interval '1 hour', now() + interval '1 hour')`;
+        values (${id}, ${ann.orgId}, ${channel}, ${id}, 'QUEUE', ${detail}, 'x', now() + interval '1 hour',
+          now() + interval '1 hour')`;
     const details = async () =>
-      (await db.sql<{ detail: string }[]>`select detail from posts where org_id = ${ann.orgId} order by seq`).map(({ detail }) => detail);
+      (await db.sql<{ detail: string }[]>`select detail from posts where org_id = ${ann.orgId} order by seq`).map(
+        ({ detail }) => detail,
+      );
     const dueAt = async () => (await db.sql`select next_due_at from channels where id = ${channel}`)[0]!['next_due_at'];
 
     await root.client.send('PATCH', `/admin/orgs/${ann.orgId}`, { disabled: true });
@@ -132,19 +147,23 @@ describe('orgs', () => {
   test('are not disabled by a super-admin acting for them; unknown fields are refused', async () => {
     const { status, body } = await root.client.send('PATCH', `/admin/orgs/${root.orgId}`, { disabled: true });
     expect([status, body.code]).toEqual([409, 'conflict']);
-    expect((await root.client.send('PATCH', `/admin/orgs/${root.orgId}`, { disabled: 'yes' })).body.errors[0].field).toBe('disabled');
+    expect(
+      (await root.client.send('PATCH', `/admin/orgs/${root.orgId}`, { disabled: 'yes' })).body.errors[0].field,
+    ).toBe('disabled');
     expect((await root.client.send('PATCH', `/admin/orgs/${newId()}`, { disabled: true })).status).toBe(404);
   });
 });
 
 describe('users', () => {
-  const change = (id: string, body: object, client: Client = root.client) => client.send('PATCH', `/admin/users/${id}`, body);
+  const change = (id: string, body: object, client: Client = root.client) =>
+    client.send('PATCH', `/admin/users/${id}`, body);
 
   test('are listed newest first, and found by a part of the address, of the name, or by the id [S211]', async () => {
     const ann = await app.signUp({ email: 'ann.heron@birds.example' });
     await db.sql`update user_profiles set name = 'Ann', last_name = 'Heron' where user_id = ${ann.userId}`;
     await app.context.auth.sessions[Symbol.asyncDispose](); // writes her use now, not between two answers
-    const found = async (search: string) => (await root.client.get(`/admin/users?search=${encodeURIComponent(search)}`)).body.items;
+    const found = async (search: string) =>
+      (await root.client.get(`/admin/users?search=${encodeURIComponent(search)}`)).body.items;
     const [row, ...more] = await found('BIRDS.example');
     expect(more).toEqual([]);
     expect(row).toEqual({
@@ -169,9 +188,13 @@ describe('users', () => {
     expect((await change(ann.userId, { activated: false })).body.activated).toBe(false);
     expect((await ann.client.get('/user/self')).status).toBe(401);
     expect((await key.get('/public/v1/is-connected')).status).toBe(401);
-    expect((await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status).toBe(400);
+    expect(
+      (await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status,
+    ).toBe(400);
     await change(ann.userId, { activated: true });
-    expect((await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status).toBe(200);
+    expect(
+      (await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status,
+    ).toBe(200);
     expect(await actions(ann.userId)).toEqual(expect.arrayContaining([['user.changed', root.userId]]));
   });
 
@@ -181,9 +204,13 @@ describe('users', () => {
     const end = (id: string, client: Client = root.client) => client.post(`/admin/users/${id}/sessions/revoke-all`, {});
     expect((await end(ann.userId, ann.client)).status).toBe(403);
     expect((await end(ann.userId)).body).toEqual({ success: true, revoked: 1 });
-    expect([(await ann.client.get('/user/self')).status, (await root.client.get('/user/self')).status]).toEqual([401, 200]);
+    expect([(await ann.client.get('/user/self')).status, (await root.client.get('/user/self')).status]).toEqual([
+      401, 200,
+    ]);
     expect((await key.get('/public/v1/is-connected')).status).toBe(200);
-    expect((await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status).toBe(200);
+    expect(
+      (await app.client().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })).status,
+    ).toBe(200);
     expect(await actions(ann.userId)).toEqual(expect.arrayContaining([['user.sessions_ended', root.userId]]));
     expect((await end(newId())).status).toBe(404);
   });
@@ -195,9 +222,13 @@ describe('users', () => {
     expect((await ann.client.post('/admin/sessions/revoke-all', {})).status).toBe(403);
     const { status, body } = await root.client.post('/admin/sessions/revoke-all', {});
     expect([status, body.success, body.revoked >= 3]).toEqual([200, true, true]);
-    const statuses = await Promise.all([ann.client, bob.client, other, root.client].map(async (client) => (await client.get('/user/self')).status));
+    const statuses = await Promise.all(
+      [ann.client, bob.client, other, root.client].map(async (client) => (await client.get('/user/self')).status),
+    );
     expect(statuses).toEqual([401, 401, 401, 200]);
-    expect(await db.sql`select 1 from audit_log where action = 'instance.sessions_ended' and user_id = ${root.userId}`).toHaveLength(1);
+    expect(
+      await db.sql`select 1 from audit_log where action = 'instance.sessions_ended' and user_id = ${root.userId}`,
+    ).toHaveLength(1);
   });
 
   test('answer 409 to the demotion of the last super-admin [S211]', async () => {
@@ -210,12 +241,16 @@ describe('users', () => {
 
   test('keep one super-admin when two demote each other at once, every time [S211]', async () => {
     const ann = await app.signUp();
-    const set = (userId: string, to: boolean) => db.sql`update users set is_super_admin = ${to} where id = ${userId}`; // one row each: notes of use hold several
+    const set = (userId: string, to: boolean) => db.sql`
+      update users set is_super_admin = ${to} where id = ${userId}`; // one row each: notes of use hold several
     for (let round = 0; round < 10; round += 1) {
       for (const { userId } of [root, ann]) await set(userId, true);
-      const statuses = (await Promise.all([change(ann.userId, { isSuperAdmin: false }), change(root.userId, { isSuperAdmin: false }, ann.client)])).map(
-        ({ status }) => status,
-      );
+      const statuses = (
+        await Promise.all([
+          change(ann.userId, { isSuperAdmin: false }),
+          change(root.userId, { isSuperAdmin: false }, ann.client),
+        ])
+      ).map(({ status }) => status);
       const left = await db.sql`select 1 from users where is_super_admin`;
       expect([left.length, statuses.filter((status) => status === 200).length]).toEqual([1, 1]);
     }
@@ -223,11 +258,17 @@ describe('users', () => {
     await set(ann.userId, false);
   });
 
-  test.each([[{}], [{ activated: 'no' }], [{ isSuperAdmin: null }], [{ email: 'x@example.com' }]])('%j is refused', async (body) => {
-    expect((await change(root.userId, body)).status).toBe(400);
-  });
+  test.each([[{}], [{ activated: 'no' }], [{ isSuperAdmin: null }], [{ email: 'x@example.com' }]])(
+    '%j is refused',
+    async (body) => {
+      expect((await change(root.userId, body)).status).toBe(400);
+    },
+  );
   test('an unknown user is 404', async () => {
-    expect([(await change(newId(), { activated: true })).status, (await change('nobody', { activated: true })).status]).toEqual([404, 404]);
+    expect([
+      (await change(newId(), { activated: true })).status,
+      (await change('nobody', { activated: true })).status,
+    ]).toEqual([404, 404]);
   });
 });
 
@@ -235,17 +276,39 @@ describe('access to the admin routes', () => {
   test('is for a super-admin by cookie with CSRF or by the header `auth`, for nobody else and no key [S210, AU6]', async () => {
     const ann = await app.signUp();
     const key = await root.withKey();
-    for (const path of ['/admin/orgs', '/admin/users', '/admin/errors', '/admin/queue', '/admin/emails', '/admin/audit']) {
-      expect([(await ann.client.get(path)).body.code, (await key.get(path)).status, (await app.client().get(path)).status]).toEqual([
-        'super_admin_required',
-        401,
-        401,
-      ]);
+    for (const path of [
+      '/admin/orgs',
+      '/admin/users',
+      '/admin/errors',
+      '/admin/queue',
+      '/admin/emails',
+      '/admin/audit',
+    ]) {
+      expect([
+        (await ann.client.get(path)).body.code,
+        (await key.get(path)).status,
+        (await app.client().get(path)).status,
+      ]).toEqual(['super_admin_required', 401, 401]);
       expect((await app.client().get(path, { auth: root.client.cookies.get('auth') })).status).toBe(200);
     }
     const target = await app.signUp();
-    expect((await root.client.send('PATCH', `/admin/orgs/${target.orgId}`, { disabled: true }, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
-    expect((await app.client().send('PATCH', `/admin/orgs/${target.orgId}`, { disabled: true }, { auth: root.client.cookies.get('auth') })).status).toBe(200);
+    expect(
+      (
+        await root.client.send(
+          'PATCH',
+          `/admin/orgs/${target.orgId}`,
+          { disabled: true },
+          { 'x-csrf-token': undefined },
+        )
+      ).body.code,
+    ).toBe('csrf_failed');
+    expect(
+      (
+        await app
+          .client()
+          .send('PATCH', `/admin/orgs/${target.orgId}`, { disabled: true }, { auth: root.client.cookies.get('auth') })
+      ).status,
+    ).toBe(200);
   });
 });
 
@@ -279,7 +342,10 @@ describe('POST /webhooks/email', () => {
       ['x=1', 'application/x-www-form-urlencoded'],
       ['{"Type":"Notification"}', 'text/plain'],
     ]) {
-      const answer = await root.client.send('POST', '/webhooks/email', body, { 'content-type': type, 'x-csrf-token': undefined });
+      const answer = await root.client.send('POST', '/webhooks/email', body, {
+        'content-type': type,
+        'x-csrf-token': undefined,
+      });
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
     }
   });

@@ -7,7 +7,8 @@ import { holdFile } from '../../../src/platform/db/embedded/processes.ts';
 import { testApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 
-// The demo needs the sandbox network and an account that is open at once; an instance in production has neither by default.
+// The demo needs the sandbox network and an account that is open at once; an instance in production has neither by
+// default.
 
 let db: TestDatabase;
 let folder: string;
@@ -51,13 +52,18 @@ test('the demo command says when an address needs confirmation by mail', async (
   await using app = await testApp({ sql: db.sql, env: WITH_MAIL });
   const { code, text } = await said(app.address);
   expect([code, text]).toEqual([1, expect.stringMatching(/confirmed by mail.*forgotten after seven days/)]);
-  expect((await db.sql`select from users where activated and email like 'demo-%' and deleted_at is null`).count).toBe(0);
+  expect((await db.sql`select from users where activated and email like 'demo-%' and deleted_at is null`).count).toBe(
+    0,
+  );
 });
 
-test.each(['', 'cluster'])('the demo command without an address finds the running service of its data folder (%j), whatever the port', async (within) => {
-  const mark = join(folder, within, 'running.json');
-  mkdirSync(join(folder, within), { recursive: true });
-  await using hold = await holdFile(mark);
-  await hold.update({ address: 'http://127.0.0.1:9' });
-  expect((await said()).text).toContain('Rookery demo against http://127.0.0.1:9\n');
-});
+test.each(['', 'cluster'])(
+  'the demo command without an address finds the running service of its data folder (%j), whatever the port',
+  async (within) => {
+    const mark = join(folder, within, 'running.json');
+    mkdirSync(join(folder, within), { recursive: true });
+    await using hold = await holdFile(mark);
+    await hold.update({ address: 'http://127.0.0.1:9' });
+    expect((await said()).text).toContain('Rookery demo against http://127.0.0.1:9\n');
+  },
+);

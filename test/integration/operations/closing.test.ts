@@ -16,12 +16,16 @@ import { startReceiver } from '../../support/wire/receiver.ts';
 describe('a closing process', () => {
   test('hands back a post that waits for its call and marks a call that exceeds its time as unconfirmed', async () => {
     /** The 8 s that calls and deliveries have to end are over at once. */
-    const clock: Clock = { ...systemClock, sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms, signal)) };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms, signal)),
+    };
     await using db = await testDatabase();
     let asked = 0;
     await using network = await startReceiver({
       answer(response, { path, headers, body }) {
-        const said = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+        const said = (value: object) =>
+          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
         if (path === '/accounts') return said({ id: newId(), token: JSON.parse(String(body)).name });
         if (path === '/me') return said({ id: headers.authorization, name: 'Ann' });
         asked += 1; // and never answers
@@ -32,9 +36,22 @@ describe('a closing process', () => {
     try {
       const { client } = await product.signUp();
       const publish = async (content: string) => {
-        const channel = await client.post('/integrations/social-connect/sandbox', { fields: { name: newId() }, allowPreview: true });
+        const channel = await client.post('/integrations/social-connect/sandbox', {
+          fields: { name: newId() },
+          allowPreview: true,
+        });
         const posts = [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings: {} }];
-        expect((await client.post('/posts', { type: 'now', date: '2026-01-01T00:00:00Z', shortLink: false, tags: [], posts })).status).toBe(201);
+        expect(
+          (
+            await client.post('/posts', {
+              type: 'now',
+              date: '2026-01-01T00:00:00Z',
+              shortLink: false,
+              tags: [],
+              posts,
+            })
+          ).status,
+        ).toBe(201);
       };
       await publish('called');
       await eventually('the network is asked', () => asked === 1);
@@ -55,9 +72,15 @@ describe('a closing process', () => {
 
   test('ends reconciler and sweeper first: both release their leases', async () => {
     /** Their first rounds begin at once. */
-    const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms === 5_000 || ms === 30_000 ? 10 : ms, signal) };
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => systemClock.sleep(ms === 5_000 || ms === 30_000 ? 10 : ms, signal),
+    };
     await using db = await testDatabase();
-    const held = async () => (await db.sql`select name from leases where name in ('reconciler', 'sweeper') order by name`).map(({ name }) => name as string);
+    const held = async () =>
+      (await db.sql`select name from leases where name in ('reconciler', 'sweeper') order by name`).map(
+        ({ name }) => name as string,
+      );
     const product = await wholeProduct({ env: { DATABASE_URL: db.url }, clock });
     try {
       await eventually('both work', async () => (await held()).length === 2);
@@ -84,7 +107,13 @@ describe('a closing process', () => {
 
   test('releases the database to the next process, even while others hold its connections open', async () => {
     const open = (sql: Database) =>
-      openContext(readConfig({ JWT_SECRET }).config, { logs: { of: quietLog }, actorTypes, channelReminder: dueReminder, sandboxUrl: undefined, sql });
+      openContext(readConfig({ JWT_SECRET }).config, {
+        logs: { of: quietLog },
+        actorTypes,
+        channelReminder: dueReminder,
+        sandboxUrl: undefined,
+        sql,
+      });
     await using db = await testDatabase();
     const first = await open(db.sql);
     await first[Symbol.asyncDispose]();
@@ -120,6 +149,8 @@ describe('a message between processes', () => {
     const lines: string[] = [];
     await using product = await wholeProduct({ level: 'error', write: (line) => void lines.push(line) });
     await product.context.cache.publish('provider-settings', 'no JSON');
-    await eventually('it is logged', () => lines.some((line) => /"channel":"provider-settings".*a message was not understood/.test(line)));
+    await eventually('it is logged', () =>
+      lines.some((line) => /"channel":"provider-settings".*a message was not understood/.test(line)),
+    );
   });
 });

@@ -38,7 +38,8 @@ const redisUrl = process.env['TEST_REDIS_URL'];
   {
     await using product = await wholeProduct({ env: { DATABASE_URL: database.url, REDIS_URL: cache.url } });
     expect((await fetch(`${product.address}/health/ready`)).status).toBe(200);
-    await eventually('both are connected', () => database.open.size > 0 && cache.open.size === 2); // of the cache one for questions and one for messages
+    // of the cache one for questions and one for messages
+    await eventually('both are connected', () => database.open.size > 0 && cache.open.size === 2);
   }
   await eventually('nothing is connected any more', () => database.open.size === 0 && cache.open.size === 0);
 });

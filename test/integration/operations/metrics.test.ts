@@ -32,14 +32,24 @@ const valueOf = (text: string, series: string): number =>
 describe('access to metrics', () => {
   test('is granted to a local caller; behind a proxy only with the token', async () => {
     const { status, headers, text } = await stranger().get('/metrics');
-    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8', 'no-store']);
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+      'no-store',
+    ]);
     expect(text).toMatch(/^# HELP rookery_/m);
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']) {
       const forwarded = { [name]: '198.51.100.1' };
       expect([name, (await stranger().get('/metrics', forwarded)).status]).toEqual([name, 404]);
       for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`])
         expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(200);
-      for (const authorization of [TOKEN, 'Bearer', `Bearer ${TOKEN} `.slice(0, -2), `Bearer ${TOKEN}x`, `Basic ${TOKEN}`])
+      for (const authorization of [
+        TOKEN,
+        'Bearer',
+        `Bearer ${TOKEN} `.slice(0, -2),
+        `Bearer ${TOKEN}x`,
+        `Basic ${TOKEN}`,
+      ])
         expect((await stranger().get('/metrics', { ...forwarded, authorization })).status).toBe(404);
     }
   });
@@ -63,7 +73,10 @@ describe('access to metrics', () => {
   test('needs the token in production, even from a local caller', async () => {
     const urls = { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://app.example.com/api' };
     for (const token of [undefined, TOKEN]) {
-      await using app = await testApp({ sql: product.db.sql, env: { NODE_ENV: 'production', ...urls, ...(token && { METRICS_TOKEN: token }) } });
+      await using app = await testApp({
+        sql: product.db.sql,
+        env: { NODE_ENV: 'production', ...urls, ...(token && { METRICS_TOKEN: token }) },
+      });
       expect((await app.client().get('/metrics')).status).toBe(404);
       expect((await app.client().get('/metrics', { authorization: `Bearer ${TOKEN}` })).status).toBe(token ? 200 : 404);
     }
@@ -84,11 +97,14 @@ describe('access to metrics', () => {
     expect((await fetch(`${listener.url}/more`)).status).toBe(404);
     expect((await fetch(listener.url, { headers: { 'x-forwarded-for': '198.51.100.1' } })).status).toBe(404);
     await using guarded = await startMetricsListener(metrics, { ...here, port: 0, token: TOKEN });
-    const elsewhere = async (headers: object) => (await fetch(guarded.url, { headers: { 'x-forwarded-for': '198.51.100.1', ...headers } })).status;
+    const elsewhere = async (headers: object) =>
+      (await fetch(guarded.url, { headers: { 'x-forwarded-for': '198.51.100.1', ...headers } })).status;
     expect([await elsewhere({}), await elsewhere({ authorization: 'Bearer wrong' })]).toEqual([404, 404]);
     expect(await elsewhere({ authorization: `Bearer ${TOKEN}` })).toBe(200);
     expect(await elsewhere({ authorization: TOKEN })).toBe(404);
-    await expect(startMetricsListener(metrics, { ...here, port: Number(new URL(listener.url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(
+      startMetricsListener(metrics, { ...here, port: Number(new URL(listener.url).port) }),
+    ).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });
 
@@ -97,9 +113,20 @@ describe('metric values', () => {
   let secrets: string[];
   beforeAll(async () => {
     const key = await ann.withKey();
-    const refused = await stranger().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: 'wrong password' });
-    const channel = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Numbers' }, allowPreview: true });
-    const hook = await ann.client.post('/webhooks', { name: 'Hook', url: `${receiver.url}/hook-of-ann`, integrations: [] });
+    const refused = await stranger().post('/auth/login', {
+      provider: 'LOCAL',
+      email: ann.email,
+      password: 'wrong password',
+    });
+    const channel = await ann.client.post('/integrations/social-connect/sandbox', {
+      fields: { name: 'Numbers' },
+      allowPreview: true,
+    });
+    const hook = await ann.client.post('/webhooks', {
+      name: 'Hook',
+      url: `${receiver.url}/hook-of-ann`,
+      integrations: [],
+    });
     const create = (content: string, settings: object = {}) =>
       key.post('/public/v1/posts', {
         type: 'now',
@@ -108,8 +135,13 @@ describe('metric values', () => {
         tags: [],
         posts: [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings }],
       });
-    const posts = [await create('The main job'), await create('Refused by the network', { outcome: 'rate_limited', retryAfterSeconds: 3_600 })];
-    expect([refused.status, channel.status, hook.status, ...posts.map(({ status }) => status)]).toEqual([400, 200, 201, 201, 201]);
+    const posts = [
+      await create('The main job'),
+      await create('Refused by the network', { outcome: 'rate_limited', retryAfterSeconds: 3_600 }),
+    ];
+    expect([refused.status, channel.status, hook.status, ...posts.map(({ status }) => status)]).toEqual([
+      400, 200, 201, 201, 201,
+    ]);
     await eventually('the webhook is told', () => receiver.ledger.length > 0);
     await eventually('the numbers say so', async () => {
       ({ text } = await stranger().get('/metrics'));
@@ -161,7 +193,9 @@ describe('metric values', () => {
 
   test('database connections and finds of the reconciler are reported', async () => {
     expect(text).toMatch(/^rookery_database_connections\{state="(active|idle)"\} [1-9]/m);
-    await eventually('a sweep was counted', async () => /^rookery_reconciler_found_total\{kind="woken"\} \d/m.test((await stranger().get('/metrics')).text));
+    await eventually('a sweep was counted', async () =>
+      /^rookery_reconciler_found_total\{kind="woken"\} \d/m.test((await stranger().get('/metrics')).text),
+    );
   });
 
   test('no label contains an id, an address or a user text', () => {

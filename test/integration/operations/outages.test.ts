@@ -18,7 +18,8 @@ describe('a database that is stopped and started again', () => {
   let product: Product;
   let ann: SignedUp;
   let key: Awaited<ReturnType<SignedUp['withKey']>>;
-  const start = (port: number) => startEmbeddedPostgres({ folder: join(folder, 'postgres'), port, settings: { fsync: 'off' } });
+  const start = (port: number) =>
+    startEmbeddedPostgres({ folder: join(folder, 'postgres'), port, settings: { fsync: 'off' } });
   beforeAll(async () => {
     chmodSync(folder, 0o755);
     postgres = await start(await freePort());
@@ -42,7 +43,13 @@ describe('a database that is stopped and started again', () => {
       date: new Date().toISOString(),
       shortLink: false,
       tags: [],
-      posts: [{ integration: { id: '00000000-0000-7000-8000-000000000000' }, value: [{ content: 'Hi', image: [] }], settings: {} }],
+      posts: [
+        {
+          integration: { id: '00000000-0000-7000-8000-000000000000' },
+          value: [{ content: 'Hi', image: [] }],
+          settings: {},
+        },
+      ],
     });
   /** Reads and writes, with every kind of credential and without one, through actors and without them. */
   const asked = (): [string, () => ReturnType<Client['get']>][] => [
@@ -51,8 +58,14 @@ describe('a database that is stopped and started again', () => {
     ['POST /orgs', () => ann.client.post('/orgs', { name: 'Another' })],
     ['GET /public/v1/integrations', () => key.get('/public/v1/integrations')],
     ['POST /public/v1/posts', draft],
-    ['POST /auth/login', () => stranger().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password })],
-    ['POST /webhooks', () => ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })],
+    [
+      'POST /auth/login',
+      () => stranger().post('/auth/login', { provider: 'LOCAL', email: ann.email, password: ann.password }),
+    ],
+    [
+      'POST /webhooks',
+      () => ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] }),
+    ],
     ['GET /health', () => stranger().get('/health')],
   ];
 
@@ -68,10 +81,18 @@ describe('a database that is stopped and started again', () => {
         expect([what, status, body.code, headers.get('retry-after')]).toEqual([what, 503, 'unavailable', '2']);
     }
     const ready = await stranger().get('/health/ready');
-    expect([ready.status, ready.body.dependencies.database.ok, ready.body.dependencies.redis.ok]).toEqual([503, false, true]);
+    expect([ready.status, ready.body.dependencies.database.ok, ready.body.dependencies.redis.ok]).toEqual([
+      503,
+      false,
+      true,
+    ]);
     expect((await stranger().get('/health/live')).status).toBe(200);
     const metrics = await stranger().get('/metrics');
-    expect([metrics.status, /^rookery_outbox_waiting /m.test(metrics.text), /^rookery_turns_total /m.test(metrics.text)]).toEqual([200, false, true]);
+    expect([
+      metrics.status,
+      /^rookery_outbox_waiting /m.test(metrics.text),
+      /^rookery_turns_total /m.test(metrics.text),
+    ]).toEqual([200, false, true]);
 
     postgres = await start(postgres.port);
     await eventually('it is ready again', async () => (await stranger().get('/health/ready')).status === 200);
@@ -82,12 +103,19 @@ describe('a database that is stopped and started again', () => {
     };
     await eventually('people are served again', async () => isWell((await ann.client.get('/user/self')).status, 200));
     await eventually('actors are called again', async () =>
-      isWell((await ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })).status, 201),
+      isWell(
+        (await ann.client.post('/webhooks', { name: 'Hook', url: 'https://example.com/', integrations: [] })).status,
+        201,
+      ),
     );
-    await eventually('posts are judged again', async () => isWell((await draft()).status, 400)); // its channel is unknown
+    // its channel is unknown
+    await eventually('posts are judged again', async () => isWell((await draft()).status, 400));
     await eventually('the host sends heartbeats again', async () => {
       const { status, body } = await ann.client.get('/admin/actors');
-      return isWell(status, 200) && body.hosts.some(({ here, silent }: { here: boolean; silent: boolean }) => here && !silent);
+      return (
+        isWell(status, 200) &&
+        body.hosts.some(({ here, silent }: { here: boolean; silent: boolean }) => here && !silent)
+      );
     });
   }, 120_000);
 });
@@ -107,11 +135,16 @@ const port = redis && Number(new URL(redis.url).port);
 
   const ready = () => new Client(product.address).get('/health/ready');
   /** What is left of the bucket of a route, as the service tells. */
-  const left = async () => Number((await new Client(product.address).get('/auth/can-register')).headers.get('x-ratelimit-remaining'));
+  const left = async () =>
+    Number((await new Client(product.address).get('/auth/can-register')).headers.get('x-ratelimit-remaining'));
 
   test('is survived by the service; ready names the missing part and limits count per process meanwhile [HE2, HE3, HE4, RL7]', async () => {
     const away = await ready();
-    expect([away.status, away.body.dependencies.database.ok, away.body.dependencies.redis.ok]).toEqual([503, true, false]);
+    expect([away.status, away.body.dependencies.database.ok, away.body.dependencies.redis.ok]).toEqual([
+      503,
+      true,
+      false,
+    ]);
     const ann = await product.signUp();
     expect((await ann.client.get('/user/self')).status).toBe(200);
     const first = await left();
@@ -119,7 +152,13 @@ const port = redis && Number(new URL(redis.url).port);
     const logins = [];
     for (let n = 0; n < 11; n++)
       logins.push(
-        (await new Client(product.address).post('/auth/login', { provider: 'LOCAL', email: 'nobody@example.com', password: 'wrong password' })).status,
+        (
+          await new Client(product.address).post('/auth/login', {
+            provider: 'LOCAL',
+            email: 'nobody@example.com',
+            password: 'wrong password',
+          })
+        ).status,
       );
     expect(logins).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
     expect((await new Client(product.address).get('/metrics')).text).toMatch(/^rookery_cache_away 1$/m);

@@ -21,7 +21,9 @@ afterAll(async () => {
 
 async function channelOf({ orgId }: SignedUp): Promise<string> {
   const id = newId();
-  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${id}, ${orgId}, 'sandbox', 'v1', ${id}, 'c', 'v2:')`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${orgId}, 'sandbox', 'v1', ${id}, 'c', 'v2:')`;
   return id;
 }
 interface Age {
@@ -33,15 +35,19 @@ interface Age {
 async function post({ orgId }: SignedUp, channelId: string, { created, deleted, parent }: Age): Promise<string> {
   const id = newId();
   await db.sql`
-    insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content, publish_date, created_at, deleted_at)
-    values (${id}, ${orgId}, ${channelId}, 'g', ${parent ?? null}, ${parent ?? null}, 'PUBLISHED', 'published', 'hi', now(), now() - make_interval(days => ${created}),
+    insert into posts (id, org_id, channel_id, group_id, parent_post_id, root_post_id, state, detail, content,
+      publish_date, created_at, deleted_at)
+    values (${id}, ${orgId}, ${channelId}, 'g', ${parent ?? null}, ${parent ?? null}, 'PUBLISHED', 'published', 'hi',
+      now(), now() - make_interval(days => ${created}),
       now() - make_interval(days => ${deleted}::int))`;
   await db.sql`insert into post_timeline (org_id, post_id, kind, message) values (${orgId}, ${id}, 'created', 'x')`;
   return id;
 }
 const left = async (table: 'posts' | 'post_timeline', { orgId }: SignedUp) => {
   const column = db.sql(table === 'posts' ? 'id' : 'post_id');
-  return (await db.sql<{ id: string }[]>`select ${column} as id from ${db.sql(table)} where org_id = ${orgId}`).map(({ id }) => id);
+  return (await db.sql<{ id: string }[]>`select ${column} as id from ${db.sql(table)} where org_id = ${orgId}`).map(
+    ({ id }) => id,
+  );
 };
 
 describe('deleted posts', () => {
@@ -52,7 +58,8 @@ describe('deleted posts', () => {
     const recent = await post(ann, channel, { created: 400, deleted: 29 });
     await post(ann, channel, { created: 400, deleted: 31 });
     expect(await dropDeletedPosts(db.sql, 30, 500)).toBe(1);
-    for (const table of ['posts', 'post_timeline'] as const) expect((await left(table, ann)).toSorted()).toEqual([living, recent].toSorted());
+    for (const table of ['posts', 'post_timeline'] as const)
+      expect((await left(table, ann)).toSorted()).toEqual([living, recent].toSorted());
     expect(await dropDeletedPosts(db.sql, 30, 500)).toBe(0);
   });
 
@@ -83,7 +90,8 @@ describe('a deleted org', () => {
     await post(org, channel, { created: 1, deleted: null });
     const key = `org/${org.orgId}/a.png`;
     await db.sql`
-      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes) values (${newId()}, ${org.orgId}, 'a.png', 'a.png', ${key}, 'image', 'image/png', 10)`;
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${newId()}, ${org.orgId}, 'a.png', 'a.png', ${key}, 'image', 'image/png', 10)`;
     await db.sql`insert into lifetime_codes (jti, code, org_id) values (${newId()}, 'x', ${org.orgId})`;
     expect((await org.client.delete('/orgs/current', { confirm: 'Acme' })).status).toBe(200);
     await db.sql`update organizations set deleted_at = now() - make_interval(days => ${days}) where id = ${org.orgId}`;
@@ -97,19 +105,31 @@ describe('a deleted org', () => {
     expect(await drop(10)).toBe(1);
     expect([await there(gone), await there(kept)]).toEqual([0, 1]);
     const tables = await db.sql<{ name: string }[]>`
-      select table_name as name from information_schema.columns where column_name = 'org_id' and table_schema = current_schema() and table_name not in ('media_pending_deletions')`;
+      select table_name as name
+      from information_schema.columns
+      where column_name = 'org_id'
+        and table_schema = current_schema()
+        and table_name not in ('media_pending_deletions')`;
     expect(tables.length).toBeGreaterThan(20);
-    for (const { name } of tables) expect([name, (await db.sql`select from ${db.sql(name)} where org_id = ${gone.orgId}`).count]).toEqual([name, 0]);
-    expect(await db.sql`select storage_key from media_pending_deletions where org_id = ${gone.orgId}`).toEqual([{ storage_key: gone.key }]);
-    expect(await db.sql`select code from lifetime_codes where org_id is null`).toEqual([{ code: 'x' }]); // used it stays
-    expect(await db.sql`select org_id, user_id from audit_log where action = 'org.purged' and resource_id = ${gone.orgId}`).toEqual([
-      { org_id: null, user_id: null },
+    for (const { name } of tables)
+      expect([name, (await db.sql`select from ${db.sql(name)} where org_id = ${gone.orgId}`).count]).toEqual([name, 0]);
+    expect(await db.sql`select storage_key from media_pending_deletions where org_id = ${gone.orgId}`).toEqual([
+      { storage_key: gone.key },
     ]);
+    expect(
+      await db.sql`
+      select code from lifetime_codes where org_id is null`,
+    ).toEqual([{ code: 'x' }]); // used it stays
+    expect(
+      await db.sql`select org_id, user_id from audit_log where action = 'org.purged' and resource_id = ${gone.orgId}`,
+    ).toEqual([{ org_id: null, user_id: null }]);
   });
 
   test('waits until the payment processor is told of the end [S44]', async () => {
     const owing = await removed(40);
-    await db.sql`insert into payment_tasks (id, org_id, kind, subscription_id) values (${newId()}, ${owing.orgId}, 'cancel', 'sub_1')`;
+    await db.sql`
+      insert into payment_tasks (id, org_id, kind, subscription_id)
+      values (${newId()}, ${owing.orgId}, 'cancel', 'sub_1')`;
     await drop(10);
     expect(await there(owing)).toBe(1);
     await db.sql`delete from payment_tasks where org_id = ${owing.orgId}`;
@@ -129,24 +149,35 @@ describe('address and agent', () => {
   const tracesOf = async ({ userId }: SignedUp) =>
     (
       await db.sql<{ ip: string | null; agent: string | null; sessions: string[] }[]>`
-        select ip, agent, array(select ip || user_agent from sessions where user_id = ${userId}) as sessions from users where id = ${userId}`
+        select ip, agent, array(select ip || user_agent from sessions where user_id = ${userId}) as sessions
+        from users
+        where id = ${userId}`
     )[0]!;
 
   test('of users and sessions are removed after IP_RETENTION_DAYS, and the sessions stay valid [RT10]', async () => {
     const [old, recent] = [await app.signUp(), await app.signUp()];
     // Their use of a moment ago is written behind the requests, and must not come after what is written here.
-    const noted = () => db.sql`select from sessions where user_id in (${old.userId}, ${recent.userId}) and last_used_at > created_at`;
+    const noted = () =>
+      db.sql`select from sessions where user_id in (${old.userId}, ${recent.userId}) and last_used_at > created_at`;
     await eventually('the use of both sessions is noted', async () => (await noted()).count === 2);
     for (const [{ userId }, days] of [
       [old, 11],
       [recent, 9],
     ] as const) {
-      await db.sql`update users set created_at = now() - make_interval(days => ${days}), agent = 'a browser' where id = ${userId}`;
-      await db.sql`update sessions set last_used_at = now() - make_interval(days => ${days}), user_agent = 'a browser' where user_id = ${userId}`;
+      await db.sql`
+        update users set created_at = now() - make_interval(days => ${days}), agent = 'a browser' where id = ${userId}`;
+      await db.sql`
+        update sessions
+        set last_used_at = now() - make_interval(days => ${days}), user_agent = 'a browser'
+        where user_id = ${userId}`;
     }
     expect(await app.context.auth.forgetTraces(100)).toBe(1);
     expect(await tracesOf(old)).toEqual({ ip: null, agent: null, sessions: [''] });
-    expect(await tracesOf(recent)).toEqual({ ip: expect.stringMatching(/./), agent: 'a browser', sessions: [expect.stringMatching(/a browser$/)] });
+    expect(await tracesOf(recent)).toEqual({
+      ip: expect.stringMatching(/./),
+      agent: 'a browser',
+      sessions: [expect.stringMatching(/a browser$/)],
+    });
     expect((await old.client.get('/user/self')).status).toBe(200);
     expect(await app.context.auth.forgetTraces(100)).toBe(0);
   });

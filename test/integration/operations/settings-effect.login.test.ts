@@ -36,14 +36,19 @@ describe('registration and login', () => {
     const client = app.client();
     const page = new URL((await client.get(`/auth/oauth/${provider}`)).text);
     const before = world.outside.to(host).length;
-    const answer = await client.post(`/auth/oauth/${provider}/exists`, { code: 'the-code', state: page.searchParams.get('state') });
+    const answer = await client.post(`/auth/oauth/${provider}/exists`, {
+      code: 'the-code',
+      state: page.searchParams.get('state'),
+    });
     return { client, page, answer, asked: world.outside.to(host).slice(before) };
   }
   /** Id and secret of a client, wherever the request has them. */
   function credentials({ headers, body }: Visit): (string | null)[] {
     const [, basic] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? [];
     if (basic) return atob(basic).split(':').map(decodeURIComponent);
-    const fields = body.startsWith('{') ? new Map(Object.entries(JSON.parse(body) as Record<string, string>)) : new URLSearchParams(body);
+    const fields = body.startsWith('{')
+      ? new Map(Object.entries(JSON.parse(body) as Record<string, string>))
+      : new URLSearchParams(body);
     return [fields.get('client_id') ?? null, fields.get('client_secret') ?? null];
   }
 
@@ -71,18 +76,24 @@ describe('registration and login', () => {
     Object.keys(OIDC) as (keyof typeof OIDC)[],
     'login by generic OIDC, where nobody may register otherwise too [DE13, DE15, DE16, DE17, DE18, DE19, DE20, DE21]',
     async () => {
-      world.outside.on('POST login.example/token', () => ({ json: { access_token: 'the-token', token_type: 'Bearer' } }));
-      world.outside.on('GET login.example/me', () => ({ json: { sub: newId(), email: `${newId()}@example.com`, email_verified: true, name: 'Ann' } }));
+      world.outside.on('POST login.example/token', () => ({
+        json: { access_token: 'the-token', token_type: 'Bearer' },
+      }));
+      world.outside.on('GET login.example/me', () => ({
+        json: { sub: newId(), email: `${newId()}@example.com`, email_verified: true, name: 'Ann' },
+      }));
       await using app = await open({ ...OIDC, DISABLE_REGISTRATION: 'true' });
       const { client, page, answer, asked } = await comeBack(app, 'generic', 'login.example');
-      expect([page.origin + page.pathname, page.searchParams.get('client_id'), page.searchParams.get('scope')]).toEqual([
-        OIDC.SERVICE_OAUTH_AUTH_URL,
-        'the-client',
-        'openid email',
-      ]);
+      expect([page.origin + page.pathname, page.searchParams.get('client_id'), page.searchParams.get('scope')]).toEqual(
+        [OIDC.SERVICE_OAUTH_AUTH_URL, 'the-client', 'openid email'],
+      );
       expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /token', 'GET /me']);
       expect(credentials(asked[0]!)).toEqual(['the-client', 'the-secret']);
-      const registered = await client.post('/auth/register', { provider: 'GENERIC', providerToken: answer.body.token, company: 'Acme' });
+      const registered = await client.post('/auth/register', {
+        provider: 'GENERIC',
+        providerToken: answer.body.token,
+        company: 'Acme',
+      });
       expect(registered.status).toBe(200);
       await using off = await open({ ...OIDC, SERVICE_GENERIC_OAUTH: 'false' });
       expect((await off.client().get('/auth/oauth/generic')).status).toBe(404);
@@ -93,7 +104,13 @@ describe('registration and login', () => {
     ['google', 'accounts.google.com', ['YOUTUBE_CLIENT_ID', 'YOUTUBE_CLIENT_SECRET'], undefined, ''],
     ['facebook', 'graph.facebook.com', ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'], 'FACEBOOK_SSO_ENABLED', ' [DE22]'],
     ['x', 'api.x.com', ['X_CLIENT_ID', 'X_CLIENT_SECRET'], 'X_SSO_ENABLED', ' [DE23]'],
-    ['linkedin', 'www.linkedin.com', ['LINKEDIN_CLIENT_ID', 'LINKEDIN_CLIENT_SECRET'], 'LINKEDIN_SSO_ENABLED', ' [DE24]'],
+    [
+      'linkedin',
+      'www.linkedin.com',
+      ['LINKEDIN_CLIENT_ID', 'LINKEDIN_CLIENT_SECRET'],
+      'LINKEDIN_SSO_ENABLED',
+      ' [DE24]',
+    ],
   ] as const;
   for (const [provider, host, [id, secret], flag, ids] of APPS)
     effect([id, secret, ...(flag ? [flag] : [])], `login by ${provider}${ids}`, async () => {
@@ -114,7 +131,10 @@ describe('registration and login', () => {
       await using on = await open({ ...app, ...(flag && { [flag]: 'true' }) });
       const { page, asked } = await comeBack(on, provider, host);
       expect(page.searchParams.get('client_id')).toBe('the-client');
-      expect(credentials(asked.findLast(({ path }) => !path.startsWith('/.well-known'))!)).toEqual(['the-client', 'the-secret']);
+      expect(credentials(asked.findLast(({ path }) => !path.startsWith('/.well-known'))!)).toEqual([
+        'the-client',
+        'the-secret',
+      ]);
       const without: Env[] = [{ [id]: 'the-client', ...(flag && { [flag]: 'true' }) }, ...(flag ? [app] : [])];
       for (const env of without) {
         await using off = await open(env);

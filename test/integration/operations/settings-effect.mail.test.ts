@@ -9,7 +9,13 @@ import { startSmtp } from '../../support/peers/smtp.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: mail.
 
-const world = settingsWorld(['api.resend.com', 'api.eu.sendgrid.com', 'api.eu.mailgun.net', 'api.postmarkapp.com', 'email.eu-west-1.amazonaws.com']);
+const world = settingsWorld([
+  'api.resend.com',
+  'api.eu.sendgrid.com',
+  'api.eu.mailgun.net',
+  'api.postmarkapp.com',
+  'email.eu-west-1.amazonaws.com',
+]);
 const { open } = world;
 const effect = effectsOf('mail');
 
@@ -24,22 +30,45 @@ describe('mail', () => {
     await eventually('the mail leaves', arrived);
   }
   const PROVIDERS: readonly [Env, string, RegExp][] = [
-    [{ EMAIL_PROVIDER: 'resend', EMAIL_API_KEY: 're_key' }, 'api.resend.com', /re_key[^]*The Sender[^]*from@example\.com/],
+    [
+      { EMAIL_PROVIDER: 'resend', EMAIL_API_KEY: 're_key' },
+      'api.resend.com',
+      /re_key[^]*The Sender[^]*from@example\.com/,
+    ],
     [{ EMAIL_PROVIDER: 'sendgrid', EMAIL_API_KEY: 'SG.key', EMAIL_REGION: 'eu' }, 'api.eu.sendgrid.com', /SG\.key/],
     [
       { EMAIL_PROVIDER: 'mailgun', EMAIL_API_KEY: 'key-m', EMAIL_DOMAIN: 'mg.example.com', EMAIL_REGION: 'eu' },
       'api.eu.mailgun.net',
       /\/v3\/mg\.example\.com\/messages/,
     ],
-    [{ EMAIL_PROVIDER: 'postmark', EMAIL_API_KEY: 'pm-key', EMAIL_STREAM: 'the-stream' }, 'api.postmarkapp.com', /pm-key[^]*the-stream/],
     [
-      { EMAIL_PROVIDER: 'ses', EMAIL_API_KEY: 'aws-secret', EMAIL_ACCESS_KEY_ID: 'AKIDEXAMPLE', EMAIL_REGION: 'eu-west-1', EMAIL_STREAM: 'the-set' },
+      { EMAIL_PROVIDER: 'postmark', EMAIL_API_KEY: 'pm-key', EMAIL_STREAM: 'the-stream' },
+      'api.postmarkapp.com',
+      /pm-key[^]*the-stream/,
+    ],
+    [
+      {
+        EMAIL_PROVIDER: 'ses',
+        EMAIL_API_KEY: 'aws-secret',
+        EMAIL_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+        EMAIL_REGION: 'eu-west-1',
+        EMAIL_STREAM: 'the-set',
+      },
       'email.eu-west-1.amazonaws.com',
       /AKIDEXAMPLE[^]*the-set/,
     ],
   ];
   effect(
-    ['EMAIL_PROVIDER', 'EMAIL_FROM_ADDRESS', 'EMAIL_FROM_NAME', 'EMAIL_API_KEY', 'EMAIL_ACCESS_KEY_ID', 'EMAIL_DOMAIN', 'EMAIL_REGION', 'EMAIL_STREAM'],
+    [
+      'EMAIL_PROVIDER',
+      'EMAIL_FROM_ADDRESS',
+      'EMAIL_FROM_NAME',
+      'EMAIL_API_KEY',
+      'EMAIL_ACCESS_KEY_ID',
+      'EMAIL_DOMAIN',
+      'EMAIL_REGION',
+      'EMAIL_STREAM',
+    ],
     'mail leaves by that provider, with these',
     async () => {
       for (const [env, host, seen] of PROVIDERS) {
@@ -51,9 +80,18 @@ describe('mail', () => {
     },
   );
   effect(['EMAIL_WEBHOOK_SECRET'], 'proves delivery events', async () => {
-    await using app = await open({ ...FROM, EMAIL_PROVIDER: 'postmark', EMAIL_API_KEY: 'pm-key', EMAIL_WEBHOOK_SECRET: 'a long secret of postmark' });
+    await using app = await open({
+      ...FROM,
+      EMAIL_PROVIDER: 'postmark',
+      EMAIL_API_KEY: 'pm-key',
+      EMAIL_WEBHOOK_SECRET: 'a long secret of postmark',
+    });
     const tell = async (secret: string) =>
-      (await app.client().post('/webhooks/email', { RecordType: 'Delivery', MessageID: newId() }, { 'x-webhook-secret': secret })).status;
+      (
+        await app
+          .client()
+          .post('/webhooks/email', { RecordType: 'Delivery', MessageID: newId() }, { 'x-webhook-secret': secret })
+      ).status;
     expect(await tell('a long secret of postmark')).toBe(200);
     expect(await tell('another')).toBeGreaterThanOrEqual(400);
   });
@@ -71,14 +109,20 @@ describe('mail', () => {
       };
       await send({ ...env, EMAIL_SMTP_SECURE: 'none' }, () => server.mails.length > 0);
       expect(server.mails).toMatchObject([{ user: 'the-user', password: 'the-password', from: 'from@example.com' }]);
-      await eventually('the app ends its connections with itself', () => server.open === 0, 10_000); // a connection that rests ends after 15 s
+      // a connection that rests ends after 15 s
+      await eventually('the app ends its connections with itself', () => server.open === 0, 10_000);
       const before = server.connections;
-      await send(env, () => server.connections > before && server.open === 0); // it offers no encryption, so nothing is said to it
+      // it offers no encryption, so nothing is said to it
+      await send(env, () => server.connections > before && server.open === 0);
       expect(server.mails).toHaveLength(1);
       const tls = makeCertificate();
       await using encrypted = await startSmtp({ tls });
       const network = { ...world.outside.network, authorities: [tls.cert] };
-      await send({ ...env, EMAIL_SMTP_PORT: String(encrypted.port), EMAIL_SMTP_SECURE: 'tls' }, () => encrypted.mails.length > 0, { network });
+      await send(
+        { ...env, EMAIL_SMTP_PORT: String(encrypted.port), EMAIL_SMTP_SECURE: 'tls' },
+        () => encrypted.mails.length > 0,
+        { network },
+      );
       expect(encrypted.mails).toMatchObject([{ user: 'the-user', password: 'the-password' }]);
     },
   );

@@ -47,38 +47,48 @@ describe('payments', () => {
     return bob;
   }
 
-  effect(['PAYMENTS_PUBLISHABLE_KEY', 'PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'], 'billing is on; calls and events are proven by the keys', async () => {
-    const sold = async (env: Env) => {
-      await using app = await testApp({ sql: world.sql, env, paymentsServer: world.processor.url });
-      const bob = await app.signUp();
-      return (await bob.client.post('/billing/subscribe', { billing: 'PRO', period: 'MONTHLY' })).status;
-    };
-    expect(await sold(WITH_BILLING)).toBe(200);
-    expect(await sold({ ...WITH_BILLING, PAYMENTS_SECRET_KEY: 'sk_of_another' })).not.toBe(200);
-    expect(await sold({})).not.toBe(200);
-    await paying();
-    const event = world.processor.told[0]!;
-    expect((await world.processor.deliver(world.app.address, event)).status).toBe(200);
-    await using deaf = await testApp({
-      sql: world.sql,
-      env: { ...WITH_BILLING, PAYMENTS_SIGNING_KEY: 'whsec_of_another' },
-      paymentsServer: world.processor.url,
-    });
-    expect((await world.processor.deliver(deaf.address, event)).status).toBe(400);
-  });
+  effect(
+    ['PAYMENTS_PUBLISHABLE_KEY', 'PAYMENTS_SECRET_KEY', 'PAYMENTS_SIGNING_KEY'],
+    'billing is on; calls and events are proven by the keys',
+    async () => {
+      const sold = async (env: Env) => {
+        await using app = await testApp({ sql: world.sql, env, paymentsServer: world.processor.url });
+        const bob = await app.signUp();
+        return (await bob.client.post('/billing/subscribe', { billing: 'PRO', period: 'MONTHLY' })).status;
+      };
+      expect(await sold(WITH_BILLING)).toBe(200);
+      expect(await sold({ ...WITH_BILLING, PAYMENTS_SECRET_KEY: 'sk_of_another' })).not.toBe(200);
+      expect(await sold({})).not.toBe(200);
+      await paying();
+      const event = world.processor.told[0]!;
+      expect((await world.processor.deliver(world.app.address, event)).status).toBe(200);
+      await using deaf = await testApp({
+        sql: world.sql,
+        env: { ...WITH_BILLING, PAYMENTS_SIGNING_KEY: 'whsec_of_another' },
+        paymentsServer: world.processor.url,
+      });
+      expect((await world.processor.deliver(deaf.address, event)).status).toBe(400);
+    },
+  );
   effect(
     ['PAYMENTS_DISCOUNT_ID', 'PAYMENTS_SERVICE_NAME', 'BILLING_FEEDBACK_EMAIL'],
     'the coupon that is offered, the name at the processor, and who hears why somebody leaves',
     async () => {
       const bob = await paying();
-      expect(world.processor.asked.findLast(({ call }) => call === 'POST /v1/customers')!.fields).toMatchObject({ metadata: { service: 'acme' } });
+      expect(world.processor.asked.findLast(({ call }) => call === 'POST /v1/customers')!.fields).toMatchObject({
+        metadata: { service: 'acme' },
+      });
       const { offerCoupon: token } = (await bob.client.get('/billing/check-discount')).body;
       await bob.client.post('/billing/apply-discount', { token });
-      expect(world.processor.asked.findLast(({ call }) => call === 'POST /v1/subscriptions/:id')!.fields['discounts']).toEqual({ 0: { coupon: 'the-coupon' } });
+      expect(
+        world.processor.asked.findLast(({ call }) => call === 'POST /v1/subscriptions/:id')!.fields['discounts'],
+      ).toEqual({ 0: { coupon: 'the-coupon' } });
       await bob.client.post('/billing/cancel', { feedback: 'Too dear' });
-      expect((await world.sql`select to_address from emails where template = 'subscription-cancelled'`).map(({ to_address }) => to_address)).toEqual([
-        'money@example.com',
-      ]);
+      expect(
+        (await world.sql`select to_address from emails where template = 'subscription-cancelled'`).map(
+          ({ to_address }) => to_address,
+        ),
+      ).toEqual(['money@example.com']);
     },
   );
   for (const [type, column, size, price, n, id] of PACKS)
@@ -86,6 +96,10 @@ describe('payments', () => {
       const bob = await world.signUp();
       await subscribe(world.sql, bob.orgId, { tier: 'PRO', packs: { [column]: 2 } });
       expect((await bob.client.get('/billing')).body.limits[type]).toMatchObject({ addons: 2 * n });
-      expect((await bob.client.get('/billing/packages')).body.addons).toContainEqual({ type, packSize: n, priceCents: 10 * n });
+      expect((await bob.client.get('/billing/packages')).body.addons).toContainEqual({
+        type,
+        packSize: n,
+        priceCents: 10 * n,
+      });
     });
 });

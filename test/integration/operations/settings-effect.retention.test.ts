@@ -9,7 +9,8 @@ import { type Product } from '../../support/worlds/product.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';
 import { settingsWorld } from '../../support/worlds/settings-world.ts';
 
-// Settings given to the product as a user runs it, and seen from outside: how long things are kept, and every sweep that forgets them.
+// Settings given to the product as a user runs it, and seen from outside: how long things are kept, and every sweep
+// that forgets them.
 
 const world = settingsWorld();
 const { use, whole } = world;
@@ -38,30 +39,51 @@ describe('retention settings', () => {
       ),
     );
     sql = product.db.sql;
-    await sql`insert into leases (name, holder, expires_at) values ('sweeper', 'nobody', 'infinity') on conflict (name) do update set holder = 'nobody', expires_at = 'infinity'`; // its own timer stands aside
+    await sql`
+      insert into leases (name, holder, expires_at)
+      values ('sweeper', 'nobody', 'infinity')
+      on conflict (name) do update set holder = 'nobody', expires_at = 'infinity'`; // its own timer stands aside
     bob = await product.signUp();
     sweeps = new Map(product.context.sweeps.map((sweep) => [sweep.name, sweep]));
   });
   /** Makes rows of these ages in days, lets one sweep run, and answers the ages that are left. */
-  async function left(name: string, ages: readonly number[], make: (age: number, id: string) => Promise<unknown>, table: string, column = 'id') {
+  async function left(
+    name: string,
+    ages: readonly number[],
+    make: (age: number, id: string) => Promise<unknown>,
+    table: string,
+    column = 'id',
+  ) {
     const ids = new Map(ages.map((age) => [newId(), age]));
     for (const [id, age] of ids) await make(age, id);
     await sweeps.get(name)!.run(500);
-    const there = new Set((await sql`select ${sql(column)}::text as id from ${sql(table)}`).map(({ id }) => id as string));
+    const there = new Set(
+      (await sql`select ${sql(column)}::text as id from ${sql(table)}`).map(({ id }) => id as string),
+    );
     return [...ids].filter(([id]) => there.has(id)).map(([, age]) => age);
   }
   const ago = (days: number) => sql`now() - ${days}::float8 * interval '1 day'`;
   const org = (id: string) => sql`insert into organizations (id, name) values (${id}, 'Old')`;
-  const user = (id: string) => sql`insert into users (id, email, provider_name, provider_id) values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
+  const user = (id: string) =>
+    sql`
+      insert into users (id, email, provider_name, provider_id) values (${id}, ${`${id}@example.com`}, 'local', ${id})`;
   const hash = (id: string) => Buffer.from(id);
   const channel = (id: string) => sql`
-    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${id}, ${bob.orgId}, 'sandbox', 'v1', ${id}, 'c', 'v2:')`;
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${bob.orgId}, 'sandbox', 'v1', ${id}, 'c', 'v2:')`;
   const session = (id: string, expires: number, userId = bob.userId) => sql`
-    insert into sessions (id, user_id, token_hash, expires_at, last_used_at) values (${id}, ${userId}, ${hash(id)}, ${ago(expires)}, ${ago(expires)})`;
+    insert into sessions (id, user_id, token_hash, expires_at, last_used_at)
+    values (${id}, ${userId}, ${hash(id)}, ${ago(expires)}, ${ago(expires)})`;
   const file = (id: string, created: number, deleted: number | null, more: object = {}) =>
     sql`
     insert into files ${sql({ id, org_id: bob.orgId, name: 'a', original_name: 'a', storage_key: `x/${id}.png`, kind: 'image', mime: 'image/png', bytes: 1, ...more })}
-    returning id`.then(() => sql`update files set created_at = ${ago(created)}, deleted_at = ${deleted === null ? null : ago(deleted)} where id = ${id}`);
+    returning id`.then(
+      () =>
+        sql`
+          update files
+          set created_at = ${ago(created)}, deleted_at = ${deleted === null ? null : ago(deleted)}
+          where id = ${id}`,
+    );
 
   const SWEPT: Record<string, () => Promise<void>> = {
     'idempotency-keys': async () =>
@@ -70,7 +92,8 @@ describe('retention settings', () => {
           'idempotency-keys',
           [1.1, 0.9],
           (age, id) => sql`
-          insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at) values (${bob.orgId}, 'POST /x', ${id}, ${hash(id)}, ${newId()}, now(), ${ago(age)})`,
+          insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at)
+          values (${bob.orgId}, 'POST /x', ${id}, ${hash(id)}, ${newId()}, now(), ${ago(age)})`,
           'idempotency_keys',
           'key',
         ),
@@ -81,7 +104,8 @@ describe('retention settings', () => {
           'logins',
           [1, -1],
           (age, id) => sql`
-          insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at) values (${hash(id)}, ${bob.orgId}, ${bob.userId}, ${id}, 'v1', '', ${ago(age)})`,
+          insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
+          values (${hash(id)}, ${bob.orgId}, ${bob.userId}, ${id}, 'v1', '', ${ago(age)})`,
           'connect_states',
           'provider_id',
         ),
@@ -92,7 +116,8 @@ describe('retention settings', () => {
           'oauth',
           [31, 29],
           (age, id) => sql`
-          insert into oauth_clients (id, client_id, name, redirect_uris, scope, created_at) values (${id}, ${id}, 'App', '{}', '{}', ${ago(age)})`,
+          insert into oauth_clients (id, client_id, name, redirect_uris, scope, created_at)
+          values (${id}, ${id}, 'App', '{}', '{}', ${ago(age)})`,
           'oauth_clients',
         ),
       ).toEqual([29]),
@@ -102,21 +127,31 @@ describe('retention settings', () => {
           'provider-logins',
           [1, -1],
           (age, id) => sql`
-          insert into login_states (hash, kind, browser_hash, provider_id, sealed, expires_at) values (${hash(id)}, 'consent', ${hash(id)}, ${id}, '', ${ago(age)})`,
+          insert into login_states (hash, kind, browser_hash, provider_id, sealed, expires_at)
+          values (${hash(id)}, 'consent', ${hash(id)}, ${id}, '', ${ago(age)})`,
           'login_states',
           'provider_id',
         ),
       ).toEqual([-1]),
     payments: async () => {
-      await sql`insert into payment_tasks (id, org_id, kind, subscription_id) values (${newId()}, ${bob.orgId}, 'cancel', 'sub_swept')`;
+      await sql`
+        insert into payment_tasks (id, org_id, kind, subscription_id)
+        values (${newId()}, ${bob.orgId}, 'cancel', 'sub_swept')`;
       await sweeps.get('payments')!.run(500);
       expect(processor.asked.length).toBeGreaterThan(0);
-      expect(await sql`select attempts from payment_tasks where subscription_id = 'sub_swept' and attempts = 0`).toEqual([]);
+      expect(
+        await sql`select attempts from payment_tasks where subscription_id = 'sub_swept' and attempts = 0`,
+      ).toEqual([]);
     },
     media: async () => {
-      expect(await left('media', [2, 0.5], (age, id) => file(id, age, null, { listed: false, source_url: 'https://example.com/a.png' }), 'files')).toEqual([
-        0.5,
-      ]);
+      expect(
+        await left(
+          'media',
+          [2, 0.5],
+          (age, id) => file(id, age, null, { listed: false, source_url: 'https://example.com/a.png' }),
+          'files',
+        ),
+      ).toEqual([0.5]);
     },
     lateness: async () =>
       expect(
@@ -130,13 +165,15 @@ describe('retention settings', () => {
       ).toEqual([0.05]),
     'webhook-deliveries': async () => {
       const webhook = newId();
-      await sql`insert into webhooks (id, org_id, name, url) values (${webhook}, ${bob.orgId}, 'Hook', 'https://example.com/')`;
+      await sql`
+        insert into webhooks (id, org_id, name, url) values (${webhook}, ${bob.orgId}, 'Hook', 'https://example.com/')`;
       expect(
         await left(
           'webhook-deliveries',
           [31, 29],
           (age, id) => sql`
-          insert into webhook_deliveries (id, org_id, webhook_id, event, body, state, created_at) values (${id}, ${bob.orgId}, ${webhook}, 'ping', '{}', 'succeeded', ${ago(age)})`,
+          insert into webhook_deliveries (id, org_id, webhook_id, event, body, state, created_at)
+          values (${id}, ${bob.orgId}, ${webhook}, 'ping', '{}', 'succeeded', ${ago(age)})`,
           'webhook_deliveries',
         ),
       ).toEqual([29]);
@@ -146,7 +183,9 @@ describe('retention settings', () => {
         await left(
           'audit',
           [17, 15],
-          (age, id) => sql`insert into audit_log (at, action, resource, resource_id) values (${ago(age)}, 'x.y', 'instance', ${id})`,
+          (age, id) =>
+            sql`
+              insert into audit_log (at, action, resource, resource_id) values (${ago(age)}, 'x.y', 'instance', ${id})`,
           'audit_log',
           'resource_id',
         ),
@@ -169,7 +208,8 @@ describe('retention settings', () => {
           'impersonations',
           [1.1, 0.9],
           (age, id) => sql`
-          insert into impersonations (id, admin_id, user_id, session_id, reason, expires_at) values (${id}, ${bob.userId}, ${bob.userId}, ${of}, 'x', ${ago(age)})`,
+          insert into impersonations (id, admin_id, user_id, session_id, reason, expires_at)
+          values (${id}, ${bob.userId}, ${bob.userId}, ${of}, 'x', ${ago(age)})`,
           'impersonations',
         ),
       ).toEqual([0.9]);
@@ -179,18 +219,26 @@ describe('retention settings', () => {
         await left(
           'errors',
           [13, 11],
-          (age, id) => sql`insert into errors (at, incarnation, room, message) values (${ago(age)}, ${id}, 'posts', 'x')`,
+          (age, id) =>
+            sql`insert into errors (at, incarnation, room, message) values (${ago(age)}, ${id}, 'posts', 'x')`,
           'errors',
           'incarnation',
         ),
       ).toEqual([11]),
     routes: async () => {
-      const setting = { domain: 'vpn', providerId: 'custom', credentials: { protocol: 'socks5', host: '127.0.0.1', port: '9' } };
+      const setting = {
+        domain: 'vpn',
+        providerId: 'custom',
+        credentials: { protocol: 'socks5', host: '127.0.0.1', port: '9' },
+      };
       const { id } = (await bob.client.post('/providers/settings', setting)).body;
       await bob.client.put('/egress', { route: id });
       await sql`update egress_checks set checked_at = now() - interval '1 day'`;
       await sweeps.get('routes')!.run(500);
-      expect((await sql`select from egress_checks where setting_id = ${id} and checked_at > now() - interval '1 hour'`).count).toBe(1);
+      expect(
+        (await sql`select from egress_checks where setting_id = ${id} and checked_at > now() - interval '1 hour'`)
+          .count,
+      ).toBe(1);
     },
     emails: async () =>
       expect(
@@ -198,7 +246,9 @@ describe('retention settings', () => {
           'emails',
           [12, 10],
           (age, id) => sql`
-          insert into emails (id, to_address, template, status, next_attempt_at, provider_id, provider_version, created_at) values (${id}, 'a@b.co', 'reset', 'sent', null, 'smtp', 'v1', ${ago(age)})`,
+          insert into emails (id, to_address, template, status, next_attempt_at, provider_id, provider_version,
+            created_at)
+          values (${id}, 'a@b.co', 'reset', 'sent', null, 'smtp', 'v1', ${ago(age)})`,
           'emails',
         ),
       ).toEqual([10]),
@@ -207,7 +257,8 @@ describe('retention settings', () => {
         await left(
           'requested-mails',
           [0],
-          (_, id) => sql`insert into mail_requests (id, kind, email, ip) values (${id}, 'reset', 'nobody@example.com', '')`,
+          (_, id) =>
+            sql`insert into mail_requests (id, kind, email, ip) values (${id}, 'reset', 'nobody@example.com', '')`,
           'mail_requests',
         ),
       ).toEqual([]),
@@ -217,7 +268,8 @@ describe('retention settings', () => {
           'one-time-codes',
           [1, -1],
           (age, id) => sql`
-          insert into one_time_codes (code_hash, kind, user_id, email, expires_at) values (${hash(id)}, 'email', ${bob.userId}, ${id}, ${ago(age)})`,
+          insert into one_time_codes (code_hash, kind, user_id, email, expires_at)
+          values (${hash(id)}, 'email', ${bob.userId}, ${id}, ${ago(age)})`,
           'one_time_codes',
           'email',
         ),
@@ -228,18 +280,22 @@ describe('retention settings', () => {
           'pending-users',
           [8, 6],
           (age, id) =>
-            sql`insert into users (id, email, provider_name, provider_id, created_at) values (${id}, ${`${id}@example.com`}, 'local', ${id}, ${ago(age)})`,
+            sql`
+              insert into users (id, email, provider_name, provider_id, created_at)
+              values (${id}, ${`${id}@example.com`}, 'local', ${id}, ${ago(age)})`,
           'users',
         ),
       ).toEqual([6]),
-    sessions: async () => expect(await left('sessions', [31, 29], (age, id) => session(id, age), 'sessions')).toEqual([29]),
+    sessions: async () =>
+      expect(await left('sessions', [31, 29], (age, id) => session(id, age), 'sessions')).toEqual([29]),
     invitations: async () =>
       expect(
         await left(
           'invitations',
           [1, -1],
           (age, id) => sql`
-          insert into invitations (id, org_id, email, role_key, token_hash, invited_by, expires_at) values (${id}, ${bob.orgId}, ${`${id}@example.com`}, 'USER', ${hash(id)}, ${bob.userId}, ${ago(age)})`,
+          insert into invitations (id, org_id, email, role_key, token_hash, invited_by, expires_at)
+          values (${id}, ${bob.orgId}, ${`${id}@example.com`}, 'USER', ${hash(id)}, ${bob.userId}, ${ago(age)})`,
           'invitations',
         ),
       ).toEqual([-1]),
@@ -248,13 +304,21 @@ describe('retention settings', () => {
       const ids = ages.map(() => newId());
       for (const [n, id] of ids.entries()) {
         await user(id);
-        await sql`update users set ip = '203.0.113.9', agent = 'a browser', created_at = ${ago(ages[n]!)} where id = ${id}`;
+        await sql`
+          update users set ip = '203.0.113.9', agent = 'a browser', created_at = ${ago(ages[n]!)} where id = ${id}`;
         await session(newId(), -1, id);
-        await sql`update sessions set ip = '203.0.113.9', user_agent = 'a browser', last_used_at = ${ago(ages[n]!)} where user_id = ${id}`;
+        await sql`
+          update sessions
+          set ip = '203.0.113.9', user_agent = 'a browser', last_used_at = ${ago(ages[n]!)}
+          where user_id = ${id}`;
       }
       await sweeps.get('traces')!.run(500);
-      const kept =
-        await sql`select u.ip, u.agent, s.ip as "sessionIp", s.user_agent as "sessionAgent" from users u join sessions s on s.user_id = u.id where u.id = any(${ids}::uuid[]) order by u.created_at desc`;
+      const kept = await sql`
+          select u.ip, u.agent, s.ip as "sessionIp", s.user_agent as "sessionAgent"
+          from users u
+          join sessions s on s.user_id = u.id
+          where u.id = any(${ids}::uuid[])
+          order by u.created_at desc`;
       expect(kept).toEqual([
         { ip: '203.0.113.9', agent: 'a browser', sessionIp: '203.0.113.9', sessionAgent: 'a browser' },
         { ip: null, agent: null, sessionIp: '', sessionAgent: '' },
@@ -268,8 +332,10 @@ describe('retention settings', () => {
           'deleted-posts',
           [15, 13],
           (age, id) => sql`
-          insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, created_at, deleted_at)
-          values (${id}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'published', 'Hi', ${ago(400)}, ${ago(400)}, ${ago(age)})`,
+          insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, created_at,
+            deleted_at)
+          values (${id}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'published', 'Hi', ${ago(400)}, ${ago(400)},
+            ${ago(age)})`,
           'posts',
         ),
       ).toEqual([13]);
@@ -279,7 +345,8 @@ describe('retention settings', () => {
       await channel(id);
       await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
       await sweeps.get('server-limits')!.run(500);
-      const [row] = await sql`select server_limits_due_at > now() + interval '30 minutes' as "isTaken" from channels where id = ${id}`;
+      const [row] = await sql`
+          select server_limits_due_at > now() + interval '30 minutes' as "isTaken" from channels where id = ${id}`;
       expect(row).toEqual({ isTaken: true });
     },
     contents: async () => {
@@ -296,20 +363,31 @@ describe('retention settings', () => {
         await left(
           'organizations',
           [31, 29],
-          async (age, id) => [await org(id), await sql`update organizations set deleted_at = ${ago(age)} where id = ${id}`],
+          async (age, id) => [
+            await org(id),
+            await sql`update organizations set deleted_at = ${ago(age)} where id = ${id}`,
+          ],
           'organizations',
         ),
       ).toEqual([29]),
     users: async () =>
       expect(
-        await left('users', [31, 29], async (age, id) => [await user(id), await sql`update users set deleted_at = ${ago(age)} where id = ${id}`], 'users'),
+        await left(
+          'users',
+          [31, 29],
+          async (age, id) => [await user(id), await sql`update users set deleted_at = ${ago(age)} where id = ${id}`],
+          'users',
+        ),
       ).toEqual([29]),
     'sandbox-ledger': async () =>
       expect(
         await left(
           'sandbox-ledger',
           [8, 6],
-          (age, id) => sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (${ago(age)}, ${id}, 'publish', true, 'ok')`,
+          (age, id) =>
+            sql`
+              insert into sandbox_ledger (at, account, step, accepted, answered)
+              values (${ago(age)}, ${id}, 'publish', true, 'ok')`,
           'sandbox_ledger',
           'account',
         ),
@@ -337,8 +415,10 @@ describe('retention settings', () => {
   });
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`
-      insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage, storage_key, provider_upload_id, created_at)
-      values (${id}, ${bob.orgId}, ${bob.userId}, 'a', 1, 'image/png', 'local', 'v1', false, ${`x/${id}`}, ${id}, ${ago(age)})`;
+      insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage,
+        storage_key, provider_upload_id, created_at)
+      values (${id}, ${bob.orgId}, ${bob.userId}, 'a', 1, 'image/png', 'local', 'v1', false, ${`x/${id}`}, ${id},
+        ${ago(age)})`;
     expect(await left('media', [14, 12], begun, 'media_uploads')).toEqual([12]);
   });
 });

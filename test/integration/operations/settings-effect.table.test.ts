@@ -11,7 +11,8 @@ import { ELSEWHERE, SHOWN_IN } from '../../support/worlds/settings-table.ts';
 
 // The settings that are shown, against those that there are.
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 describe('the table of settings', () => {
   const settings = SETTINGS as Record<string, Setting<unknown>>;
@@ -28,8 +29,11 @@ describe('the table of settings', () => {
         .toSorted(),
     );
     for (const name of Object.keys(SHOWN_IN))
-      expect(readFileSync(`test/integration/operations/settings-effect.${name}.test.ts`, 'utf8')).toContain(`const effect = effectsOf('${name}');`);
-    for (const [file, title] of Object.values(ELSEWHERE)) expect([file, readFileSync(file, 'utf8').includes(`test('${title}`)]).toEqual([file, true]);
+      expect(readFileSync(`test/integration/operations/settings-effect.${name}.test.ts`, 'utf8')).toContain(
+        `const effect = effectsOf('${name}');`,
+      );
+    for (const [file, title] of Object.values(ELSEWHERE))
+      expect([file, readFileSync(file, 'utf8').includes(`test('${title}`)]).toEqual([file, true]);
   });
 
   test('settings marked as later work are read by the configuration only', () => {
@@ -38,7 +42,10 @@ describe('the table of settings', () => {
       return type === 'true or false' ? String(!fallback) : type === 'URL' ? 'https://other.example' : 'other';
     };
     const usual = readConfig({ JWT_SECRET }).config;
-    const changed = readConfig({ JWT_SECRET, ...Object.fromEntries(marked.map((name) => [name, other(settings[name]!)])) }).config;
+    const changed = readConfig({
+      JWT_SECRET,
+      ...Object.fromEntries(marked.map((name) => [name, other(settings[name]!)])),
+    }).config;
     const paths = (a: unknown, b: unknown, path: string[] = []): string[][] =>
       isObject(b) && path.join() !== 'social,apps'
         ? Object.keys(b).flatMap((key) => paths(isObject(a) ? a[key] : undefined, b[key], [...path, key]))
@@ -53,12 +60,19 @@ describe('the table of settings', () => {
     expect(Object.keys(changed.social.apps).filter((id) => registered.includes(`social/${id}`))).toEqual([]);
     const sources = ['src', 'api', 'actors', 'sandbox', 'dapr', '.'].flatMap((root) =>
       readdirSync(root, { recursive: root !== '.', encoding: 'utf8' })
-        .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !(root === 'src' && file.startsWith('platform/config/')))
+        .filter(
+          (file) =>
+            file.endsWith('.ts') &&
+            !file.endsWith('.test.ts') &&
+            !(root === 'src' && file.startsWith('platform/config/')),
+        )
         .map((file) => readFileSync(join(root, file), 'utf8')),
     );
     const readers = found.filter((path) => {
       const [section = '', key = ''] = [path[0], path.at(-1)];
-      const reads = new RegExp(String.raw`\b${section}\.${key}\b|\b${key}\b[^;\n]*= config\.${section}\b|\b${section}: \{[^}]*\b${key}\b[^}]*\}`);
+      const reads = new RegExp(
+        String.raw`\b${section}\.${key}\b|\b${key}\b[^;\n]*= config\.${section}\b|\b${section}: \{[^}]*\b${key}\b[^}]*\}`,
+      );
       return path.join() !== 'social,apps' && sources.some((text) => reads.test(text));
     });
     expect(readers).toEqual([]);

@@ -1,14 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../support/wire/eventually.ts';
 
-// What installs on a small project whose packages lie beside it, so that the real npm installs them without any network.
+// What installs on a small project whose packages lie beside it, so that the real npm installs them without any
+// network.
 
 jest.setTimeout(180_000); // npm runs several times in a test
 const base = mkdtempSync(join(tmpdir(), 'rookery-install-'));
@@ -22,7 +32,8 @@ const write = (path: string, content: string | object, mode = 0o644) => {
   writeFileSync(join(project, path), typeof content === 'string' ? content : JSON.stringify(content, null, 2));
   chmodSync(join(project, path), mode);
 };
-const pack = (name: string, more: object = {}) => write(`packages/${name}/package.json`, { name, version: '1.0.0', ...more });
+const pack = (name: string, more: object = {}) =>
+  write(`packages/${name}/package.json`, { name, version: '1.0.0', ...more });
 const lock = () =>
   execFileSync('npm', ['install', '--package-lock-only', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: project,
@@ -39,7 +50,8 @@ const NODE = `node-${process.platform}-${process.arch}`;
 const PROGRAM = `packages/${NODE}/bin/node`;
 const VERSION = '24.0.0';
 /** Stands for Node: tells a version, and what it was told to run. */
-const program = (version = VERSION) => `#!/bin/sh\nif [ "$1" = --version ]; then echo v${version}; else echo "ran $*"; fi\n`;
+const program = (version = VERSION) =>
+  `#!/bin/sh\nif [ "$1" = --version ]; then echo v${version}; else echo "ran $*"; fi\n`;
 
 beforeEach(() => {
   project = join(base, `project-${(projects += 1)}`);
@@ -54,18 +66,35 @@ interface Run {
   status: number | null;
   said: string;
 }
-function begin(env: Record<string, string> = {}, script = [SCRIPT]): { child: ChildProcess; said: () => string; done: Promise<Run> } {
+function begin(
+  env: Record<string, string> = {},
+  script = [SCRIPT],
+): { child: ChildProcess; said: () => string; done: Promise<Run> } {
   const child = spawn(process.execPath, script, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: '', npm_execpath: '', npm_config_offline: 'true', ROOKERY_INSTALL_ROOT: project, ...env },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      npm_execpath: '',
+      npm_config_offline: 'true',
+      ROOKERY_INSTALL_ROOT: project,
+      ...env,
+    },
   });
   let said = '';
   child.stdout!.on('data', (data) => (said += data));
   child.stderr!.on('data', (data) => (said += data));
-  return { child, said: () => said, done: new Promise((done) => child.once('close', (status) => done({ status, said }))) };
+  return {
+    child,
+    said: () => said,
+    done: new Promise((done) => child.once('close', (status) => done({ status, said }))),
+  };
 }
 const run = (env: Record<string, string> = {}) => begin(env).done;
-/** Counts how often npm was asked, waits until it is let go (or whoever asked is gone), and leaves the work to the real one. */
+/**
+ * Counts how often npm was asked, waits until it is let go (or whoever asked is gone), and leaves the work to the real
+ * one.
+ */
 function heldNpm(): Record<string, string> {
   const real = execFileSync('sh', ['-c', 'readlink -f "$(command -v npm)"'], { encoding: 'utf8' }).trim();
   write(
@@ -117,7 +146,11 @@ describe('the install step before a command', () => {
   });
 
   test('refuses a lockfile made for another package.json', async () => {
-    write('package.json', { name: 'small', version: '1.0.0', dependencies: { [NODE]: `file:packages/${NODE}`, other: 'file:packages/other' } });
+    write('package.json', {
+      name: 'small',
+      version: '1.0.0',
+      dependencies: { [NODE]: `file:packages/${NODE}`, other: 'file:packages/other' },
+    });
     const { status, said } = await run();
     expect([status, said]).toEqual([1, expect.stringMatching(/package\.json and package-lock\.json[^]* in sync/)]);
   });
@@ -154,9 +187,19 @@ describe('the install step before a command', () => {
   });
 
   test('prints the remedy when npm fails', async () => {
-    const locked = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as { packages: Record<string, object> };
-    const absent = { version: '1.0.0', resolved: 'https://packages.invalid/absent-1.0.0.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` };
-    write('package.json', { name: 'small', version: '1.0.0', dependencies: { [NODE]: `file:packages/${NODE}`, absent: '1.0.0' } });
+    const locked = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, object>;
+    };
+    const absent = {
+      version: '1.0.0',
+      resolved: 'https://packages.invalid/absent-1.0.0.tgz',
+      integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
+    };
+    write('package.json', {
+      name: 'small',
+      version: '1.0.0',
+      dependencies: { [NODE]: `file:packages/${NODE}`, absent: '1.0.0' },
+    });
     locked.packages = {
       ...locked.packages,
       '': { name: 'small', version: '1.0.0', dependencies: { [NODE]: `file:packages/${NODE}`, absent: '1.0.0' } },
@@ -170,7 +213,14 @@ describe('the install step before a command', () => {
 
   test('runs no script of a package, even where npm is told to run them', async () => {
     const script = (name: string) => `node -e "require('fs').writeFileSync('${join(project, name)}', '')"`;
-    pack('other', { scripts: { preinstall: script('pre'), install: script('in'), postinstall: script('post'), prepare: script('prepare') } });
+    pack('other', {
+      scripts: {
+        preinstall: script('pre'),
+        install: script('in'),
+        postinstall: script('post'),
+        prepare: script('prepare'),
+      },
+    });
     depend(NODE, 'other');
     expect((await run({ npm_config_ignore_scripts: 'false' })).said).toContain('Installed');
     expect(existsSync(join(project, 'node_modules/other'))).toBe(true);
@@ -178,14 +228,20 @@ describe('the install step before a command', () => {
   });
 
   test('omits packages for development where NODE_ENV is production and installs them on demand', async () => {
-    write('package.json', { name: 'small', version: '1.0.0', dependencies: files([NODE]), devDependencies: files(['other']) });
+    write('package.json', {
+      name: 'small',
+      version: '1.0.0',
+      dependencies: files([NODE]),
+      devDependencies: files(['other']),
+    });
     lock();
     const other = () => existsSync(join(project, 'node_modules/other'));
     expect((await run({ NODE_ENV: 'production' })).said).toContain('Installed');
     expect(other()).toBe(false);
     expect((await run()).said).toContain('Installed');
     expect(other()).toBe(true);
-    expect(await run({ NODE_ENV: 'production', npm_execpath: '/nowhere/npm.js' })).toEqual({ status: 0, said: '' }); // more than it needs
+    // more than it needs
+    expect(await run({ NODE_ENV: 'production', npm_execpath: '/nowhere/npm.js' })).toEqual({ status: 0, said: '' });
   });
 
   test('links the program whose name several packages share, which npm 10 does not', async () => {
@@ -199,8 +255,13 @@ describe('the install step before a command', () => {
   test('installs again what npm has installed without a record or in another version', async () => {
     await run();
     rmSync(join(project, 'node_modules/.rookery-install'));
-    const noted = JSON.parse(readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8')) as { packages: Record<string, object> };
-    write('node_modules/.package-lock.json', { ...noted, packages: { ...noted.packages, 'node_modules/stranger': { version: '1.0.0' } } });
+    const noted = JSON.parse(readFileSync(join(project, 'node_modules/.package-lock.json'), 'utf8')) as {
+      packages: Record<string, object>;
+    };
+    write('node_modules/.package-lock.json', {
+      ...noted,
+      packages: { ...noted.packages, 'node_modules/stranger': { version: '1.0.0' } },
+    });
     expect((await run()).said).toContain('Installed');
   });
 });
@@ -236,7 +297,9 @@ describe('the Node archive, where the lockfile has no package of it', () => {
     expect(await run()).toEqual({ status: 0, said: '' });
     rmSync(join(project, 'node_modules'), { recursive: true }); // as npm ci does
     expect((await run()).said).not.toContain('Fetching');
-    expect(execFileSync(join(project, 'node_modules/.bin/node'), ['--version'], { encoding: 'utf8' })).toBe(`v${VERSION}\n`);
+    expect(execFileSync(join(project, 'node_modules/.bin/node'), ['--version'], { encoding: 'utf8' })).toBe(
+      `v${VERSION}\n`,
+    );
     const ran = await begin({}, [SCRIPT, 'some.ts', 'one', 'two']).done;
     expect(ran).toEqual({ status: 0, said: `ran ${join(project, 'some.ts')} one two\n` });
   });
@@ -244,13 +307,23 @@ describe('the Node archive, where the lockfile has no package of it', () => {
   test('is neither unpacked nor kept with a wrong checksum', async () => {
     served = Buffer.concat([archive, Buffer.from('x')]);
     const { status, said } = await run();
-    expect([status, said]).toEqual([1, expect.stringContaining(`its sha256 is ${sha256(served)}, and should be ${sha256(archive)}`)]);
+    expect([status, said]).toEqual([
+      1,
+      expect.stringContaining(`its sha256 is ${sha256(served)}, and should be ${sha256(archive)}`),
+    ]);
     expect(readdirSync(join(project, '.cache'))).toEqual([]);
   });
 
   test('is named with its address when the download fails', async () => {
-    write('scripts/node.json', { version: VERSION, archives: `${address()}away/`, sha256: { [machine]: sha256(archive) } });
-    expect(await run()).toMatchObject({ status: 1, said: expect.stringContaining(`${address()}away/${name}.tar.gz: it answered 404`) });
+    write('scripts/node.json', {
+      version: VERSION,
+      archives: `${address()}away/`,
+      sha256: { [machine]: sha256(archive) },
+    });
+    expect(await run()).toMatchObject({
+      status: 1,
+      said: expect.stringContaining(`${address()}away/${name}.tar.gz: it answered 404`),
+    });
   });
 });
 
@@ -258,11 +331,16 @@ test('is replaced by the installed Node when that is new enough', async () => {
   write(PROGRAM, program('20.1.0'), 0o755);
   write('some.mjs', 'console.log(process.version, ...process.argv.slice(2))');
   const ran = await begin({ NODE_ENV: 'production' }, [SCRIPT, 'some.mjs', 'one']).done;
-  expect(ran).toMatchObject({ status: 0, said: expect.stringContaining(`does not run on this machine: this one is used, ${process.version}.`) });
+  expect(ran).toMatchObject({
+    status: 0,
+    said: expect.stringContaining(`does not run on this machine: this one is used, ${process.version}.`),
+  });
   expect(ran.said).toContain(`${process.version} one\n`);
   write('scripts/node.json', { version: '99.0.0', archives: '', sha256: {} });
   expect(await run()).toMatchObject({
     status: 1,
-    said: expect.stringMatching(/Node 99\.0\.0 does not run on this machine .* is v20\.1\.0\..*of your own, 99\.0\.0 or newer/),
+    said: expect.stringMatching(
+      /Node 99\.0\.0 does not run on this machine .* is v20\.1\.0\..*of your own, 99\.0\.0 or newer/,
+    ),
   });
 });

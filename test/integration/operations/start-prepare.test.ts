@@ -20,12 +20,16 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let folders = 0;
 const newFolder = () => join(root, `data-${(folders += 1)}`);
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const configOf = (more: Record<string, string> = {}) => readConfig({ DATA_FOLDER: newFolder(), PORT: '0', ...more }).config;
-const start = (config: ReturnType<typeof configOf>, said: string[] = []) => prepare(config, { log, say: (line) => said.push(line) });
+const configOf = (more: Record<string, string> = {}) =>
+  readConfig({ DATA_FOLDER: newFolder(), PORT: '0', ...more }).config;
+const start = (config: ReturnType<typeof configOf>, said: string[] = []) =>
+  prepare(config, { log, say: (line) => said.push(line) });
 const module = (path: string) => pathToFileURL(join(import.meta.dirname, '../../..', path)).href;
 
 /** A process of its own that starts the embedded database and then waits. */
-async function inAnotherProcess(folder: string): Promise<{ child: ChildProcess; pid: number; url: string; gone: Promise<unknown> }> {
+async function inAnotherProcess(
+  folder: string,
+): Promise<{ child: ChildProcess; pid: number; url: string; gone: Promise<unknown> }> {
   const script = `import { startEmbeddedPostgres } from '${module('src/platform/db/embedded/index.ts')}';
     const { pid, url } = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)} });
     console.log(JSON.stringify({ pid, url }));
@@ -55,14 +59,20 @@ describe('the embedded database', () => {
     const folder = newFolder();
     const lines: string[] = [];
     {
-      await using first = await startEmbeddedPostgres({ folder, log: (line) => lines.push(line), settings: { work_mem: '5MB' } });
+      await using first = await startEmbeddedPostgres({
+        folder,
+        log: (line) => lines.push(line),
+        settings: { work_mem: '5MB' },
+      });
       await inside(first.url, async (sql) => {
         await sql`create table kept (text text)`;
         await sql`insert into kept values ('Ä 你好')`;
         expect((await sql`show listen_addresses`)[0]).toEqual({ listen_addresses: '127.0.0.1' });
         expect((await sql`show work_mem`)[0]).toEqual({ work_mem: '5MB' });
       });
-      await expect(inside(first.url.replace(/:[^:@/]+@/, ':wrong@'), (sql) => sql`select 1`)).rejects.toMatchObject({ code: '28P01' });
+      await expect(inside(first.url.replace(/:[^:@/]+@/, ':wrong@'), (sql) => sql`select 1`)).rejects.toMatchObject({
+        code: '28P01',
+      });
     }
     await using second = await startEmbeddedPostgres({ folder, log: (line) => lines.push(line) });
     expect(await inside(second.url, (sql) => sql`select * from kept`)).toEqual([{ text: 'Ä 你好' }]);
@@ -122,7 +132,10 @@ describe('the embedded database', () => {
   test('refuses a folder in use by a living process, which keeps running', async () => {
     const folder = newFolder();
     const first = await inAnotherProcess(folder);
-    await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({ name: 'HeldError', holder: { pid: first.child.pid } });
+    await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({
+      name: 'HeldError',
+      holder: { pid: first.child.pid },
+    });
     expect(await inside(first.url, (sql) => sql`select 1 as one`)).toEqual([{ one: 1 }]);
     first.child.kill('SIGTERM');
     await first.gone;
@@ -142,7 +155,11 @@ describe('the embedded database', () => {
       await settles(() => expect(killed).not.toContain(server.pid), 60_000);
       await settles(() => inside(server.url, (sql) => sql`insert into kept values (${killed.length})`));
     }
-    expect(await inside(server.url, (sql) => sql`select n from kept order by n`)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+    expect(await inside(server.url, (sql) => sql`select n from kept order by n`)).toEqual([
+      { n: 0 },
+      { n: 1 },
+      { n: 2 },
+    ]);
     expect(warned.filter((line) => /ended by itself/.test(line))).toHaveLength(2);
     await expect(startEmbeddedPostgres({ folder })).rejects.toMatchObject({ name: 'HeldError' });
     await server[Symbol.asyncDispose]();
@@ -150,7 +167,8 @@ describe('the embedded database', () => {
   });
 
   test('leaves no server behind when it dies while its service ends', async () => {
-    const server = await startEmbeddedPostgres({ folder: newFolder(), port: await freePort(), revive: true }); // which nobody else takes when it has ended
+    // which nobody else takes when it has ended
+    const server = await startEmbeddedPostgres({ folder: newFolder(), port: await freePort(), revive: true });
     process.kill(server.pid, 'SIGKILL');
     await settles(() => expect(processStart(server.pid)).toBeUndefined());
     await server[Symbol.asyncDispose]();
@@ -166,11 +184,23 @@ describe('the preparation of a start', () => {
     await using prepared = await start(config, said);
     const { http, database } = prepared.config;
     expect(http.port).toBeGreaterThan(0);
-    expect([http.backendUrl, http.frontendUrl, http.internalUrl]).toEqual(Array(3).fill(`http://127.0.0.1:${http.port}`));
-    expect((await inside(database.url!, (sql) => sql`select count(*)::int as n from migrations`))[0]!['n']).toBeGreaterThan(0);
+    expect([http.backendUrl, http.frontendUrl, http.internalUrl]).toEqual(
+      Array(3).fill(`http://127.0.0.1:${http.port}`),
+    );
+    expect(
+      (await inside(database.url!, (sql) => sql`select count(*)::int as n from migrations`))[0]!['n'],
+    ).toBeGreaterThan(0);
     expect(said).toEqual(['Making a new database (once, a few seconds) …']);
     const text = await prepared.listening();
-    for (const part of [`http://127.0.0.1:${http.port}`, 'embedded', 'Postgres of npm', database.dataFolder, 'sandbox', '127.0.0.1/32', 'npm run demo'])
+    for (const part of [
+      `http://127.0.0.1:${http.port}`,
+      'embedded',
+      'Postgres of npm',
+      database.dataFolder,
+      'sandbox',
+      '127.0.0.1/32',
+      'npm run demo',
+    ])
       expect(text).toContain(part);
     expect(text).not.toContain(new URL(database.url!).password);
     expect(config.database.url).toBeUndefined();
@@ -190,21 +220,27 @@ describe('the preparation of a start', () => {
     await prepared.listening();
     const refused = await start(config).catch((error: unknown) => error as StartError);
     expect(refused).toBeInstanceOf(StartError);
-    expect((refused as StartError).message).toMatch(new RegExp(`process ${process.pid} at http://127.0.0.1:${prepared.config.http.port}`));
+    expect((refused as StartError).message).toMatch(
+      new RegExp(`process ${process.pid} at http://127.0.0.1:${prepared.config.http.port}`),
+    );
     expect((refused as StartError).message).toContain('DATA_FOLDER=');
   });
 
   test.each(['', 'data'])('names the setting of a data folder that is a file, or below one (%p)', async (below) => {
     const file = newFolder();
     writeFileSync(file, '');
-    const refused = await start(configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(file, below) })).catch((error: unknown) => error as StartError);
+    const refused = await start(configOf({ JWT_SECRET: 'x'.repeat(32), DATA_FOLDER: join(file, below) })).catch(
+      (error: unknown) => error as StartError,
+    );
     expect(refused).toBeInstanceOf(StartError);
     expect((refused as StartError).message).toMatch(/^The data folder .*data-.* cannot be used \(E.*DATA_FOLDER/);
   });
 
   test('names the setting of a taken port before anything is started', async () => {
     const taken = createServer();
-    const port = await new Promise<number>((done) => taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)));
+    const port = await new Promise<number>((done) =>
+      taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)),
+    );
     const config = configOf({ PORT: String(port) });
     await expect(start(config)).rejects.toThrow(`Port ${port} is taken on 127.0.0.1. Set PORT`);
     expect(existsSync(join(config.database.dataFolder, 'postgres'))).toBe(false);
@@ -213,12 +249,16 @@ describe('the preparation of a start', () => {
   });
 
   test('names the setting of an address that this machine does not have', async () => {
-    await expect(start(configOf({ BACKEND_LISTEN_HOST: '192.0.2.1', PORT: String(await freePort()) }))).rejects.toThrow('BACKEND_LISTEN_HOST');
+    await expect(start(configOf({ BACKEND_LISTEN_HOST: '192.0.2.1', PORT: String(await freePort()) }))).rejects.toThrow(
+      'BACKEND_LISTEN_HOST',
+    );
   });
 
   test('names a database that is missing or refuses, without its password', async () => {
     const port = await freePort();
-    const away = await start(configOf({ DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` })).catch((error: unknown) => error as StartError);
+    const away = await start(configOf({ DATABASE_URL: `postgres://u:hunter2@127.0.0.1:${port}/x` })).catch(
+      (error: unknown) => error as StartError,
+    );
     expect(away).toBeInstanceOf(StartError);
     expect((away as StartError).message).toMatch(new RegExp(`127.0.0.1:${port}/x.*DATABASE_URL`));
     expect((away as StartError).message).not.toContain('hunter2');
@@ -248,27 +288,30 @@ describe('as root, and as a normal user', () => {
   });
 
   // only root can start a server as somebody else
-  (asRoot ? test : test.skip)('the server runs as a user of its own, and one that was made by a normal user goes on as that user', async () => {
-    const folder = newFolder();
-    mkdirSync(folder, { mode: 0o755 });
-    const daemon = Number(execFileSync('id', ['-u', 'daemon'], { encoding: 'utf8' }));
-    const script = `import { startEmbeddedPostgres } from '${module('src/platform/db/embedded/index.ts')}';
+  (asRoot ? test : test.skip)(
+    'the server runs as a user of its own, and one that was made by a normal user goes on as that user',
+    async () => {
+      const folder = newFolder();
+      mkdirSync(folder, { mode: 0o755 });
+      const daemon = Number(execFileSync('id', ['-u', 'daemon'], { encoding: 'utf8' }));
+      const script = `import { startEmbeddedPostgres } from '${module('src/platform/db/embedded/index.ts')}';
       await using server = await startEmbeddedPostgres({ folder: ${JSON.stringify(folder)} });
       console.log(server.pid);`;
-    const { chownSync } = await import('node:fs');
-    chownSync(folder, daemon, daemon);
-    const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
-      uid: daemon,
-      gid: daemon,
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { PATH: process.env['PATH'] },
-    });
-    expect(await new Promise((done) => child.once('exit', done))).toBe(0);
-    expect(statSync(join(folder, 'data')).uid).toBe(daemon);
-    await using server = await startEmbeddedPostgres({ folder });
-    expect(statSync(`/proc/${server.pid}`).uid).toBe(daemon);
-    await using fresh = await startEmbeddedPostgres({ folder: newFolder() });
-    expect(statSync(`/proc/${fresh.pid}`).uid).not.toBe(0);
-  });
+      const { chownSync } = await import('node:fs');
+      chownSync(folder, daemon, daemon);
+      const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+        uid: daemon,
+        gid: daemon,
+        cwd: '/',
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { PATH: process.env['PATH'] },
+      });
+      expect(await new Promise((done) => child.once('exit', done))).toBe(0);
+      expect(statSync(join(folder, 'data')).uid).toBe(daemon);
+      await using server = await startEmbeddedPostgres({ folder });
+      expect(statSync(`/proc/${server.pid}`).uid).toBe(daemon);
+      await using fresh = await startEmbeddedPostgres({ folder: newFolder() });
+      expect(statSync(`/proc/${fresh.pid}`).uid).not.toBe(0);
+    },
+  );
 });

@@ -22,7 +22,14 @@ beforeAll(async () => {
   db = product.db;
   const lease = openLease({ sql: db.sql, name: 'sweeper', holder: newId(), seconds: 3_600 });
   await eventually('the lease is ours', () => lease.held());
-  everySweep = startSweeper({ sql: db.sql, sweeps: product.context.sweeps, lease, clock: systemClock, log: quietLog(), tickMs: 3_600_000 });
+  everySweep = startSweeper({
+    sql: db.sql,
+    sweeps: product.context.sweeps,
+    lease,
+    clock: systemClock,
+    log: quietLog(),
+    tickMs: 3_600_000,
+  });
   ann = await product.signUp();
 });
 afterAll(async () => {
@@ -31,7 +38,8 @@ afterAll(async () => {
 });
 beforeEach(() => db.sql`update cron_runs set last_run_at = null`);
 
-const count = async (table: string): Promise<number> => (await db.sql`select count(*)::int as n from ${db.sql(table)}`)[0]!['n'] as number;
+const count = async (table: string): Promise<number> =>
+  (await db.sql`select count(*)::int as n from ${db.sql(table)}`)[0]!['n'] as number;
 const run = async (name: string) => (await listRuns(db.sql)).find((one) => one.name === name)!;
 /** A UUID v7 of some days ago. */
 const oldId = (days: number): string => {
@@ -42,53 +50,70 @@ const oldId = (days: number): string => {
 describe('sweeps', () => {
   test('delete idempotency keys after a day [S18]', async () => {
     for (const age of ['25 hours', '23 hours'])
-      await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at) values (${ann.orgId}, 'POST /x', ${age}, ${Buffer.of(1)}, ${newId()}, now(), now() - ${age}::interval)`;
+      await db.sql`
+        insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, created_at)
+        values (${ann.orgId}, 'POST /x', ${age}, ${Buffer.of(1)}, ${newId()}, now(), now() - ${age}::interval)`;
     await everySweep.tick();
     expect(await db.sql`select key from idempotency_keys`).toEqual([{ key: '23 hours' }]);
   });
 
   test('delete unfinished logins', async () => {
     for (const left of ['-1 second', '1 hour'])
-      await db.sql`insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at) values (${Buffer.from(left)}, ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '', now() + ${left}::interval)`;
+      await db.sql`
+        insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
+        values (${Buffer.from(left)}, ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '', now() + ${left}::interval)`;
     await everySweep.tick();
     expect(await db.sql`select state_hash as hash from connect_states`).toEqual([{ hash: Buffer.from('1 hour') }]);
   });
 
   test('delete minutes of lateness, including those of hosts that are gone', async () => {
-    for (const age of ['3 hours', '1 hour']) await db.sql`insert into lateness (minute, incarnation, buckets) values (now() - ${age}::interval, 'gone', '{1}')`;
+    for (const age of ['3 hours', '1 hour'])
+      await db.sql`
+        insert into lateness (minute, incarnation, buckets) values (now() - ${age}::interval, 'gone', '{1}')`;
     await everySweep.tick();
     expect(await count('lateness')).toBe(1);
   });
 
   test('delete finished deliveries and attempts after 30 days and keep waiting ones', async () => {
     const webhookId = newId();
-    await db.sql`insert into webhooks (id, org_id, name, url) values (${webhookId}, ${ann.orgId}, 'Hook', 'https://example.com/')`;
+    await db.sql`
+      insert into webhooks (id, org_id, name, url) values (${webhookId}, ${ann.orgId}, 'Hook', 'https://example.com/')`;
     const delivery = async (days: number, state: string) => {
       const id = newId();
-      await db.sql`insert into webhook_deliveries (id, org_id, webhook_id, event, body, state, created_at) values (${id}, ${ann.orgId}, ${webhookId}, 'ping', '{}', ${state}, now() - ${days}::int * interval '1 day')`;
-      await db.sql`insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, duration_ms) values (${oldId(days)}, ${ann.orgId}, ${webhookId}, ${id}, 1, 200, 1)`;
+      await db.sql`
+        insert into webhook_deliveries (id, org_id, webhook_id, event, body, state, created_at)
+        values (${id}, ${ann.orgId}, ${webhookId}, 'ping', '{}', ${state}, now() - ${days}::int * interval '1 day')`;
+      await db.sql`
+        insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, duration_ms)
+        values (${oldId(days)}, ${ann.orgId}, ${webhookId}, ${id}, 1, 200, 1)`;
       return id;
     };
     await delivery(31, 'succeeded');
     await delivery(31, 'failed');
     const kept = [await delivery(29, 'succeeded'), await delivery(31, 'pending')];
     await everySweep.tick();
-    expect((await db.sql`select id from webhook_deliveries`).map(({ id }) => id as string).toSorted()).toEqual(kept.toSorted());
+    expect((await db.sql`select id from webhook_deliveries`).map(({ id }) => id as string).toSorted()).toEqual(
+      kept.toSorted(),
+    );
     expect(await count('webhook_attempts')).toBe(1);
     expect(await run('webhook-deliveries')).toMatchObject({ lastStatus: 'ok', lastChanged: 5 });
   });
 
   test('delete entries of the sandbox after a week', async () => {
     for (const age of ['8 days', '6 days'])
-      await db.sql`insert into sandbox_ledger (at, account, step, accepted, answered) values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
+      await db.sql`
+        insert into sandbox_ledger (at, account, step, accepted, answered)
+        values (now() - ${age}::interval, ${age}, 'publish', true, 'ok')`;
     await everySweep.tick();
     expect(await db.sql`select account from sandbox_ledger`).toEqual([{ account: '6 days' }]);
   });
 
   test('delete copies of outside media through the room', async () => {
     await db.sql`
-      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, listed, source_url, created_at)
-      values (${newId()}, ${ann.orgId}, 'a', 'a', 'x/y.png', 'image', 'image/png', 1, false, 'https://example.com/a.png', now() - interval '2 days')`;
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, listed, source_url,
+        created_at)
+      values (${newId()}, ${ann.orgId}, 'a', 'a', 'x/y.png', 'image', 'image/png', 1, false,
+        'https://example.com/a.png', now() - interval '2 days')`;
     await everySweep.tick();
     expect(await count('files')).toBe(0);
   });
@@ -108,7 +133,11 @@ describe('the sweeper', () => {
       ...more,
     };
   };
-  const withSweeps = async (sweeps: readonly Sweep[], work: (sweeper: Sweeper) => Promise<void>, holder: string = newId()) => {
+  const withSweeps = async (
+    sweeps: readonly Sweep[],
+    work: (sweeper: Sweeper) => Promise<void>,
+    holder: string = newId(),
+  ) => {
     await using sweeper = startSweeper({
       sql: db.sql,
       sweeps,
@@ -129,7 +158,12 @@ describe('the sweeper', () => {
       expect(await sweeper.tick()).toEqual([]);
     });
     expect(parts).toEqual([]);
-    expect(await run('often')).toMatchObject({ lastStatus: 'ok', lastChanged: 23, lastDurationMs: expect.any(Number), lastRunAt: expect.any(Date) });
+    expect(await run('often')).toMatchObject({
+      lastStatus: 'ok',
+      lastChanged: 23,
+      lastDurationMs: expect.any(Number),
+      lastRunAt: expect.any(Date),
+    });
     await withSweeps([often], async (sweeper) => expect(await sweeper.tick()).toEqual([]));
     await db.sql`update cron_runs set last_run_at = now() - interval '61 minutes' where name = 'often'`;
     await withSweeps([often], async (sweeper) => expect(await sweeper.tick()).toEqual(['often']));
@@ -157,7 +191,12 @@ describe('the sweeper', () => {
     const { body } = await ann.client.get('/health');
     const names = ['idempotency-keys', 'lateness', 'logins', 'media', 'sandbox-ledger', 'webhook-deliveries'];
     expect(body.crons.filter(({ name }: { name: string }) => names.includes(name))).toEqual(
-      names.map((name) => ({ name, lastRunAt: expect.stringMatching(/Z$/), lastStatus: 'ok', lastDurationMs: expect.any(Number) })),
+      names.map((name) => ({
+        name,
+        lastRunAt: expect.stringMatching(/Z$/),
+        lastStatus: 'ok',
+        lastDurationMs: expect.any(Number),
+      })),
     );
     expect((await ann.client.get('/admin/actors')).body.crons).toContainEqual({
       name: 'media',
@@ -169,14 +208,32 @@ describe('the sweeper', () => {
   });
 
   test('uses an index in each scan and stops at its limit', async () => {
-    await db.sql`insert into sandbox_ledger (account, step, accepted, answered) select 'many', 'publish', false, 'error' from generate_series(1, 5000)`;
-    await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) select ${ann.orgId}, 'POST /many', n::text, '\\x00', gen_random_uuid(), now() from generate_series(1, 5000) n`;
-    await db.sql`insert into lateness (minute, incarnation, buckets) select now(), n::text, '{1}' from generate_series(1, 5000) n`;
-    await db.sql`insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at) select decode(lpad(to_hex(n), 8, '0'), 'hex'), ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '', now() + interval '1 hour' from generate_series(1, 5000) n`;
+    await db.sql`
+      insert into sandbox_ledger (account, step, accepted, answered)
+      select 'many', 'publish', false, 'error'
+      from generate_series(1, 5000)`;
+    await db.sql`
+      insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until)
+      select ${ann.orgId}, 'POST /many', n::text, '\\x00', gen_random_uuid(), now()
+      from generate_series(1, 5000) n`;
+    await db.sql`
+      insert into lateness (minute, incarnation, buckets) select now(), n::text, '{1}' from generate_series(1, 5000) n`;
+    await db.sql`
+      insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
+      select decode(lpad(to_hex(n), 8, '0'), 'hex'), ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '',
+        now() + interval '1 hour'
+      from generate_series(1, 5000) n`;
     const [hook] = await db.sql`select id from webhooks limit 1`;
-    await db.sql`insert into webhook_deliveries (id, org_id, webhook_id, event, body, state) select gen_random_uuid(), ${ann.orgId}, ${hook!['id']}, 'ping', '{}', 'succeeded' from generate_series(1, 5000)`;
+    await db.sql`
+      insert into webhook_deliveries (id, org_id, webhook_id, event, body, state)
+      select gen_random_uuid(), ${ann.orgId}, ${hook!['id']}, 'ping', '{}', 'succeeded'
+      from generate_series(1, 5000)`;
     const now = newId().slice(0, 14);
-    await db.sql`insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, duration_ms) select (${now} || substr(gen_random_uuid()::text, 15))::uuid, ${ann.orgId}, ${hook!['id']}, gen_random_uuid(), 1, 200, 1 from generate_series(1, 5000)`;
+    await db.sql`
+      insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, duration_ms)
+      select (${now} || substr(gen_random_uuid()::text, 15))::uuid, ${ann.orgId}, ${hook!['id']}, gen_random_uuid(), 1,
+        200, 1
+      from generate_series(1, 5000)`;
     await db.sql`analyze`;
     db.statements.length = 0;
     await dropOldKeys(db.sql, 10);
@@ -193,7 +250,8 @@ describe('the sweeper', () => {
         .replace('created_at < $1', "created_at < now() - interval '1 day'");
       const plan = JSON.stringify((await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN']);
       expect([text, /"Node Type":"Seq Scan"/.test(plan)]).toEqual([text, false]);
-      for (const [, rows] of plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":(\d+)/g)) expect(Number(rows)).toBeLessThanOrEqual(10);
+      for (const [, rows] of plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":(\d+)/g))
+        expect(Number(rows)).toBeLessThanOrEqual(10);
     }
   });
 });

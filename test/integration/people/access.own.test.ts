@@ -7,7 +7,8 @@ import { example, inputSchema } from '../../support/worlds/example.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { picture } from '../../support/worlds/samples.ts';
 
-// Generated from the declarations: every route that updates a post or a file, as each role, on rows of oneself and of somebody else.
+// Generated from the declarations: every route that updates a post or a file, as each role, on rows of oneself and of
+// somebody else.
 
 const updating = routes.filter(({ permission }) => /^(posts|media|campaigns):update$/.test(permission ?? ''));
 const BODIES: Record<string, object> = { 'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' } };
@@ -40,18 +41,23 @@ async function draftOf(userId: string): Promise<string> {
   const id = newId();
   await product.db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, due_at, created_by)
-    values (${id}, ${ann.orgId}, ${channelId}, ${id}, 'DRAFT', 'x', now() + interval '1 day', now() + interval '1 day', ${userId})`;
+    values (${id}, ${ann.orgId}, ${channelId}, ${id}, 'DRAFT', 'x', now() + interval '1 day', now() + interval '1 day',
+      ${userId})`;
   return id;
 }
 async function fileOf(userId: string | null): Promise<string> {
   const id = newId();
   await product.db.sql`
-    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, created_by) values (${id}, ${ann.orgId}, 'x', 'x', ${id}, 'image', 'image/png', 1, ${userId})`;
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, created_by)
+    values (${id}, ${ann.orgId}, 'x', 'x', ${id}, 'image', 'image/png', 1, ${userId})`;
   return id;
 }
 async function ask(route: AnyRoute, who: Asker, owner: string): Promise<{ status: number; code: string | undefined }> {
   const id = await (route.permission === 'posts:update' ? draftOf(owner) : fileOf(owner));
-  const given = { ...(route.body && (example(inputSchema(route.body)) as object)), ...BODIES[`${route.method.toUpperCase()} ${route.path}`] };
+  const given = {
+    ...(route.body && (example(inputSchema(route.body)) as object)),
+    ...BODIES[`${route.method.toUpperCase()} ${route.path}`],
+  };
   const body = 'id' in given ? { ...given, id } : given;
   const client = route.path.startsWith('/public/v1/') ? who.key : who.session;
   const answer = await client.send(route.method.toUpperCase(), route.path.replace(':id', id), body);
@@ -95,7 +101,10 @@ describe('a member', () => {
       data.set('file', new Blob([new Uint8Array(await picture(8, 8))], { type: 'image/png' }), 'x.png');
       return data;
     };
-    for (const made of [await mia.session.post('/files/upload-simple', await form()), await mia.key.post('/public/v1/upload', await form())]) {
+    for (const made of [
+      await mia.session.post('/files/upload-simple', await form()),
+      await mia.key.post('/public/v1/upload', await form()),
+    ]) {
       expect(made.status).toBe(201);
       expect((await mia.session.post('/files/information', { id: made.body.id, alt: 'mine' })).body.alt).toBe('mine');
     }

@@ -62,15 +62,27 @@ const file = async (orgId: string, kind = 'image') => {
   const id = newId();
   await db.sql`
     insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
-    values (${id}, ${orgId}, 'a.png', 'a.png', ${`${orgId}/${'A'.repeat(22)}${id.slice(-10)}.png`}, ${kind}, 'image/png', 1)`;
+    values (${id}, ${orgId}, 'a.png', 'a.png', ${`${orgId}/${'A'.repeat(22)}${id.slice(-10)}.png`}, ${kind},
+      'image/png', 1)`;
   return id;
 };
 
 describe('profile', () => {
   test('is read and changed in part, by POST and by PUT [S43, US3, US4]', async () => {
     const { client, userId } = await somebody();
-    expect((await client.get('/user/personal')).body).toEqual({ name: '', lastName: '', bio: '', avatarUrl: null, pictureId: null, timezone: 'UTC' });
-    const first = await client.post('/user/personal', { name: ' Zoe\u0308 ', bio: '  as sent\n', timezone: 'Europe/Paris' });
+    expect((await client.get('/user/personal')).body).toEqual({
+      name: '',
+      lastName: '',
+      bio: '',
+      avatarUrl: null,
+      pictureId: null,
+      timezone: 'UTC',
+    });
+    const first = await client.post('/user/personal', {
+      name: ' Zoe\u0308 ',
+      bio: '  as sent\n',
+      timezone: 'Europe/Paris',
+    });
     expect([first.status, first.body]).toEqual([
       200,
       { name: 'Zoë', lastName: '', bio: '  as sent\n', avatarUrl: null, pictureId: null, timezone: 'Europe/Paris' },
@@ -78,14 +90,21 @@ describe('profile', () => {
     const second = await client.put('/user/personal', { lastName: 'Smith', bio: '' });
     expect(second.body).toEqual({ ...first.body, lastName: 'Smith', bio: '' });
     expect((await client.put('/user/personal', {})).body).toEqual(second.body);
-    expect((await client.get('/user/self')).body).toMatchObject({ name: 'Zoë', lastName: 'Smith', timezone: 'Europe/Paris' });
+    expect((await client.get('/user/self')).body).toMatchObject({
+      name: 'Zoë',
+      lastName: 'Smith',
+      timezone: 'Europe/Paris',
+    });
     expect(await db.sql`select count(*)::int as n from user_profiles where user_id = ${userId}`).toEqual([{ n: 1 }]);
   });
   test('has an image of an org of the user as picture; null removes it [S43, S9]', async () => {
     const [{ client, orgId, userId }, eve] = [await somebody(), await somebody()];
     const own = await file(orgId);
     const { body } = await client.post('/user/personal', { pictureId: own });
-    expect(body).toMatchObject({ pictureId: own, avatarUrl: expect.stringMatching(new RegExp(`/uploads/${orgId}/.+\\.png$`)) });
+    expect(body).toMatchObject({
+      pictureId: own,
+      avatarUrl: expect.stringMatching(new RegExp(`/uploads/${orgId}/.+\\.png$`)),
+    });
     expect((await client.get('/user/self')).body.avatarUrl).toBe(body.avatarUrl);
     const removed = await file(orgId);
     await db.sql`update files set deleted_at = now() where id = ${removed}`;
@@ -98,7 +117,10 @@ describe('profile', () => {
     expect((await client.post('/user/personal', { pictureId: await file(eve.orgId) })).status).toBe(200);
     await db.sql`update memberships set disabled = true where org_id = ${eve.orgId} and user_id = ${userId}`;
     expect((await client.post('/user/personal', { pictureId: await file(eve.orgId) })).status).toBe(400);
-    expect((await client.post('/user/personal', { pictureId: null })).body).toMatchObject({ pictureId: null, avatarUrl: null });
+    expect((await client.post('/user/personal', { pictureId: null })).body).toMatchObject({
+      pictureId: null,
+      avatarUrl: null,
+    });
   });
   test.each([
     ['timezone', 'Mars/Olympus'],
@@ -149,14 +171,23 @@ describe('notification preferences', () => {
   test('are merged field by field; an unknown category is stored and follows the master [S178]', async () => {
     const { client } = await somebody();
     const first = await client.put(URL, { categories: { replies: { push: true } }, digest: 'Weekly' });
-    expect(first.body).toEqual({ master: all(true, true, true), categories: { ...DEFAULTS, replies: all(true, true, true) }, digest: 'Weekly' });
-    const second = await client.put(URL, { master: { push: false }, categories: { replies: { email: false }, news: { inApp: false } } });
+    expect(first.body).toEqual({
+      master: all(true, true, true),
+      categories: { ...DEFAULTS, replies: all(true, true, true) },
+      digest: 'Weekly',
+    });
+    const second = await client.put(URL, {
+      master: { push: false },
+      categories: { replies: { email: false }, news: { inApp: false } },
+    });
     expect(second.body).toEqual({
       master: all(true, false, true),
       categories: { ...DEFAULTS, replies: all(false, true, true), news: all(true, false, false) },
       digest: 'Weekly',
     });
-    expect((await client.put(URL, { master: { email: false } })).body.categories.news).toEqual(all(false, false, false));
+    expect((await client.put(URL, { master: { email: false } })).body.categories.news).toEqual(
+      all(false, false, false),
+    );
     expect((await client.put(URL, {})).body).toEqual((await client.get(URL)).body);
   });
   test('keep all concurrent changes', async () => {
@@ -173,7 +204,10 @@ describe('notification preferences', () => {
     [{ categories: { replies: { email: 1 } } }, 'categories.replies.email'],
     [{ categories: { replies: true } }, 'categories.replies'],
     [{ categories: { 'Not a key': { email: true } } }, 'categories.Not a key'],
-    [{ categories: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`c${n}`, { email: true }])) }, 'categories'],
+    [
+      { categories: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`c${n}`, { email: true }])) },
+      'categories',
+    ],
     [{ frequency: 'Daily' }, 'frequency'],
   ])('reject %.40j by name', async (change, field) => {
     const { client } = await somebody();
@@ -184,7 +218,12 @@ describe('notification preferences', () => {
 
 describe('a change of password', () => {
   const change = (client: Client, more: object = {}) =>
-    client.post('/user/change-password', { oldPassword: 'correct horse battery', password: 'a new password', repeatPassword: 'a new password', ...more });
+    client.post('/user/change-password', {
+      oldPassword: 'correct horse battery',
+      password: 'a new password',
+      repeatPassword: 'a new password',
+      ...more,
+    });
 
   test('needs the old one, ends all other sessions and mails the owner [S43]', async () => {
     const bob = await somebody();
@@ -195,8 +234,11 @@ describe('a change of password', () => {
     expect((await bob.client.get('/user/self')).status).toBe(200);
     expect((await phone.get('/user/self')).body.code).toBe('session_revoked');
     expect([(await login(bob.email)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect(await contentsTo(app.context, bob.email)).toEqual([{ template: 'password-changed', data: { name: '', opens: [] } }]);
-    const [note] = await db.sql`select user_id, detail from audit_log where action = 'password.changed' and resource_id = ${bob.userId}`;
+    expect(await contentsTo(app.context, bob.email)).toEqual([
+      { template: 'password-changed', data: { name: '', opens: [] } },
+    ]);
+    const [note] = await db.sql`
+        select user_id, detail from audit_log where action = 'password.changed' and resource_id = ${bob.userId}`;
     expect(note).toEqual({ user_id: bob.userId, detail: { sessionsRevoked: 1 } });
   });
   test('invalidates resets and address changes requested before', async () => {
@@ -207,7 +249,13 @@ describe('a change of password', () => {
     await bob.client.post('/user/change-email', { email: other, password: bob.password });
     const confirm = await codeTo(app.context, other, 'email-change');
     await change(bob.client);
-    expect((await app.client().post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })).body).toEqual({
+    expect(
+      (
+        await app
+          .client()
+          .post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })
+      ).body,
+    ).toEqual({
       reset: false,
     });
     expect((await bob.client.post('/auth/confirm-email', { code: confirm })).body).toEqual({ can: false });
@@ -222,15 +270,25 @@ describe('a change of password', () => {
       data: { name: '', opens: [`the API key test (${key.key.slice(0, 12)}…) in Acme Ltd`] },
     });
     expect(await connected()).toBe(200);
-    const again = { oldPassword: 'a new password', password: 'the newest one', repeatPassword: 'the newest one', revokeKeys: true };
+    const again = {
+      oldPassword: 'a new password',
+      password: 'the newest one',
+      repeatPassword: 'the newest one',
+      revokeKeys: true,
+    };
     expect((await change(bob.client, again)).status).toBe(200);
     const keys = await db.sql`select 1 from api_keys where user_id = ${bob.userId} and revoked_at is null`;
-    expect([keys.length, (await contentsTo(app.context, bob.email)).at(-1)]).toEqual([0, { template: 'password-changed', data: { name: '', opens: [] } }]);
+    expect([keys.length, (await contentsTo(app.context, bob.email)).at(-1)]).toEqual([
+      0,
+      { template: 'password-changed', data: { name: '', opens: [] } },
+    ]);
   });
   test('succeeds once when two run at once, and the other is refused', async () => {
     const bob = await somebody();
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, n) => change(bob.client, { password: `password number ${n}`, repeatPassword: `password number ${n}` })),
+      Array.from({ length: 10 }, (_, n) =>
+        change(bob.client, { password: `password number ${n}`, repeatPassword: `password number ${n}` }),
+      ),
     );
     const held = answers.flatMap(({ status }, n) => (status === 200 ? [n] : []));
     expect(held).toHaveLength(1);
@@ -243,7 +301,10 @@ describe('a change of password', () => {
     expect([wrong.status, fieldsOf(wrong)]).toEqual([400, ['oldPassword']]);
     expect((await login(bob.email)).status).toBe(200);
     const eve = await byProvider();
-    expect((await change(eve.client)).body).toMatchObject({ statusCode: 400, message: 'This account has no password: it logs in at a provider' });
+    expect((await change(eve.client)).body).toMatchObject({
+      statusCode: 400,
+      message: 'This account has no password: it logs in at a provider',
+    });
   });
   test('allows ten wrong old ones in a quarter of an hour by the holder of a session [S17]', async () => {
     const tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1', API_LIMIT: '600' } });
@@ -279,7 +340,8 @@ describe('a change of password', () => {
 });
 
 describe('a change of address', () => {
-  const ask = (client: Client, email: string, more: object = {}) => client.post('/user/change-email', { email, password: 'correct horse battery', ...more });
+  const ask = (client: Client, email: string, more: object = {}) =>
+    client.post('/user/change-email', { email, password: 'correct horse battery', ...more });
   const confirm = (client: Client, code: string) => client.post('/auth/confirm-email', { code });
 
   test('applies when the new one confirms; both addresses get a mail [S43]', async () => {
@@ -287,7 +349,9 @@ describe('a change of address', () => {
     const email = address();
     const { status, body } = await ask(bob.client, email);
     expect([status, body]).toEqual([200, { success: true }]);
-    expect(await contentsTo(app.context, bob.email)).toEqual([{ template: 'email-changing', data: { name: '', newEmail: email } }]);
+    expect(await contentsTo(app.context, bob.email)).toEqual([
+      { template: 'email-changing', data: { name: '', newEmail: email } },
+    ]);
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
     const link = await linkTo(app.context, email, 'email-change');
     expect(link).toMatch(/^https:\/\/app\.example\.com\/auth\/confirm-email\/[A-Za-z0-9_-]{43}$/);
@@ -298,7 +362,10 @@ describe('a change of address', () => {
     expect((await bob.client.get('/user/self')).body.email).toBe(email);
     expect([(await login(bob.email)).status, (await login(email)).status]).toEqual([400, 200]);
     expect((await confirm(bob.client, code)).body).toEqual({ can: false });
-    expect(await db.sql`select detail from audit_log where resource_id = ${bob.userId} and action like 'email.%' order by id`).toEqual([
+    expect(
+      await db.sql`
+        select detail from audit_log where resource_id = ${bob.userId} and action like 'email.%' order by id`,
+    ).toEqual([
       { detail: {} }, // an address would stay when the person is erased
       { detail: {} },
     ]);
@@ -308,9 +375,13 @@ describe('a change of address', () => {
     const email = address();
     await ask(bob.client, email);
     const content = (await contentsTo(app.context, email)).at(-1);
-    expect(content).toMatchObject({ template: 'email-change', data: { oldEmail: bob.email, newEmail: email } }); // whose account it is
+    // whose account it is
+    expect(content).toMatchObject({ template: 'email-change', data: { oldEmail: bob.email, newEmail: email } });
     const code = await codeTo(app.context, email, 'email-change');
-    expect([(await confirm(app.client(), code)).status, (await confirm(eve.client, code)).body]).toEqual([401, { can: false }]);
+    expect([(await confirm(app.client(), code)).status, (await confirm(eve.client, code)).body]).toEqual([
+      401,
+      { can: false },
+    ]);
     expect((await bob.client.get('/user/self')).body.email).toBe(bob.email);
     expect((await confirm(bob.client, code)).body).toEqual({ can: true });
   });
@@ -326,7 +397,9 @@ describe('a change of address', () => {
     const [bob, eve] = [await somebody(), await somebody()];
     const [free, taken] = [await ask(bob.client, address()), await ask(bob.client, eve.email.toUpperCase())];
     expect([taken.status, taken.text]).toEqual([free.status, free.text]);
-    expect((await mailsOf(app.context, eve.email.toUpperCase())).map(({ content }) => content.template)).toEqual(['address-known']);
+    expect((await mailsOf(app.context, eve.email.toUpperCase())).map(({ content }) => content.template)).toEqual([
+      'address-known',
+    ]);
     const elsewhere = address();
     await ask(bob.client, elsewhere);
     const code = await codeTo(app.context, elsewhere, 'email-change');
@@ -355,7 +428,13 @@ describe('a change of address', () => {
     await app.client().post('/auth/forgot', { email: bob.email });
     const reset = await codeTo(app.context, bob.email, 'password-reset');
     await confirm(bob.client, code);
-    expect((await app.client().post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })).body).toEqual({
+    expect(
+      (
+        await app
+          .client()
+          .post('/auth/forgot-return', { token: reset, password: 'of the thief', repeatPassword: 'of the thief' })
+      ).body,
+    ).toEqual({
       reset: false,
     });
   });
@@ -412,7 +491,8 @@ describe('a change of address', () => {
 });
 
 describe('deletion of an account', () => {
-  const remove = (client: Client, password: string | undefined = 'correct horse battery') => client.delete('/user', password === '' ? {} : { password });
+  const remove = (client: Client, password: string | undefined = 'correct horse battery') =>
+    client.delete('/user', password === '' ? {} : { password });
 
   test('ends sessions and keys at once, keeps the row for 30 days and deletes an org without other members [S43]', async () => {
     const bob = await somebody();
@@ -427,23 +507,37 @@ describe('deletion of an account', () => {
     expect((await app.client().get('/public/v1/is-connected', { authorization: key.key })).status).toBe(401);
     expect((await login(bob.email)).body.message).toBe('Invalid user name or password');
     const [row] = await db.sql`
-      select u.deleted_at is not null as gone, o.deleted_at is not null as org, (select count(*)::int from api_keys k where k.user_id = u.id and revoked_at is null) as keys
+      select u.deleted_at is not null as gone, o.deleted_at is not null as org,
+        (select count(*)::int from api_keys k where k.user_id = u.id and revoked_at is null) as keys
       from users u join organizations o on o.id = ${bob.orgId} where u.id = ${bob.userId}`;
     expect(row).toEqual({ gone: true, org: true, keys: 0 });
-    expect(await db.sql`select user_id, org_id from audit_log where action in ('user.deleted', 'org.deleted') and user_id = ${bob.userId} order by id`).toEqual(
-      [
-        { user_id: bob.userId, org_id: bob.orgId },
-        { user_id: bob.userId, org_id: null },
-      ],
-    );
     expect(
-      await db.sql`select 1 from organizations o join memberships m on m.org_id = o.id where m.user_id = ${bob.userId} and o.deleted_at is null`,
+      await db.sql`
+        select user_id, org_id
+        from audit_log
+        where action in ('user.deleted', 'org.deleted') and user_id = ${bob.userId}
+        order by id`,
+    ).toEqual([
+      { user_id: bob.userId, org_id: bob.orgId },
+      { user_id: bob.userId, org_id: null },
+    ]);
+    expect(
+      await db.sql`
+        select 1
+        from organizations o
+        join memberships m on m.org_id = o.id
+        where m.user_id = ${bob.userId} and o.deleted_at is null`,
     ).toHaveLength(0);
   });
   test('requires the password', async () => {
     const bob = await somebody();
     const [wrong, none] = [await remove(bob.client, 'wrong password'), await remove(bob.client, '')];
-    expect([wrong.status, fieldsOf(wrong), none.status, fieldsOf(none)]).toEqual([400, ['password'], 400, ['password']]);
+    expect([wrong.status, fieldsOf(wrong), none.status, fieldsOf(none)]).toEqual([
+      400,
+      ['password'],
+      400,
+      ['password'],
+    ]);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
   test('requires a recent login from a user without a password', async () => {
@@ -459,7 +553,10 @@ describe('deletion of an account', () => {
     const refused = await remove(bob.client);
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
     expect((await bob.client.get('/user/self')).status).toBe(200);
-    await db.sql`update memberships set role_key = 'owner', disabled = true where org_id = ${bob.orgId} and user_id = ${eve.userId}`;
+    await db.sql`
+      update memberships
+      set role_key = 'owner', disabled = true
+      where org_id = ${bob.orgId} and user_id = ${eve.userId}`;
     expect((await remove(bob.client)).status).toBe(409); // an owner who is disabled is none
     await db.sql`update memberships set disabled = false where org_id = ${bob.orgId} and user_id = ${eve.userId}`;
     await db.sql`update users set activated = false where id = ${eve.userId}`;
@@ -467,18 +564,22 @@ describe('deletion of an account', () => {
     await db.sql`update users set activated = true where id = ${eve.userId}`;
     expect((await remove(bob.client)).status).toBe(200);
     expect((await eve.client.get('/user/self', { showorg: bob.orgId })).body.orgId).toBe(bob.orgId);
-    expect(await db.sql`select user_id from memberships where org_id = ${bob.orgId}`).toEqual([{ user_id: eve.userId }]);
+    expect(await db.sql`select user_id from memberships where org_id = ${bob.orgId}`).toEqual([
+      { user_id: eve.userId },
+    ]);
   });
   test('removes a member from the org and leaves posts and other members unchanged', async () => {
     const [bob, eve] = [await somebody(), await somebody()];
     await join(bob.orgId, eve, 'editor');
     expect((await remove(eve.client)).status).toBe(200);
-    const [row] =
-      await db.sql`select deleted_at, (select count(*)::int from memberships where org_id = ${bob.orgId}) as members from organizations where id = ${bob.orgId}`;
+    const [row] = await db.sql`
+        select deleted_at, (select count(*)::int from memberships where org_id = ${bob.orgId}) as members
+        from organizations
+        where id = ${bob.orgId}`;
     expect(row).toEqual({ deleted_at: null, members: 1 });
-    expect(await db.sql`select user_id, resource_id from audit_log where org_id = ${bob.orgId} and action = 'user.deleted'`).toEqual([
-      { user_id: eve.userId, resource_id: eve.userId },
-    ]);
+    expect(
+      await db.sql`select user_id, resource_id from audit_log where org_id = ${bob.orgId} and action = 'user.deleted'`,
+    ).toEqual([{ user_id: eve.userId, resource_id: eve.userId }]);
     expect((await bob.client.get('/user/self')).status).toBe(200);
   });
   test('succeeds for one of both owners of an org at once [X25]', async () => {
@@ -489,7 +590,11 @@ describe('deletion of an account', () => {
       const answers = await Promise.all([remove(bob.client), remove(eve.client)]);
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
       expect(
-        await db.sql`select count(*)::int as n from memberships m join users u on u.id = m.user_id and u.deleted_at is null where m.org_id = ${bob.orgId} and role_key = 'owner'`,
+        await db.sql`
+          select count(*)::int as n
+          from memberships m
+          join users u on u.id = m.user_id and u.deleted_at is null
+          where m.org_id = ${bob.orgId} and role_key = 'owner'`,
       ).toEqual([{ n: 1 }]);
     }
   });
@@ -516,21 +621,27 @@ describe('deletion of an account', () => {
       const apart = openDatabase({ url: db.url, connections: 2 });
       const other = await testApp({ sql: db.sql });
       try {
-        for (const { client } of people) await other.client().get('/user/self', { auth: client.cookies.get('auth')!, showorg: eve.orgId });
+        for (const { client } of people)
+          await other.client().get('/user/self', { auth: client.cookies.get('auth')!, showorg: eve.orgId });
         const [holding, released] = [gate(), gate()];
         const held = apart.begin(async (tx) => {
-          await tx`select from memberships where org_id = ${eve.orgId} and user_id = ${people[1 - leaves]!.userId} for update`;
+          await tx`
+            select from memberships where org_id = ${eve.orgId} and user_id = ${people[1 - leaves]!.userId} for update`;
           holding.open();
           await released.passed;
         });
         await holding.passed;
         /** Whether a statement of these words waits for a row. */
         const waits = async (words: string) =>
-          (await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ ${words}`).length > 0;
+          (
+            await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ ${words}`
+          ).length > 0;
         const noted = other[Symbol.asyncDispose](); // both users, and the memberships of both one after the other
         await eventually('the note waits', () => waits('with used as'));
         const removed = remove(people[leaves]!.client);
-        await eventually('the end of the account waits for the note', () => waits('is_super_admin|delete from memberships'));
+        await eventually('the end of the account waits for the note', () =>
+          waits('is_super_admin|delete from memberships'),
+        );
         released.open();
         await Promise.all([held, noted]);
         expect((await removed).status).toBe(200);
@@ -549,15 +660,31 @@ describe('deletion of an account', () => {
     const [row] = await db.sql`select provider_id from users where id = ${userId}`;
     await client.delete('/user', {});
     expect(await app.context.identity.findProviderAccount('github', row!['provider_id'])).toBeUndefined();
-    const fresh = { email: address(), name: '', company: 'Acme', timezone: 'UTC', avatarUrl: null, ip: '', userAgent: '' };
-    await expect(app.context.identity.registerWithProvider({ ...fresh, providerName: 'github', providerId: row!['provider_id'] })).resolves.toMatchObject({});
+    const fresh = {
+      email: address(),
+      name: '',
+      company: 'Acme',
+      timezone: 'UTC',
+      avatarUrl: null,
+      ip: '',
+      userAgent: '',
+    };
+    await expect(
+      app.context.identity.registerWithProvider({ ...fresh, providerName: 'github', providerId: row!['provider_id'] }),
+    ).resolves.toMatchObject({});
   });
   test('invalidates pending codes', async () => {
     const bob = await somebody();
     await app.client().post('/auth/forgot', { email: bob.email });
     const reset = await codeTo(app.context, bob.email, 'password-reset');
     await remove(bob.client);
-    expect((await app.client().post('/auth/forgot-return', { token: reset, password: 'a new password', repeatPassword: 'a new password' })).body).toEqual({
+    expect(
+      (
+        await app
+          .client()
+          .post('/auth/forgot-return', { token: reset, password: 'a new password', repeatPassword: 'a new password' })
+      ).body,
+    ).toEqual({
       reset: false,
     });
   });

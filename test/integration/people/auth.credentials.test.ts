@@ -44,7 +44,13 @@ describe('registration', () => {
     });
     const [user] = await db.sql`
       select u.*, p.* from users u join user_profiles p on p.user_id = u.id where email = ${given.email}`;
-    expect(user).toMatchObject({ provider_name: 'local', is_super_admin: false, activated: true, ip: '127.0.0.1', timezone: 'Europe/Paris' });
+    expect(user).toMatchObject({
+      provider_name: 'local',
+      is_super_admin: false,
+      activated: true,
+      ip: '127.0.0.1',
+      timezone: 'Europe/Paris',
+    });
     expect(user!['password_hash']).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(user!['provider_id']).toBe(user!['id']);
   });
@@ -52,7 +58,9 @@ describe('registration', () => {
     const empty = await testDatabase();
     const young = await testApp({ sql: empty.sql });
     try {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => young.client().post('/auth/register', person())));
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => young.client().post('/auth/register', person())),
+      );
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
       expect(await empty.sql`select count(*)::int as count from users where is_super_admin`).toEqual([{ count: 1 }]);
     } finally {
@@ -75,7 +83,9 @@ describe('registration', () => {
   test('makes the same address at another provider another user, who cannot log in by password [US2, S38]', async () => {
     const id = newId();
     const email = address();
-    await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${id}, ${email}, 'github', '77', true)`;
+    await db.sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${id}, ${email}, 'github', '77', true)`;
     expect((await login(app.client(), email)).body.message).toBe('Invalid user name or password');
     expect((await app.client().post('/auth/register', { ...person(), email })).status).toBe(200);
   });
@@ -118,14 +128,19 @@ describe('registration', () => {
   });
   test('requires a token for a provider other than `local` [S30]', async () => {
     const { status, body } = await app.client().post('/auth/register', { ...person(), provider: 'no such' });
-    expect([status, body.errors]).toEqual([400, [{ field: 'providerToken', message: expect.any(String), rule: 'required' }]]);
+    expect([status, body.errors]).toEqual([
+      400,
+      [{ field: 'providerToken', message: expect.any(String), rule: 'required' }],
+    ]);
   });
   test('can be disabled except for the first user of an empty instance [S31, DE11, DE12]', async () => {
     const empty = await testDatabase();
     const closed = await testApp({ sql: empty.sql, env: { DISABLE_REGISTRATION: 'true' } });
     try {
       expect((await closed.client().get('/auth/can-register')).body).toEqual({ register: true });
-      const answers = await Promise.all(Array.from({ length: 8 }, () => closed.client().post('/auth/register', person())));
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => closed.client().post('/auth/register', person())),
+      );
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array.from({ length: 7 }, () => 400)]);
       expect(answers.find(({ status }) => status === 400)!.body.message).toBe('Registration is disabled');
       expect((await closed.client().get('/auth/can-register')).body).toEqual({ register: false });
@@ -174,7 +189,13 @@ describe('login', () => {
     for (const { status, body } of answers)
       expect([status, body]).toEqual([
         400,
-        { statusCode: 400, error: 'Bad Request', message: 'Invalid user name or password', msg: 'Invalid user name or password', code: 'invalid_request' },
+        {
+          statusCode: 400,
+          error: 'Bad Request',
+          message: 'Invalid user name or password',
+          msg: 'Invalid user name or password',
+          code: 'invalid_request',
+        },
       ]);
   });
   test('reports an account that is not activated [S32]', async () => {
@@ -228,7 +249,9 @@ describe('login', () => {
     ['isSuperAdmin', true],
     ['token', 'x'],
   ])('rejects %s = %j by name', async (field, value) => {
-    const { status, body } = await app.client().post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
+    const { status, body } = await app
+      .client()
+      .post('/auth/login', { provider: 'local', email: ann.email, password: 'x', [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
   });
 });
@@ -240,7 +263,12 @@ describe('sessions', () => {
       const phone = app.client();
       await login(phone, bob.email);
       const { status, body, headers } = await bob.client.post(path);
-      expect([status, body, bob.client.cookies.size, headers.get('clear-site-data')]).toEqual([200, { logout: true }, 0, '"storage"']);
+      expect([status, body, bob.client.cookies.size, headers.get('clear-site-data')]).toEqual([
+        200,
+        { logout: true },
+        0,
+        '"storage"',
+      ]);
       expect((await phone.get('/user/self')).body.code).toBe('session_revoked');
       expect((await ann.client.get('/user/self')).status).toBe(200);
     }
@@ -289,13 +317,17 @@ describe('sessions', () => {
   });
   test('record their last use [SE1, US1]', async () => {
     const bob = await app.signUp();
-    await db.sql`update sessions set last_used_at = now() - interval '1 day', expires_at = now() + interval '1 day' where user_id = ${bob.userId}`;
+    await db.sql`
+      update sessions
+      set last_used_at = now() - interval '1 day', expires_at = now() + interval '1 day'
+      where user_id = ${bob.userId}`;
     await db.sql`update users set last_online = null where id = ${bob.userId}`;
     const other = await testApp({ sql: db.sql }); // without the memory of a recent note
     await other.client().get('/user/self', { cookie: `auth=${bob.client.cookies.get('auth')!}` });
     await other[Symbol.asyncDispose](); // writes what is waiting
     const [row] = await db.sql`
-      select s.last_used_at > now() - interval '1 minute' as used, s.expires_at > now() + interval '29 days' as slid, u.last_online is not null as online
+      select s.last_used_at > now() - interval '1 minute' as used, s.expires_at > now() + interval '29 days' as slid,
+        u.last_online is not null as online
       from sessions s join users u on u.id = s.user_id where s.user_id = ${bob.userId}`;
     expect(row).toEqual({ used: true, slid: true, online: true });
   });
@@ -311,8 +343,12 @@ describe('sessions', () => {
       await tx`select 1 from users where id = ${first} for no key update`;
       written = other.context.auth.sessions[Symbol.asyncDispose]();
       const waits = async () =>
-        (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%update sessions%'`)
-          .length > 0;
+        (
+          await db.sql`
+            select 1
+            from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%update sessions%'`
+        ).length > 0;
       await eventually('the notes wait for the first', waits);
       await tx`select 1 from users where id = ${second} for no key update`; // a deadlock, if they held the second
     });
@@ -322,13 +358,16 @@ describe('sessions', () => {
 
 describe('refresh', () => {
   const tokenOf = (client: Client) => client.cookies.get('refresh')!;
-  const refresh = (refreshToken: unknown, headers = {}) => app.client().post('/auth/refresh', { refreshToken }, headers);
+  const refresh = (refreshToken: unknown, headers = {}) =>
+    app.client().post('/auth/refresh', { refreshToken }, headers);
 
   test('rotates the token of the cookie, requires CSRF and stores only its hash [S39, SE1, SE2, X19]', async () => {
     const bob = await app.signUp();
     const before = tokenOf(bob.client);
     expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': undefined })).body.code).toBe('csrf_failed');
-    expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': 'a'.repeat(64) })).body.code).toBe('csrf_failed');
+    expect((await bob.client.post('/auth/refresh', {}, { 'x-csrf-token': 'a'.repeat(64) })).body.code).toBe(
+      'csrf_failed',
+    );
     const { status, body } = await bob.client.post('/auth/refresh');
     expect([status, body]).toEqual([200, { refreshed: true }]);
     expect(tokenOf(bob.client)).not.toBe(before);
@@ -340,10 +379,20 @@ describe('refresh', () => {
   });
   test('answers tokens to the form with a body and needs no CSRF, whatever cookies are sent [S39, S33]', async () => {
     const bob = await app.signUp();
-    const { status, body } = await bob.client.post('/auth/refresh', { refreshToken: tokenOf(bob.client) }, { 'x-csrf-token': undefined });
+    const { status, body } = await bob.client.post(
+      '/auth/refresh',
+      { refreshToken: tokenOf(bob.client) },
+      { 'x-csrf-token': undefined },
+    );
     expect([status, body]).toEqual([
       200,
-      { refreshed: true, accessToken: expect.any(String), refreshToken: expect.any(String), expiresIn: 2_592_000, csrfToken: expect.any(String) },
+      {
+        refreshed: true,
+        accessToken: expect.any(String),
+        refreshToken: expect.any(String),
+        expiresIn: 2_592_000,
+        csrfToken: expect.any(String),
+      },
     ]);
     expect((await refresh(body.refreshToken)).status).toBe(200);
   });
@@ -387,10 +436,13 @@ describe('refresh', () => {
     await db.sql`update sessions set expires_at = now() where user_id = ${eve.userId}`;
     expect((await refresh(tokenOf(eve.client))).status).toBe(401);
   });
-  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])('ends no session on a string that is not a token: %.20j [S39]', async (token) => {
-    const { status, body } = await refresh(token);
-    expect([status, body.code]).toEqual([401, 'session_revoked']);
-  });
+  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])(
+    'ends no session on a string that is not a token: %.20j [S39]',
+    async (token) => {
+      const { status, body } = await refresh(token);
+      expect([status, body.code]).toEqual([401, 'session_revoked']);
+    },
+  );
   test('ends no session on a forged token that names one', async () => {
     const bob = await app.signUp();
     const forged = tokenOf(bob.client).slice(0, 22) + 'A'.repeat(65);

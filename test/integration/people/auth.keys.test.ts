@@ -9,7 +9,11 @@ import { eventually } from '../../support/wire/eventually.ts';
 let ahead = 0;
 let wall = 0;
 /** Runs as always, and can be put forward. */
-const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead, now: () => systemClock.in(wall) };
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() + ahead,
+  now: () => systemClock.in(wall),
+};
 /** What is known of keys may be a second old: from here on it is not older than this. */
 const aSecondLater = () => void (ahead += 1_000);
 
@@ -42,7 +46,8 @@ const list = async (client: Client) =>
     lastUsedAt: string | null;
     createdAt: string;
   }[];
-const works = async (key: string) => (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
+const works = async (key: string) =>
+  (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
 
 describe('a key', () => {
   test('has its exact form, is shown once and is stored only as a hash [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
@@ -98,7 +103,13 @@ describe('a key', () => {
       statusCode: 401,
       msg: 'No API Key found',
       code: 'unauthenticated',
-      errors: [{ field: 'Authorization', message: expect.stringContaining('send an API key or an access token in this header'), rule: 'required' }],
+      errors: [
+        {
+          field: 'Authorization',
+          message: expect.stringContaining('send an API key or an access token in this header'),
+          rule: 'required',
+        },
+      ],
     });
     const tail = key.slice(8);
     for (const odd of [
@@ -124,11 +135,19 @@ describe('a key', () => {
         msg: 'Invalid API key',
         code: 'invalid_api_key',
         errors: [
-          { field: 'Authorization', message: 'Authorization: send a key that is neither revoked nor expired, raw or as `Bearer <key>`', rule: 'invalid_value' },
+          {
+            field: 'Authorization',
+            message: 'Authorization: send a key that is neither revoked nor expired, raw or as `Bearer <key>`',
+            rule: 'invalid_value',
+          },
         ],
       });
     for (const empty of ['', 'Bearer', 'Bearer  ']) expect((await ask(empty)).status).toBe(401);
-    expect((await ask('pos_abc')).body).toMatchObject({ statusCode: 401, msg: 'Invalid OAuth token', code: 'invalid_token' });
+    expect((await ask('pos_abc')).body).toMatchObject({
+      statusCode: 401,
+      msg: 'Invalid OAuth token',
+      code: 'invalid_token',
+    });
     expect((await ask('Bearer pos_abc')).body.msg).toBe('Invalid OAuth token');
   });
   test('records its last use to the minute, with one write for many uses [AK9, S57]', async () => {
@@ -143,7 +162,10 @@ describe('a key', () => {
   test('is invalid from its expiry on [AK13]', async () => {
     const { body } = await create(ann.client, { name: 'short', expiresAt: later(hour) });
     expect(await works(body.plaintext)).toBe(true);
-    await db.sql`update api_keys set expires_at = now() + interval '10 minutes' where prefix = ${body.prefix}`; // known as living for an hour
+    await db.sql`
+      update api_keys
+      set expires_at = now() + interval '10 minutes'
+      where prefix = ${body.prefix}`; // known as living for an hour
     aSecondLater();
     expect(await works(body.plaintext)).toBe(true);
     wall = 600_000;
@@ -165,15 +187,36 @@ describe('the audit log', () => {
     await bob.client.delete(`/user/api-keys/${second}`);
     await bob.client.delete(`/user/api-keys/${second}`); // is done already: no second note
     const notes = await db.sql`
-      select action, user_id, ip, resource, resource_id, detail from audit_log where org_id = ${bob.orgId} and resource = 'api_keys' order by id`;
+      select action, user_id, ip, resource, resource_id, detail
+      from audit_log
+      where org_id = ${bob.orgId} and resource = 'api_keys'
+      order by id`;
     const common = { user_id: bob.userId, ip: '127.0.0.1', resource: 'api_keys' };
     expect(notes).toEqual([
-      { ...common, action: 'api_key.created', resource_id: first, detail: { name: 'deploy', prefix: made.prefix, expiresAt: null } },
-      { ...common, action: 'api_key.rotated', resource_id: first, detail: { name: 'deploy', prefix: rotated.prefix, newId: second } },
-      { ...common, action: 'api_key.revoked', resource_id: second, detail: { name: 'deploy', prefix: rotated.prefix, userId: bob.userId } },
+      {
+        ...common,
+        action: 'api_key.created',
+        resource_id: first,
+        detail: { name: 'deploy', prefix: made.prefix, expiresAt: null },
+      },
+      {
+        ...common,
+        action: 'api_key.rotated',
+        resource_id: first,
+        detail: { name: 'deploy', prefix: rotated.prefix, newId: second },
+      },
+      {
+        ...common,
+        action: 'api_key.revoked',
+        resource_id: second,
+        detail: { name: 'deploy', prefix: rotated.prefix, userId: bob.userId },
+      },
     ]);
     const [row] = await db.sql`
-      select k.xmin::text = a.xmin::text as together from api_keys k join audit_log a on a.resource_id = k.id::text and a.action = 'api_key.revoked' where k.id = ${second}`;
+      select k.xmin::text = a.xmin::text as together
+      from api_keys k
+      join audit_log a on a.resource_id = k.id::text and a.action = 'api_key.revoked'
+      where k.id = ${second}`;
     expect(row).toEqual({ together: true });
     const text = JSON.stringify(await db.sql`select to_jsonb(a)::text as row from audit_log a`);
     for (const key of [made.plaintext, rotated.plaintext]) expect(text).not.toContain(key.slice(12));
@@ -209,10 +252,19 @@ describe('keys of other members', () => {
     expect(await works(made.plaintext)).toBe(true);
     expect((await owner.client.delete(`/members/api-keys/${id}`)).body).toEqual({ success: true });
     expect([await works(made.plaintext), await works(own.key)]).toEqual([false, true]);
-    const [note] = await db.sql`select user_id, resource_id, detail from audit_log where org_id = ${owner.orgId} and action = 'api_key.revoked'`;
-    expect(note).toEqual({ user_id: owner.userId, resource_id: id, detail: { name: 'of Bob', prefix: made.prefix, userId: bob.userId } });
+    const [note] = await db.sql`
+        select user_id, resource_id, detail
+        from audit_log
+        where org_id = ${owner.orgId} and action = 'api_key.revoked'`;
+    expect(note).toEqual({
+      user_id: owner.userId,
+      resource_id: id,
+      detail: { name: 'of Bob', prefix: made.prefix, userId: bob.userId },
+    });
     expect((await owner.client.delete(`/members/api-keys/${id}`)).body).toEqual({ success: true });
-    expect((await eve.client.delete(`/members/api-keys/${id}`)).text).toBe((await eve.client.delete(`/members/api-keys/${newId()}`)).text);
+    expect((await eve.client.delete(`/members/api-keys/${id}`)).text).toBe(
+      (await eve.client.delete(`/members/api-keys/${newId()}`)).text,
+    );
   });
 });
 
@@ -252,13 +304,17 @@ describe('create', () => {
   test('is limited to fifty live keys for a user and org, also under concurrency [S55, X25]', async () => {
     const bob = await app.signUp();
     const answers = await Promise.all(Array.from({ length: 60 }, () => create(bob.client)));
-    expect([answers.filter(({ status }) => status === 201).length, answers.filter(({ status }) => status === 400).length]).toEqual([50, 10]);
+    expect([
+      answers.filter(({ status }) => status === 201).length,
+      answers.filter(({ status }) => status === 400).length,
+    ]).toEqual([50, 10]);
     const [one] = await list(bob.client);
     await bob.client.delete(`/user/api-keys/${one!.id}`);
     expect((await create(bob.client)).status).toBe(201);
     await db.sql`
       insert into api_keys (id, org_id, user_id, name, prefix, key_hash, expires_at)
-      values (${newId()}, ${bob.orgId}, ${bob.userId}, 'over', 'pm_live_xxxx', ${sha256('over')}, now() - interval '1 day')`;
+      values (${newId()}, ${bob.orgId}, ${bob.userId}, 'over', 'pm_live_xxxx', ${sha256('over')},
+        now() - interval '1 day')`;
     const { id } = (await list(bob.client)).find(({ name }) => name === 'over')!;
     expect((await bob.client.post(`/user/api-keys/${id}/rotate`)).status).toBe(400); // it was none of the fifty
   }, 60_000);
@@ -268,10 +324,15 @@ describe('create', () => {
     await db.sql.begin(async (tx) => {
       await tx`select 1 from memberships where user_id = ${bob.userId} for update`;
       asked = create(bob.client); // is let in, and waits for the row
-      // Asked outside: within a transaction the answer stays the first one. By its text: notes of use wait for the same row.
+      // Asked outside: within a transaction the answer stays the first one. By its text: notes of use wait for the same
+      // row.
       const waits = async () =>
-        (await db.sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%for update of m%'`)
-          .length > 0;
+        (
+          await db.sql`
+            select 1
+            from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%for update of m%'`
+        ).length > 0;
       await eventually('it waits for the row', waits);
       await tx`delete from memberships where user_id = ${bob.userId}`;
     });
@@ -301,14 +362,21 @@ describe('revoke and rotate', () => {
     const { status, body } = await ann.client.post(`/user/api-keys/${id}/rotate`);
     expect([status, body]).toEqual([
       201,
-      { plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/), prefix: body.plaintext.slice(0, 12), name: 'deploy' },
+      {
+        plaintext: expect.stringMatching(/^pm_live_[0-9A-Za-z]{43}$/),
+        prefix: body.plaintext.slice(0, 12),
+        name: 'deploy',
+      },
     ]);
     expect([await works(old.plaintext), await works(body.plaintext)]).toEqual([false, true]);
     const [fresh, gone] = await list(ann.client);
     expect([fresh!.expiresAt, gone!.id, gone!.revokedAt === null]).toEqual([null, id, false]);
     const [row] = await db.sql`select org_id, user_id from api_keys where id = ${fresh!.id}`;
     expect(row).toEqual({ org_id: ann.orgId, user_id: ann.userId });
-    const renamed = await ann.client.post(`/user/api-keys/${fresh!.id}/rotate`, { name: 'deploy 2', expiresAt: later(hour) });
+    const renamed = await ann.client.post(`/user/api-keys/${fresh!.id}/rotate`, {
+      name: 'deploy 2',
+      expiresAt: later(hour),
+    });
     expect(renamed.body.name).toBe('deploy 2');
   });
   test('a revoked key cannot be rotated; ten rotations at once give one key [S56, X25]', async () => {
@@ -340,7 +408,10 @@ describe('revoke and rotate', () => {
     expect((await eve.client.get('/user/self')).body.orgId).toBe(ann.orgId);
     expect(await list(eve.client)).toEqual([]);
     const unknown = await eve.client.delete(`/user/api-keys/${newId()}`);
-    for (const answer of [await eve.client.delete(`/user/api-keys/${id}`), await eve.client.post(`/user/api-keys/${id}/rotate`)])
+    for (const answer of [
+      await eve.client.delete(`/user/api-keys/${id}`),
+      await eve.client.post(`/user/api-keys/${id}/rotate`),
+    ])
       expect([answer.status, answer.text]).toEqual([404, unknown.text]);
     expect(await works(key)).toBe(true);
     await db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${eve.userId}`;
@@ -373,8 +444,14 @@ describe('rights of a key', () => {
         db.sql`update memberships set disabled = true where user_id = ${bob.userId}`,
         db.sql`update memberships set disabled = false where user_id = ${bob.userId}`,
       ],
-      [db.sql`update organizations set deleted_at = now() where id = ${bob.orgId}`, db.sql`update organizations set deleted_at = null where id = ${bob.orgId}`],
-      [db.sql`update users set deleted_at = now() where id = ${bob.userId}`, db.sql`update users set deleted_at = null where id = ${bob.userId}`],
+      [
+        db.sql`update organizations set deleted_at = now() where id = ${bob.orgId}`,
+        db.sql`update organizations set deleted_at = null where id = ${bob.orgId}`,
+      ],
+      [
+        db.sql`update users set deleted_at = now() where id = ${bob.userId}`,
+        db.sql`update users set deleted_at = null where id = ${bob.userId}`,
+      ],
     ] as const) {
       await off;
       aSecondLater();
@@ -450,14 +527,18 @@ describe('rights of a key', () => {
   });
   test('open no console route, not even the list of keys [S14]', async () => {
     const key = await ann.withKey();
-    for (const path of ['/user/api-keys', '/user/self', '/orgs/current', '/user/sessions']) expect((await key.get(path)).status).toBe(401);
+    for (const path of ['/user/api-keys', '/user/self', '/orgs/current', '/user/sessions'])
+      expect((await key.get(path)).status).toBe(401);
     expect((await key.post('/user/api-keys', { name: 'more' })).status).toBe(401);
     expect(
       (
         await key.post(
           '/user/api-keys',
           { name: 'more' },
-          { cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '), 'x-csrf-token': ann.client.csrf },
+          {
+            cookie: [...ann.client.cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+            'x-csrf-token': ann.client.csrf,
+          },
         )
       ).status,
     ).toBe(401);

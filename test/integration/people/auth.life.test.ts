@@ -5,10 +5,16 @@ import { Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../s
 import { testDatabase } from '../../support/wire/database.ts';
 import { contentsTo } from '../../support/worlds/mail-links.ts';
 
-// Ann reads one mailbox. Eve does not, and types its address wherever one can be typed. Whatever both do, in whatever order: no password that
-// Eve typed opens the account of that address, and no account of Eve's gets it.
+// Ann reads one mailbox. Eve does not, and types its address wherever one can be typed. Whatever both do, in whatever
+// order: no password that Eve typed opens the account of that address, and no account of Eve's gets it.
 
-const WORDS = { ann: 'typed by ann', eve: 'typed by eve', reset: 'typed at a reset', first: 'typed after the mail', own: 'of an account of eve' };
+const WORDS = {
+  ann: 'typed by ann',
+  eve: 'typed by eve',
+  reset: 'typed at a reset',
+  first: 'typed after the mail',
+  own: 'of an account of eve',
+};
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -44,8 +50,15 @@ interface World {
 }
 
 const register = (client: Client, email: string, who: 'ann' | 'eve') =>
-  client.post('/auth/register', { provider: 'LOCAL', email, password: WORDS[who], company: `Company of ${who}`, name: who });
-const login = (email: string, password: string) => app.client().post('/auth/login', { provider: 'LOCAL', email, password });
+  client.post('/auth/register', {
+    provider: 'LOCAL',
+    email,
+    password: WORDS[who],
+    company: `Company of ${who}`,
+    name: who,
+  });
+const login = (email: string, password: string) =>
+  app.client().post('/auth/login', { provider: 'LOCAL', email, password });
 async function codes(email: string, template: 'activation' | 'password-reset' | 'email-change'): Promise<string[]> {
   const mails = await contentsTo(app.context, email);
   return mails.flatMap((content) => (content.template === template ? [content.data.url.split('/').at(-1)!] : []));
@@ -58,9 +71,16 @@ async function click({ email, browser, model }: World, which: 'oldest' | 'newest
   const { status, body } = await client.post('/auth/activate', { code });
   const opens = model.known && !model.active;
   const own = client === browser && model.typed;
-  expect([status, body]).toEqual([200, !opens ? { can: false } : own ? { can: true } : { can: true, setPassword: true }]);
+  expect([status, body]).toEqual([
+    200,
+    !opens ? { can: false } : own ? { can: true } : { can: true, setPassword: true },
+  ]);
   if (!opens) return;
-  Object.assign(model, { active: true, password: own ? 'ann' : undefined, session: model.session || client === browser });
+  Object.assign(model, {
+    active: true,
+    password: own ? 'ann' : undefined,
+    session: model.session || client === browser,
+  });
 }
 
 const STEPS: Record<string, (world: World) => Promise<void>> = {
@@ -92,7 +112,11 @@ const STEPS: Record<string, (world: World) => Promise<void>> = {
     const token = (await codes(email, 'password-reset')).at(-1);
     expect(token !== undefined).toBe(model.known);
     if (token === undefined) return;
-    const { body } = await browser.post('/auth/forgot-return', { token, password: WORDS.reset, repeatPassword: WORDS.reset });
+    const { body } = await browser.post('/auth/forgot-return', {
+      token,
+      password: WORDS.reset,
+      repeatPassword: WORDS.reset,
+    });
     expect(body).toEqual({ reset: true });
     Object.assign(model, { active: true, password: 'reset', session: false });
   },
@@ -157,6 +181,10 @@ describe('two people with one mailbox', () => {
     expect(orders.length).toBeGreaterThan(140);
     for (const name of NAMES) expect(orders.some((order) => order.includes(name))).toBe(true);
   });
-  test('no order of three steps opens the account by a password typed in another browser [S34]', () => liveAll(orders), 600_000);
+  test(
+    'no order of three steps opens the account by a password typed in another browser [S34]',
+    () => liveAll(orders),
+    600_000,
+  );
   test('no longer order with repeated steps does so either [S34]', () => liveAll(LONG), 600_000);
 });

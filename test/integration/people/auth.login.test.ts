@@ -48,7 +48,9 @@ describe('failed logins', () => {
   };
   const byProvider = async () => {
     const email = address();
-    await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${email}, 'github', ${newId()}, true)`;
+    await db.sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${newId()}, ${email}, 'github', ${newId()}, true)`;
     return email;
   };
   const disabled = async () => {
@@ -62,13 +64,21 @@ describe('failed logins', () => {
     return email;
   };
 
-  test.each(failures)('%s: the same answer after the same work, one hash and one look-up [S32, X15]', async (_, make) => {
-    const given = await make();
-    const { result, hashes, statements } = await workOf(db, () => login(...given));
-    expect([result.status, result.text, result.headers.getSetCookie()]).toEqual([400, (await login(address())).text, []]);
-    expect([hashes, statements.length]).toEqual([1, 2]);
-    expect(statements.map((text) => text.trim().split(/\s/)[0])).toEqual(['select', 'insert']); // the account, and the note for the audit log
-  });
+  test.each(failures)(
+    '%s: the same answer after the same work, one hash and one look-up [S32, X15]',
+    async (_, make) => {
+      const given = await make();
+      const { result, hashes, statements } = await workOf(db, () => login(...given));
+      expect([result.status, result.text, result.headers.getSetCookie()]).toEqual([
+        400,
+        (await login(address())).text,
+        [],
+      ]);
+      expect([hashes, statements.length]).toEqual([1, 2]);
+      // the account, and the note for the audit log
+      expect(statements.map((text) => text.trim().split(/\s/)[0])).toEqual(['select', 'insert']);
+    },
+  );
   test('the right password of an inactive account is reported as such after the same work [S32]', async () => {
     const email = await inactive();
     const { result, hashes, statements } = await workOf(db, () => login(email));
@@ -78,13 +88,15 @@ describe('failed logins', () => {
     const secret = `typed-${randomUUID()}`;
     await login(secret, secret);
     await login(ann.email, secret);
-    const notes = await db.sql`select action, resource_id, detail, user_id, org_id, ip from audit_log order by id desc limit 2`;
+    const notes =
+      await db.sql`select action, resource_id, detail, user_id, org_id, ip from audit_log order by id desc limit 2`;
     const common = { action: 'login.refused', user_id: null, org_id: null, ip: '127.0.0.1' };
     expect(notes).toEqual([
       { ...common, resource_id: ann.userId, detail: { reason: 'password' } },
       { ...common, resource_id: null, detail: { reason: 'unknown' } },
     ]);
-    const everything = await db.sql`select to_jsonb(a)::text as row from audit_log a where to_jsonb(a)::text like ${`%${secret}%`}`;
+    const everything =
+      await db.sql`select to_jsonb(a)::text as row from audit_log a where to_jsonb(a)::text like ${`%${secret}%`}`;
     expect(everything).toHaveLength(0);
   });
 });
@@ -130,7 +142,8 @@ describe('limits', () => {
         for (let n = 0; n < 11; n += 1) {
           if (n === 5 || n === 10) ahead += 61_000;
           const password = n === 10 ? RIGHT : 'wrong';
-          statuses.push(await attempt(tight, n % 2 ? email : email.toUpperCase(), password, `2001:db8::${n}`)); // one /64 is one network
+          // one /64 is one network
+          statuses.push(await attempt(tight, n % 2 ? email : email.toUpperCase(), password, `2001:db8::${n}`));
         }
         expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
         expect(await attempt(tight, email, RIGHT, '198.51.100.1')).toBe(right);
@@ -146,18 +159,21 @@ describe('limits', () => {
       const bob = await app.signUp();
       const cookies = [await knownTo(bob.email), await knownTo(bob.email)] as const;
       const statuses = [];
-      for (let n = 0; n < 11; n += 1) statuses.push(await attempt(tight, bob.email, n === 10 ? RIGHT : 'wrong', `198.51.100.${n}`, cookies[0]));
+      for (let n = 0; n < 11; n += 1)
+        statuses.push(await attempt(tight, bob.email, n === 10 ? RIGHT : 'wrong', `198.51.100.${n}`, cookies[0]));
       expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
       expect(await attempt(tight, bob.email, RIGHT, '198.51.100.99', cookies[1])).toBe(200);
     });
     test('are limited to a hundred from all networks together; a known browser has its own limit [S17, X15]', async () => {
-      await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } }); // ten, and one of each network
+      // ten, and one of each network
+      await using tight = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } });
       const bob = await app.signUp();
       const cookie = await knownTo(bob.email);
       for (const email of [bob.email, address()]) {
         const statuses = [];
         const net = email === bob.email ? 0 : 100;
-        for (let n = 0; n < 11; n += 1) statuses.push(await attempt(tight, email, n === 10 ? RIGHT : 'wrong', `203.0.113.${net + n}`));
+        for (let n = 0; n < 11; n += 1)
+          statuses.push(await attempt(tight, email, n === 10 ? RIGHT : 'wrong', `203.0.113.${net + n}`));
         expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429]);
       }
       expect(await attempt(tight, bob.email, RIGHT, '203.0.113.99', cookie)).toBe(200);
@@ -165,7 +181,11 @@ describe('limits', () => {
     test('beyond the ten of one network do not count against other networks', async () => {
       let ahead = 0;
       const clock = { ...systemClock, monotonic: () => performance.now() + ahead };
-      await using tight = await testApp({ sql: db.sql, clock, env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' } });
+      await using tight = await testApp({
+        sql: db.sql,
+        clock,
+        env: { RATE_LIMIT_SCALE: '0.1', TRUST_PROXY_HOPS: '1' },
+      });
       const bob = await app.signUp();
       for (let n = 0; n < 12; n += 1) {
         await attempt(tight, bob.email, 'wrong', '203.0.113.1');
@@ -178,7 +198,11 @@ describe('limits', () => {
 
 test('with a letter that the database folds match no account, so a variant spelling adds no attempts [S17, S32]', async () => {
   const bob = await app.signUp({ email: `lili.kiss-${randomUUID()}@example.com` });
-  for (const email of [bob.email.replaceAll('i', '\u0130'), bob.email.replaceAll('i', '\u0131'), bob.email.replace('k', '\u212a')])
+  for (const email of [
+    bob.email.replaceAll('i', '\u0130'),
+    bob.email.replaceAll('i', '\u0131'),
+    bob.email.replace('k', '\u212a'),
+  ])
     expect([email, (await login(email)).status]).toEqual([email, 400]);
   expect((await login(bob.email.toUpperCase())).status).toBe(200);
 });
@@ -210,8 +234,10 @@ describe('passwords', () => {
       await Promise.all(others);
       return answers;
     };
-    expect((await amid(192)).map(({ status }) => status)).toEqual(Array(10).fill(400)); // two at a time, two hundred in wait
-    for (const { status, body, headers } of await amid(202)) expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'busy', '1']);
+    // two at a time, two hundred in wait
+    expect((await amid(192)).map(({ status }) => status)).toEqual(Array(10).fill(400));
+    for (const { status, body, headers } of await amid(202))
+      expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'busy', '1']);
     expect((await login(ann.email)).status).toBe(200);
   });
 });
@@ -220,10 +246,16 @@ describe('a login', () => {
   test('starts a new session and adopts nothing that the browser sent [S26, S45]', async () => {
     const eve = await app.signUp();
     const client = app.client();
-    const planted = { auth: eve.client.cookies.get('auth')!, refresh: eve.client.cookies.get('refresh')!, csrf_token: 'a'.repeat(64), showorg: eve.orgId };
+    const planted = {
+      auth: eve.client.cookies.get('auth')!,
+      refresh: eve.client.cookies.get('refresh')!,
+      csrf_token: 'a'.repeat(64),
+      showorg: eve.orgId,
+    };
     for (const [name, value] of Object.entries(planted)) client.cookies.set(name, value);
     await login(ann.email, undefined, 'local', client);
-    for (const name of ['auth', 'refresh', 'csrf_token'] as const) expect(client.cookies.get(name)).not.toBe(planted[name]);
+    for (const name of ['auth', 'refresh', 'csrf_token'] as const)
+      expect(client.cookies.get(name)).not.toBe(planted[name]);
     const sid = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid;
     expect(sid(client.cookies.get('auth')!)).not.toBe(sid(planted.auth));
     expect((await client.get('/user/self')).body).toMatchObject({ id: ann.userId, orgId: ann.orgId });
@@ -241,7 +273,8 @@ describe('a login', () => {
     await login(bob.email, undefined, 'local', bob.client);
     expect((await self(ended.auth)).body.code).toBe('session_revoked');
     expect((await phone.get('/user/self')).status).toBe(200);
-    const [note] = await db.sql`select resource, detail from audit_log where action = 'session.replaced' and user_id = ${bob.userId}`;
+    const [note] = await db.sql`
+        select resource, detail from audit_log where action = 'session.replaced' and user_id = ${bob.userId}`;
     expect(note).toEqual({ resource: 'session', detail: {} });
     const shared = bob.client.cookies.get('auth')!;
     await login(eve.email, undefined, 'local', bob.client);
@@ -255,8 +288,14 @@ describe('a login', () => {
   test('is recorded with the session in the same commit', async () => {
     await login(ann.email);
     const [session] = await db.sql`select id from sessions where user_id = ${ann.userId} order by id desc limit 1`;
-    const [note] = await db.sql`select action, user_id, resource, resource_id, xmin::text as tx from audit_log order by id desc limit 1`;
-    expect(note).toMatchObject({ action: 'session.created', user_id: ann.userId, resource: 'session', resource_id: session!['id'] });
+    const [note] = await db.sql`
+        select action, user_id, resource, resource_id, xmin::text as tx from audit_log order by id desc limit 1`;
+    expect(note).toMatchObject({
+      action: 'session.created',
+      user_id: ann.userId,
+      resource: 'session',
+      resource_id: session!['id'],
+    });
     const [row] = await db.sql`select xmin::text as tx from sessions where id = ${session!['id']}`;
     expect(row!['tx']).toBe(note!['tx']);
   });
@@ -264,7 +303,9 @@ describe('a login', () => {
     const bob = await app.signUp();
     const key = await bob.withKey();
     await db.sql`update users set activated = false where id = ${bob.userId}`;
-    expect([(await bob.client.get('/user/self')).status, (await key.get('/public/v1/is-connected')).status]).toEqual([401, 401]);
+    expect([(await bob.client.get('/user/self')).status, (await key.get('/public/v1/is-connected')).status]).toEqual([
+      401, 401,
+    ]);
   });
 });
 
@@ -272,36 +313,48 @@ describe('with mail configured', () => {
   test('an address registered twice gets the answer of a new one after the same work [S30, X15]', async () => {
     const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
     try {
-      const register = (email: string) => mailing.client().post('/auth/register', { provider: 'LOCAL', email, password: 'long enough', company: 'Acme' });
+      const register = (email: string) =>
+        mailing.client().post('/auth/register', { provider: 'LOCAL', email, password: 'long enough', company: 'Acme' });
       const waiting = address();
       await register(waiting);
       const told = [];
-      for (const email of [address(), ann.email, ann.email.toUpperCase(), waiting]) told.push(await workOf(db, () => register(email)));
+      for (const email of [address(), ann.email, ann.email.toUpperCase(), waiting])
+        told.push(await workOf(db, () => register(email)));
       const [fresh] = told;
       for (const { result, hashes, statements } of told) {
         expect([result.status, result.text]).toEqual([200, '{"activate":true}']);
-        expect(result.headers.getSetCookie()).toEqual([expect.stringMatching(/^registration=[A-Za-z0-9_-]{43}; Max-Age=604800;.*; HttpOnly$/)]);
+        expect(result.headers.getSetCookie()).toEqual([
+          expect.stringMatching(/^registration=[A-Za-z0-9_-]{43}; Max-Age=604800;.*; HttpOnly$/),
+        ]);
         expect([hashes, statements.length]).toEqual([1, fresh!.statements.length]);
       }
     } finally {
       await mailing[Symbol.asyncDispose]();
     }
   });
-  test.each(['/auth/forgot', '/auth/resend-activation'])('%s does the same work for every address, known or not [S34, S35, X15]', async (path) => {
-    const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
-    try {
-      const told = [];
-      for (const email of [address(), ann.email, ann.email.toUpperCase()])
-        told.push(
-          await workOf(db, async () => {
-            const answer = await mailing.client().post(path, { email });
-            return { answer, before: db.statements.filter((text) => /mail_requests \(/.test(text)).length };
-          }),
-        );
-      for (const { result, hashes } of told)
-        expect([result.answer.status, result.answer.text, result.before, hashes]).toEqual([200, told[0]!.result.answer.text, 1, 0]);
-    } finally {
-      await mailing[Symbol.asyncDispose]();
-    }
-  });
+  test.each(['/auth/forgot', '/auth/resend-activation'])(
+    '%s does the same work for every address, known or not [S34, S35, X15]',
+    async (path) => {
+      const mailing = await testApp({ sql: db.sql, env: WITH_MAIL });
+      try {
+        const told = [];
+        for (const email of [address(), ann.email, ann.email.toUpperCase()])
+          told.push(
+            await workOf(db, async () => {
+              const answer = await mailing.client().post(path, { email });
+              return { answer, before: db.statements.filter((text) => /mail_requests \(/.test(text)).length };
+            }),
+          );
+        for (const { result, hashes } of told)
+          expect([result.answer.status, result.answer.text, result.before, hashes]).toEqual([
+            200,
+            told[0]!.result.answer.text,
+            1,
+            0,
+          ]);
+      } finally {
+        await mailing[Symbol.asyncDispose]();
+      }
+    },
+  );
 });

@@ -26,7 +26,8 @@ afterAll(async () => {
 });
 
 const address = () => `${randomUUID()}@example.com`;
-const login = (email: string, password: string) => app.client().post('/auth/login', { provider: 'local', email, password });
+const login = (email: string, password: string) =>
+  app.client().post('/auth/login', { provider: 'local', email, password });
 const forgot = (email: string) => app.client().post('/auth/forgot', { email });
 const reset = (token: string, password = 'a new password', more: object = {}) =>
   app.client().post('/auth/forgot-return', { token, password, repeatPassword: password, ...more });
@@ -39,37 +40,56 @@ describe('a password reset', () => {
   test('mails the holder of a local account and answers everybody alike [S35, X15]', async () => {
     const bob = await quiet.signUp();
     const [unknown, elsewhere, gone] = [address(), address(), await quiet.signUp()];
-    await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${elsewhere}, 'google', ${newId()}, true)`;
+    await db.sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${newId()}, ${elsewhere}, 'google', ${newId()}, true)`;
     await db.sql`update users set deleted_at = now() where id = ${gone.userId}`;
     for (const email of [bob.email, bob.email.toUpperCase(), unknown, elsewhere, gone.email]) {
       const { status, text, headers } = await forgot(email);
       expect([status, text, headers.getSetCookie()]).toEqual([200, '{"forgot":true}', []]);
     }
-    expect((await contentsTo(app.context, bob.email)).map(({ template }) => template)).toEqual(['password-reset', 'password-reset']); // to the address as it is kept
-    for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()]) expect(await contentsTo(app.context, email)).toEqual([]);
-    expect(await linkTo(app.context, bob.email, 'password-reset')).toMatch(/^https:\/\/app\.example\.com\/auth\/forgot\/[A-Za-z0-9_-]{43}$/);
+    expect((await contentsTo(app.context, bob.email)).map(({ template }) => template)).toEqual([
+      'password-reset',
+      'password-reset',
+    ]); // to the address as it is kept
+    for (const email of [unknown, elsewhere, gone.email, bob.email.toUpperCase()])
+      expect(await contentsTo(app.context, email)).toEqual([]);
+    expect(await linkTo(app.context, bob.email, 'password-reset')).toMatch(
+      /^https:\/\/app\.example\.com\/auth\/forgot\/[A-Za-z0-9_-]{43}$/,
+    );
   });
   test('sets the password once, ends every session, key and approved app, and mails the owner [S35, SE4]', async () => {
     const bob = await quiet.signUp();
     const key = await bob.withKey();
     const approvals = () => db.sql`select 1 from oauth_authorizations where user_id = ${bob.userId}`;
     const client = newId();
-    await db.sql`insert into oauth_clients (id, client_id, name, redirect_uris, scope) values (${client}, ${client}, 'App', '{}', '{}')`;
-    await db.sql`insert into oauth_authorizations (id, org_id, user_id, app_id, scope) values (${newId()}, ${bob.orgId}, ${bob.userId}, ${client}, '{}')`;
+    await db.sql`
+      insert into oauth_clients (id, client_id, name, redirect_uris, scope)
+      values (${client}, ${client}, 'App', '{}', '{}')`;
+    await db.sql`
+      insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
+      values (${newId()}, ${bob.orgId}, ${bob.userId}, ${client}, '{}')`;
     const code = await resetCode(bob);
     const { status, body, headers } = await reset(code);
     expect([status, body, headers.getSetCookie()]).toEqual([200, { reset: true }, []]);
     expect((await bob.client.get('/user/self')).body.code).toBe('session_revoked');
     expect((await bob.client.post('/auth/refresh')).status).toBe(401);
-    expect([(await login(bob.email, bob.password)).status, (await login(bob.email, 'a new password')).status]).toEqual([400, 200]);
-    expect((await contentsTo(app.context, bob.email)).at(-1)).toEqual({ template: 'password-changed', data: { name: '', opens: [] } });
+    expect([(await login(bob.email, bob.password)).status, (await login(bob.email, 'a new password')).status]).toEqual([
+      400, 200,
+    ]);
+    expect((await contentsTo(app.context, bob.email)).at(-1)).toEqual({
+      template: 'password-changed',
+      data: { name: '', opens: [] },
+    });
     expect((await reset(code, 'yet another')).body).toEqual({ reset: false });
     expect((await login(bob.email, 'a new password')).status).toBe(200);
-    expect((await key.get('/public/v1/is-connected')).status).toBe(401); // whoever knew the old password may have made it
+    // whoever knew the old password may have made it
+    expect((await key.get('/public/v1/is-connected')).status).toBe(401);
     expect(await approvals()).toHaveLength(0);
-    expect(await db.sql`select user_id, detail from audit_log where action = 'password.reset' and resource_id = ${bob.userId}`).toEqual([
-      { user_id: bob.userId, detail: { sessionsRevoked: 1 } },
-    ]);
+    expect(
+      await db.sql`
+        select user_id, detail from audit_log where action = 'password.reset' and resource_id = ${bob.userId}`,
+    ).toEqual([{ user_id: bob.userId, detail: { sessionsRevoked: 1 } }]);
   });
   test('succeeds once in a hundred concurrent uses of one token [S35, X25]', async () => {
     const bob = await quiet.signUp();
@@ -104,11 +124,16 @@ describe('a password reset', () => {
       await holding.passed;
       const uses = Promise.all(codes.map((code, n) => reset(code, `password number ${n}`)));
       const waiting = async () =>
-        (await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%one_time_codes%'`).length;
+        (
+          await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%one_time_codes%'`
+        ).length;
       await eventually('both wait for the user', async () => (await waiting()) === 2);
       released.open();
       await held;
-      expect((await uses).map(({ status, body }) => `${status} ${body.reset}`).toSorted()).toEqual(['200 false', '200 true']);
+      expect((await uses).map(({ status, body }) => `${status} ${body.reset}`).toSorted()).toEqual([
+        '200 false',
+        '200 true',
+      ]);
     } finally {
       await apart.end({ timeout: 1 });
     }
@@ -117,24 +142,35 @@ describe('a password reset', () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
     const code = await resetCode(bob);
     const rows = await db.sql`
-      select kind, code_hash, expires_at between now() + interval '59 minutes' and now() + interval '1 hour' as hour from one_time_codes where user_id = ${bob.userId}`;
+      select kind, code_hash, expires_at between now() + interval '59 minutes' and now() + interval '1 hour' as hour
+      from one_time_codes
+      where user_id = ${bob.userId}`;
     expect(rows).toEqual([{ kind: 'reset', code_hash: sha256(code), hour: true }]);
     await db.sql`update one_time_codes set expires_at = now() where user_id = ${bob.userId}`;
     expect((await reset(code)).body).toEqual({ reset: false });
-    expect([(await login(bob.email, bob.password)).status, (await login(eve.email, eve.password)).status]).toEqual([200, 200]);
+    expect([(await login(bob.email, bob.password)).status, (await login(eve.email, eve.password)).status]).toEqual([
+      200, 200,
+    ]);
   });
   test('activates the account as proof of the mailbox and logs out a stranger who registered the address', async () => {
     const email = address();
-    await app.client().post('/auth/register', { provider: 'LOCAL', email, password: 'of the stranger', company: 'Acme' });
+    await app
+      .client()
+      .post('/auth/register', { provider: 'LOCAL', email, password: 'of the stranger', company: 'Acme' });
     const activation = await codeTo(app.context, email, 'activation');
     expect((await reset(await resetCode({ email }))).body).toEqual({ reset: true });
-    expect([(await login(email, 'a new password')).status, (await login(email, 'of the stranger')).status]).toEqual([200, 400]);
+    expect([(await login(email, 'a new password')).status, (await login(email, 'of the stranger')).status]).toEqual([
+      200, 400,
+    ]);
     expect((await app.client().post('/auth/activate', { code: activation })).body).toEqual({ can: false });
   });
   test('leaves no session of the old password during a concurrent login', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
-    const [, ...logins] = await Promise.all([reset(code), ...Array.from({ length: 20 }, () => login(bob.email, bob.password))]);
+    const [, ...logins] = await Promise.all([
+      reset(code),
+      ...Array.from({ length: 20 }, () => login(bob.email, bob.password)),
+    ]);
     const clients = logins
       .filter(({ status }) => status === 200)
       .map(
@@ -167,7 +203,9 @@ describe('a password reset', () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     const { status, body } = await reset(code, 'a new password', { [field]: value });
-    expect([status, body.errors.map((error: { field: string }) => error.field)]).toContainEqual(expect.arrayContaining([field]));
+    expect([status, body.errors.map((error: { field: string }) => error.field)]).toContainEqual(
+      expect.arrayContaining([field]),
+    );
     expect(status).toBe(400);
     expect((await reset(code)).body).toEqual({ reset: true });
   });
@@ -176,14 +214,20 @@ describe('a password reset', () => {
 describe('a user locked out by a super-admin', () => {
   const change = (id: string, activated: boolean) => root.client.send('PATCH', `/admin/users/${id}`, { activated });
   const resend = (email: string) => app.client().post('/auth/resend-activation', { email });
-  const register = (email: string) => app.client().post('/auth/register', { provider: 'LOCAL', email, password: 'another password', company: 'Evil Ltd' });
+  const register = (email: string) =>
+    app
+      .client()
+      .post('/auth/register', { provider: 'LOCAL', email, password: 'another password', company: 'Evil Ltd' });
 
   test('stays locked out by every mail, requested before or after, until a super-admin unlocks [S211]', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
     await change(bob.userId, false);
     const held = () =>
-      db.sql`select password_hash, activated, locked_at, o.name from users u, organizations o where u.id = ${bob.userId} and o.id = ${bob.orgId}`;
+      db.sql`
+        select password_hash, activated, locked_at, o.name
+        from users u, organizations o
+        where u.id = ${bob.userId} and o.id = ${bob.orgId}`;
     const before = await held();
     expect((await reset(code)).body).toEqual({ reset: false });
     const count = (await contentsTo(app.context, bob.email)).length;
@@ -194,7 +238,11 @@ describe('a user locked out by a super-admin', () => {
     expect((await contentsTo(app.context, bob.email)).at(-1)!.template).toBe('address-known');
     expect(await held()).toEqual(before);
     const refused = await login(bob.email, bob.password);
-    expect([refused.status, refused.body.activate, refused.body.message]).toEqual([400, undefined, expect.stringContaining('locked')]);
+    expect([refused.status, refused.body.activate, refused.body.message]).toEqual([
+      400,
+      undefined,
+      expect.stringContaining('locked'),
+    ]);
     await change(bob.userId, true);
     expect((await login(bob.email, bob.password)).status).toBe(200);
     expect((await reset(await resetCode(bob))).body).toEqual({ reset: true });
@@ -205,9 +253,9 @@ describe('a user locked out by a super-admin', () => {
     const code = await codeTo(app.context, email, 'activation');
     const [user] = await db.sql<{ id: string }[]>`select id from users where email = ${email}`;
     await change(user!.id, false);
-    expect(await db.sql`select user_id, detail from audit_log where action = 'user.changed' and resource_id = ${user!.id}`).toEqual([
-      { user_id: root.userId, detail: { activated: false } },
-    ]);
+    expect(
+      await db.sql`select user_id, detail from audit_log where action = 'user.changed' and resource_id = ${user!.id}`,
+    ).toEqual([{ user_id: root.userId, detail: { activated: false } }]);
     expect((await app.client().post('/auth/activate', { code })).body).toEqual({ can: false });
     await change(user!.id, true);
     expect((await login(email, 'another password')).status).toBe(400); // nobody knows who typed it

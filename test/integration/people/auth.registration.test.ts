@@ -21,17 +21,24 @@ afterAll(async () => {
 const address = () => `${randomUUID()}@example.com`;
 const register = (email: string, more: object = {}, client: Client = app.client()) =>
   client.post('/auth/register', { provider: 'LOCAL', email, password: 'long enough', company: 'Acme', ...more });
-const login = (email: string, password = 'long enough') => app.client().post('/auth/login', { provider: 'local', email, password });
-const activate = (code: string, client: Client = app.client(), more: object = {}) => client.post('/auth/activate', { code, ...more });
+const login = (email: string, password = 'long enough') =>
+  app.client().post('/auth/login', { provider: 'local', email, password });
+const activate = (code: string, client: Client = app.client(), more: object = {}) =>
+  client.post('/auth/activate', { code, ...more });
 const codeOf = (email: string) => codeTo(app.context, email, 'activation');
-const userOf = async (email: string) => (await db.sql`select * from users where email = ${email} and deleted_at is null`)[0]!;
+const userOf = async (email: string) =>
+  (await db.sql`select * from users where email = ${email} and deleted_at is null`)[0]!;
 
 describe('registration with mail', () => {
   test('creates an inactive user and mails a link without a session; the link activates and logs in [S30, S34]', async () => {
     const email = address();
     const client = app.client();
     const registered = await register(email, { name: 'Ann' }, client);
-    expect([registered.status, registered.body, [...client.cookies.keys()]]).toEqual([200, { activate: true }, ['registration']]); // which opens nothing
+    expect([registered.status, registered.body, [...client.cookies.keys()]]).toEqual([
+      200,
+      { activate: true },
+      ['registration'],
+    ]); // which opens nothing
     expect(await userOf(email)).toMatchObject({ activated: false });
     expect((await login(email)).body).toMatchObject({ statusCode: 400, activate: true });
 
@@ -47,10 +54,18 @@ describe('registration with mail', () => {
     await register(email);
     const code = await codeOf(email);
     const rows = await db.sql`
-      select kind, code_hash, expires_at between now() + interval '23 hours 59 minutes' and now() + interval '24 hours' as day from one_time_codes where user_id = ${(await userOf(email))['id']}`;
+      select kind, code_hash, expires_at between now() + interval '23 hours 59 minutes'
+        and now() + interval '24 hours' as day
+      from one_time_codes
+      where user_id = ${(await userOf(email))['id']}`;
     expect(rows).toEqual([{ kind: 'activate', code_hash: sha256(code), day: true }]);
-    const dump =
-      await db.sql`select to_jsonb(c)::text as row from one_time_codes c union all select to_jsonb(e)::text from emails e union all select to_jsonb(a)::text from audit_log a`;
+    const dump = await db.sql`
+        select to_jsonb(c)::text as row
+        from one_time_codes c
+        union all select to_jsonb(e)::text
+        from emails e
+        union all select to_jsonb(a)::text
+        from audit_log a`;
     for (const { row } of dump) expect(row).not.toContain(code);
   });
   test('commits user, mail and audit entry together: a mail that cannot be written leaves no user', async () => {
@@ -67,7 +82,10 @@ describe('registration with mail', () => {
     expect((await register(email)).status).toBe(200);
     const [row] = await db.sql`
       select u.xmin::text as a, m.xmin::text as b, c.xmin::text as c, l.xmin::text as d
-      from users u join emails m on m.to_address = u.email join one_time_codes c on c.user_id = u.id join audit_log l on l.resource_id = u.id::text and l.action = 'user.registered'
+      from users u
+      join emails m on m.to_address = u.email
+      join one_time_codes c on c.user_id = u.id
+      join audit_log l on l.resource_id = u.id::text and l.action = 'user.registered'
       where u.email = ${email}`;
     expect(new Set(Object.values(row!)).size).toBe(1);
   });
@@ -93,15 +111,24 @@ describe('an activation code', () => {
     const code = await codeOf(email);
     const answers = await Promise.all(Array.from({ length: 100 }, () => activate(code)));
     expect(answers.filter(({ body }) => body.can === true)).toHaveLength(1);
-    expect(answers.filter(({ status, body, headers }) => status === 200 && body.can === false && headers.getSetCookie().length === 0)).toHaveLength(99);
+    expect(
+      answers.filter(
+        ({ status, body, headers }) => status === 200 && body.can === false && headers.getSetCookie().length === 0,
+      ),
+    ).toHaveLength(99);
     const { id } = await userOf(email);
     expect(await db.sql`select count(*)::int as n from sessions where user_id = ${id}`).toEqual([{ n: 1 }]);
-    expect(await db.sql`select count(*)::int as n from audit_log where action = 'user.activated' and resource_id = ${id}`).toEqual([{ n: 1 }]);
+    expect(
+      await db.sql`select count(*)::int as n from audit_log where action = 'user.activated' and resource_id = ${id}`,
+    ).toEqual([{ n: 1 }]);
   });
-  test.each(['', 'x', 'A'.repeat(43), '../..', "' or 1=1 --", '\u{1f600}'])('gets the same answer when it is invalid: %j [S34]', async (code) => {
-    const { status, body, headers } = await activate(code);
-    expect([status, body, headers.getSetCookie()]).toEqual([200, { can: false }, []]);
-  });
+  test.each(['', 'x', 'A'.repeat(43), '../..', "' or 1=1 --", '\u{1f600}'])(
+    'gets the same answer when it is invalid: %j [S34]',
+    async (code) => {
+      const { status, body, headers } = await activate(code);
+      expect([status, body, headers.getSetCookie()]).toEqual([200, { can: false }, []]);
+    },
+  );
   test('expires after 24 hours and is swept [S34]', async () => {
     const email = address();
     await register(email);
@@ -150,17 +177,28 @@ describe('an address with an existing user', () => {
     const email = address();
     const [owner, stranger] = [app.client(), app.client()];
     await register(email, { password: 'of the stranger', company: 'Stranger', name: 'Stranger' }, stranger);
-    await register(email, { password: 'of the owner', company: 'Owner Ltd', name: 'Owner', timezone: 'Europe/Paris' }, owner);
+    await register(
+      email,
+      { password: 'of the owner', company: 'Owner Ltd', name: 'Owner', timezone: 'Europe/Paris' },
+      owner,
+    );
     await register(email, { password: 'of the stranger again', company: 'Stranger', name: 'Stranger' }, stranger);
     expect(await db.sql`select count(*)::int as n from users where email = ${email}`).toEqual([{ n: 1 }]);
-    expect((await login(email, 'of the stranger again')).body).toMatchObject({ statusCode: 400, activate: true }); // as whoever typed it last
+    // as whoever typed it last
+    expect((await login(email, 'of the stranger again')).body).toMatchObject({ statusCode: 400, activate: true });
     expect((await activate(await codeOf(email), owner)).body).toEqual({ can: true });
     const { body: self } = await owner.get('/user/self');
     expect(self).toMatchObject({ name: 'Owner', orgName: 'Owner Ltd', timezone: 'Europe/Paris', hasPassword: true });
-    const statuses = await Promise.all(['of the owner', 'of the stranger', 'of the stranger again'].map(async (typed) => (await login(email, typed)).status));
+    const statuses = await Promise.all(
+      ['of the owner', 'of the stranger', 'of the stranger again'].map(
+        async (typed) => (await login(email, typed)).status,
+      ),
+    );
     expect(statuses).toEqual([200, 400, 400]);
     expect((await owner.get('/user/organizations')).body).toHaveLength(1);
-    expect(await db.sql`select 1 from registrations r join users u on u.id = r.user_id where u.email = ${email}`).toHaveLength(0);
+    expect(
+      await db.sql`select 1 from registrations r join users u on u.id = r.user_id where u.email = ${email}`,
+    ).toHaveLength(0);
   });
   test('tells an earlier browser, and no other, to use the mail after a stranger registers the address again', async () => {
     const email = address();
@@ -177,16 +215,26 @@ describe('an address with an existing user', () => {
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(['200 {"activate":true}']));
     expect(await db.sql`select count(*)::int as n from users where email = ${email}`).toEqual([{ n: 1 }]);
     expect(
-      await db.sql`select count(*)::int as n from organizations o join memberships m on m.org_id = o.id join users u on u.id = m.user_id where u.email = ${email}`,
+      await db.sql`
+        select count(*)::int as n
+        from organizations o
+        join memberships m on m.org_id = o.id
+        join users u on u.id = m.user_id
+        where u.email = ${email}`,
     ).toEqual([{ n: 1 }]);
     expect(await mailsOf(app.context, email)).toHaveLength(8);
   });
   test('at another provider can register [US2, S38]', async () => {
     const email = address();
-    await db.sql`insert into users (id, email, provider_name, provider_id, activated) values (${newId()}, ${email}, 'google', ${newId()}, true)`;
+    await db.sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${newId()}, ${email}, 'google', ${newId()}, true)`;
     await register(email);
     expect((await activate(await codeOf(email))).body).toMatchObject({ can: true });
-    expect(await db.sql`select provider_name from users where email = ${email} order by 1`).toEqual([{ provider_name: 'google' }, { provider_name: 'local' }]);
+    expect(await db.sql`select provider_name from users where email = ${email} order by 1`).toEqual([
+      { provider_name: 'google' },
+      { provider_name: 'local' },
+    ]);
   });
 });
 
@@ -206,8 +254,13 @@ describe('an account activated in another browser than the registering one', () 
     expect((await client.get('/user/self')).body).toMatchObject({ email, hasPassword: false });
     expect((await login(email)).status).toBe(400);
     expect((await set(client)).body).toEqual({ success: true });
-    expect([(await login(email, 'the first one')).status, (await client.get('/user/self')).body.hasPassword]).toEqual([200, true]);
-    expect((await set(client)).body.errors).toEqual([{ field: 'oldPassword', message: expect.any(String), rule: 'required' }]);
+    expect([(await login(email, 'the first one')).status, (await client.get('/user/self')).body.hasPassword]).toEqual([
+      200,
+      true,
+    ]);
+    expect((await set(client)).body.errors).toEqual([
+      { field: 'oldPassword', message: expect.any(String), rule: 'required' },
+    ]);
   });
   test('sets its first password by mail once the session is a quarter of an hour old', async () => {
     const { email, client } = await opened();
@@ -217,16 +270,23 @@ describe('an account activated in another browser than the registering one', () 
     expect((await client.post('/user/change-email', { email: address(), password: 'long enough' })).status).toBe(400);
     await client.post('/auth/forgot', { email });
     const token = await codeTo(app.context, email, 'password-reset');
-    expect((await client.post('/auth/forgot-return', { token, password: 'the first one', repeatPassword: 'the first one' })).body).toEqual({ reset: true });
+    expect(
+      (await client.post('/auth/forgot-return', { token, password: 'the first one', repeatPassword: 'the first one' }))
+        .body,
+    ).toEqual({ reset: true });
     expect((await login(email, 'the first one')).status).toBe(200);
   });
 });
 
 describe('an unanswered registration', () => {
   const age = (email: string, days: number) => db.sql`
-    with person as (update users set created_at = now() - ${days}::int * interval '1 day' where email = ${email} returning id),
+    with person
+      as (update users set created_at = now() - ${days}::int * interval '1 day' where email = ${email} returning id),
       codes as (delete from one_time_codes c using person where c.user_id = person.id)
-    update registrations r set created_at = now() - ${days}::int * interval '1 day' from person where r.user_id = person.id`;
+    update registrations r
+    set created_at = now() - ${days}::int * interval '1 day'
+    from person
+    where r.user_id = person.id`;
 
   test('is deleted after seven days with its organization and text; repeated, active and locked users stay', async () => {
     const [gone, again, active, locked] = [address(), address(), address(), address()];
@@ -235,9 +295,15 @@ describe('an unanswered registration', () => {
     for (const email of [gone, again, active, locked]) await age(email, 8);
     await db.sql`update users set locked_at = now() where email = ${locked}`;
     await register(again);
-    const [org] = await db.sql`select org_id from memberships m join users u on u.id = m.user_id where u.email = ${gone}`;
+    const [org] =
+      await db.sql`select org_id from memberships m join users u on u.id = m.user_id where u.email = ${gone}`;
     while ((await app.context.auth.dropPending(100)) > 0);
-    expect((await Promise.all([gone, again, active, locked].map(userOf))).map((user) => user?.['email'])).toEqual([undefined, again, active, locked]);
+    expect((await Promise.all([gone, again, active, locked].map(userOf))).map((user) => user?.['email'])).toEqual([
+      undefined,
+      again,
+      active,
+      locked,
+    ]);
     expect(await db.sql`select 1 from organizations where id = ${org!['org_id']}`).toHaveLength(0);
     expect((await register(gone)).body).toEqual({ activate: true });
   });
@@ -268,7 +334,9 @@ describe('the activation mail', () => {
     }
     const second = await codeOf(waiting);
     expect(second).not.toBe(first);
-    expect([(await contentsTo(app.context, active)).length, (await contentsTo(app.context, unknown)).length]).toEqual([1, 0]);
+    expect([(await contentsTo(app.context, active)).length, (await contentsTo(app.context, unknown)).length]).toEqual([
+      1, 0,
+    ]);
     expect((await activate(second, client)).body).toEqual({ can: true });
     expect((await activate(first, client)).body).toEqual({ can: false });
     expect((await login(waiting)).status).toBe(200);
@@ -284,7 +352,9 @@ describe('the activation mail', () => {
       await asked.client().post('/auth/resend-activation', { email });
       await eventually('the second mail is written', async () => (await mails()) === 2);
     }
-    await apart.sql`insert into mail_requests (id, kind, email, ip) values (${newId()}, 'activate', ${email}, '127.0.0.1')`; // as that process had left it
+    await apart.sql`
+      insert into mail_requests (id, kind, email, ip)
+      values (${newId()}, 'activate', ${email}, '127.0.0.1')`; // as that process had left it
     const both = await Promise.all([other.context.auth.sendRequested(10), other.context.auth.sendRequested(10)]);
     expect(both.toSorted()).toEqual([0, 1]);
     expect(await mails()).toBe(3);
@@ -295,7 +365,9 @@ describe('the activation mail', () => {
     ['email', 1],
     ['code', 'x'],
   ])('rejects %s = %j by name', async (field, value) => {
-    const { status, body } = await app.client().post('/auth/resend-activation', { email: 'a@example.com', [field]: value });
+    const { status, body } = await app
+      .client()
+      .post('/auth/resend-activation', { email: 'a@example.com', [field]: value });
     expect([status, body.errors.map((error: { field: string }) => error.field)]).toEqual([400, [field]]);
   });
 });
@@ -334,12 +406,19 @@ describe('limits', () => {
       await register(known);
       for (const path of ['/auth/forgot', '/auth/resend-activation'])
         for (const email of [known, address()]) {
-          expect(await many(tight, path, (n) => ({ email: n % 2 ? email : email.toUpperCase() }), 5)).toEqual([200, 200, 200, 429, 429]);
+          expect(await many(tight, path, (n) => ({ email: n % 2 ? email : email.toUpperCase() }), 5)).toEqual([
+            200, 200, 200, 429, 429,
+          ]);
         }
       const email = address();
-      expect(await many(tight, '/auth/register', () => ({ provider: 'LOCAL', email, password: 'long enough', company: 'Acme' }), 6)).toEqual([
-        200, 200, 200, 200, 200, 429,
-      ]);
+      expect(
+        await many(
+          tight,
+          '/auth/register',
+          () => ({ provider: 'LOCAL', email, password: 'long enough', company: 'Acme' }),
+          6,
+        ),
+      ).toEqual([200, 200, 200, 200, 200, 429]);
     } finally {
       await tight[Symbol.asyncDispose]();
     }
@@ -394,7 +473,11 @@ describe('a user of a login provider', () => {
     const given = { ...person(), providerName: 'google', providerId: newId() };
     const { userId } = await identity.registerWithProvider(given);
     expect(
-      await db.sql`select u.activated, u.password_hash, p.avatar_url from users u join user_profiles p on p.user_id = u.id where u.id = ${userId}`,
+      await db.sql`
+        select u.activated, u.password_hash, p.avatar_url
+        from users u
+        join user_profiles p on p.user_id = u.id
+        where u.id = ${userId}`,
     ).toEqual([{ activated: true, password_hash: null, avatar_url: given.avatarUrl }]);
     expect(await identity.findProviderAccount('google', given.providerId)).toBe(userId);
     expect(await identity.findProviderAccount('github', given.providerId)).toBeUndefined();
@@ -403,21 +486,34 @@ describe('a user of a login provider', () => {
   test('is created once under concurrency [X25]', async () => {
     const given = { ...person(), providerName: 'github', providerId: newId() };
     const told = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, n) => app.context.identity.registerWithProvider({ ...given, email: n % 2 ? given.email : address() })),
+      Array.from({ length: 20 }, (_, n) =>
+        app.context.identity.registerWithProvider({ ...given, email: n % 2 ? given.email : address() }),
+      ),
     );
     expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    for (const one of told) if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'invalid_request', status: 400 });
-    expect(await db.sql`select count(*)::int as n from users where provider_name = 'github' and provider_id = ${given.providerId}`).toEqual([{ n: 1 }]);
+    for (const one of told)
+      if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'invalid_request', status: 400 });
+    expect(
+      await db.sql`
+        select count(*)::int as n from users where provider_name = 'github' and provider_id = ${given.providerId}`,
+    ).toEqual([{ n: 1 }]);
   });
   test('is refused while registration is disabled, except through the provider of the operator [DE11, DE13]', async () => {
     const closed = await testApp({ sql: db.sql, env: { DISABLE_REGISTRATION: 'true' } });
     try {
       const { identity } = closed.context;
-      await expect(identity.registerWithProvider({ ...person(), providerName: 'google', providerId: newId() })).rejects.toMatchObject({
+      await expect(
+        identity.registerWithProvider({ ...person(), providerName: 'google', providerId: newId() }),
+      ).rejects.toMatchObject({
         message: 'Registration is disabled',
       });
       await expect(
-        identity.registerWithProvider({ ...person(), providerName: 'generic', providerId: newId(), registersWhenClosed: true }),
+        identity.registerWithProvider({
+          ...person(),
+          providerName: 'generic',
+          providerId: newId(),
+          registersWhenClosed: true,
+        }),
       ).resolves.toMatchObject({
         userId: expect.any(String),
       });

@@ -15,13 +15,19 @@ afterAll(async () => {
 });
 
 const tokenOf = (client: Client) => client.cookies.get('refresh')!;
-const refresh = (refreshToken: string, agent = 'Owner/1') => app.client().post('/auth/refresh', { refreshToken }, { 'user-agent': agent });
-const works = async (accessToken: string) => (await app.client().get('/user/self', { auth: accessToken })).status === 200;
-const sessionsOf = ({ userId }: SignedUp) => db.sql`select id, revoked_at is null as alive from sessions where user_id = ${userId} order by id`;
+const refresh = (refreshToken: string, agent = 'Owner/1') =>
+  app.client().post('/auth/refresh', { refreshToken }, { 'user-agent': agent });
+const works = async (accessToken: string) =>
+  (await app.client().get('/user/self', { auth: accessToken })).status === 200;
+const sessionsOf = ({ userId }: SignedUp) =>
+  db.sql`select id, revoked_at is null as alive from sessions where user_id = ${userId} order by id`;
 const notesOf = async ({ userId }: SignedUp) =>
   (
     await db.sql`
-    select action from audit_log where user_id = ${userId} or resource_id in (select id::text from sessions where user_id = ${userId}) order by id`
+    select action
+    from audit_log
+    where user_id = ${userId} or resource_id in (select id::text from sessions where user_id = ${userId})
+    order by id`
   )
     .map(({ action }) => action as string)
     .filter((action) => action.startsWith('session.'));
@@ -54,7 +60,10 @@ describe('refresh', () => {
     expect([thief.status, await works(thief.body.accessToken)]).toEqual([200, true]);
     const owner = await bob.client.post('/auth/refresh');
     expect([owner.status, owner.body.code]).toEqual([401, 'session_revoked']);
-    expect([await works(thief.body.accessToken), (await refresh(thief.body.refreshToken, 'Thief/1')).status]).toEqual([false, 401]);
+    expect([await works(thief.body.accessToken), (await refresh(thief.body.refreshToken, 'Thief/1')).status]).toEqual([
+      false,
+      401,
+    ]);
   });
   test('ends only the session of the stolen token [S39]', async () => {
     const bob = await app.signUp();
@@ -68,7 +77,12 @@ describe('refresh', () => {
   test('extends a session by 30 days and does not revive an ended one [S39]', async () => {
     const bob = await app.signUp();
     const days = async () =>
-      (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
+      (
+        await db.sql`
+          select round(extract(epoch from expires_at - now()) / 86400)::int as days
+          from sessions
+          where user_id = ${bob.userId}`
+      )[0]!['days'];
     await db.sql`update sessions set expires_at = now() + interval '1 day' where user_id = ${bob.userId}`;
     const { body } = await refresh(tokenOf(bob.client));
     expect(await days()).toBe(30);
@@ -80,24 +94,39 @@ describe('refresh', () => {
   test('extends no session beyond the 180th day after login, nor does use', async () => {
     const bob = await app.signUp();
     const days = async () =>
-      (await db.sql`select round(extract(epoch from expires_at - now()) / 86400)::int as days from sessions where user_id = ${bob.userId}`)[0]!['days'];
+      (
+        await db.sql`
+          select round(extract(epoch from expires_at - now()) / 86400)::int as days
+          from sessions
+          where user_id = ${bob.userId}`
+      )[0]!['days'];
     await db.sql`update sessions set created_at = now() - interval '170 days' where user_id = ${bob.userId}`;
     const { body } = await refresh(tokenOf(bob.client));
     expect([await days(), await works(body.accessToken)]).toEqual([10, true]);
-    await db.sql`update sessions set created_at = now() - interval '175 days', last_used_at = now() - interval '1 day' where user_id = ${bob.userId}`;
+    await db.sql`
+      update sessions
+      set created_at = now() - interval '175 days', last_used_at = now() - interval '1 day'
+      where user_id = ${bob.userId}`;
     {
       await using other = await testApp({ sql: db.sql }); // its notes of use are written when it ends, if not before
       expect((await other.client().get('/user/self', { auth: body.accessToken })).status).toBe(200);
     }
     expect(await days()).toBe(5);
-    await db.sql`update sessions set created_at = created_at - interval '5 days', expires_at = expires_at - interval '5 days' where user_id = ${bob.userId}`;
+    await db.sql`
+      update sessions
+      set created_at = created_at - interval '5 days', expires_at = expires_at - interval '5 days'
+      where user_id = ${bob.userId}`;
     expect([(await refresh(body.refreshToken)).status, await works(body.accessToken)]).toEqual([401, false]);
   });
   test('leaves no live session when it races with a logout', async () => {
     for (let round = 0; round < 10; round += 1) {
       const bob = await app.signUp();
       const [answer] = await Promise.all([refresh(tokenOf(bob.client)), bob.client.post('/user/logout')]);
-      if (answer.status === 200) expect([await works(answer.body.accessToken), (await refresh(answer.body.refreshToken)).status]).toEqual([false, 401]);
+      if (answer.status === 200)
+        expect([await works(answer.body.accessToken), (await refresh(answer.body.refreshToken)).status]).toEqual([
+          false,
+          401,
+        ]);
       expect((await sessionsOf(bob)).map(({ alive }) => alive)).toEqual([false]);
     }
   });
@@ -113,7 +142,9 @@ describe('ended sessions', () => {
     await bob.client.post(`/user/sessions/${other}/revoke`);
     await bob.client.post('/user/logout');
     expect(await notesOf(bob)).toEqual(['session.created', 'session.created', 'session.revoked', 'session.logged_out']);
-    expect(await db.sql`select detail from audit_log where user_id = ${bob.userId} and action = 'session.logged_out'`).toEqual([{ detail: { sessions: 1 } }]);
+    expect(
+      await db.sql`select detail from audit_log where user_id = ${bob.userId} and action = 'session.logged_out'`,
+    ).toEqual([{ detail: { sessions: 1 } }]);
   });
   test('do not include one named by another user: it is not found and stays [S9, X11]', async () => {
     const [bob, eve] = [await app.signUp(), await app.signUp()];

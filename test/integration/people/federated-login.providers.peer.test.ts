@@ -1,9 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testDatabase } from '../../support/wire/database.ts';
-import { comeBack, FRONTEND, genericByAddresses, type LoginApp, loginApp, LoginPeer, MAIN, registerBy, SECRET } from '../../support/worlds/login-world.ts';
+import {
+  comeBack,
+  FRONTEND,
+  genericByAddresses,
+  type LoginApp,
+  loginApp,
+  LoginPeer,
+  MAIN,
+  registerBy,
+  SECRET,
+} from '../../support/worlds/login-world.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 
-// Against a certified OpenID provider (oidc-provider) and doubles of Google and GitHub (emulate), each in its own process.
+// Against a certified OpenID provider (oidc-provider) and doubles of Google and GitHub (emulate), each in its own
+// process.
 
 await describePeer(
   'login',
@@ -48,7 +59,11 @@ await describePeer(
       });
       const known = await client.post('/auth/oauth/generic/exists', { code, state });
       expect([known.status, Object.keys(known.body), client.cookies.has('auth')]).toEqual([200, ['token'], false]);
-      const registered = await client.post('/auth/register', { provider: 'GENERIC', providerToken: known.body.token, company: 'Ann & Co' });
+      const registered = await client.post('/auth/register', {
+        provider: 'GENERIC',
+        providerToken: known.body.token,
+        company: 'Ann & Co',
+      });
       expect([registered.status, registered.body]).toEqual([200, { register: true }]);
       const { body: self } = await client.get('/user/self');
       expect(self).toMatchObject({
@@ -62,7 +77,9 @@ await describePeer(
 
       const again = app.client();
       const second = await comeBack(again, 'generic', 'ann');
-      expect((await again.post('/auth/oauth/generic/exists', { code: second.code, state: second.state })).body).toEqual({ login: true });
+      expect((await again.post('/auth/oauth/generic/exists', { code: second.code, state: second.state })).body).toEqual(
+        { login: true },
+      );
       expect((await again.get('/user/self')).body.id).toBe(self.id);
     });
 
@@ -82,7 +99,9 @@ await describePeer(
       expect(url.searchParams.get('client_id')).toBe('rookery-basic');
       const iss = back.searchParams.get('iss')!;
       expect(iss).toBe(peer.url);
-      expect((await client.post('/auth/oauth/generic/exists', { code, state, iss })).body).toEqual({ token: expect.any(String) });
+      expect((await client.post('/auth/oauth/generic/exists', { code, state, iss })).body).toEqual({
+        token: expect.any(String),
+      });
 
       await admin.put(`/admin/providers/settings/${setting.id}`, { enabled: false });
       expect((await listed()).map(({ identifier }: { identifier: string }) => identifier)).toEqual(['local']);
@@ -92,17 +111,26 @@ await describePeer(
     });
 
     test('a code in the name of another issuer is refused', async () => {
-      const setting = await set({ providerId: 'generic', credentials: { issuer: peer.url, clientId: 'rookery', clientSecret: SECRET } });
+      const setting = await set({
+        providerId: 'generic',
+        credentials: { issuer: peer.url, clientId: 'rookery', clientSecret: SECRET },
+      });
       const client = app.client();
       const { code, state } = await comeBack(client, 'generic', 'ann');
-      expect((await client.post('/auth/oauth/generic/exists', { code, state, iss: 'https://evil.example' })).status).toBe(400);
+      expect(
+        (await client.post('/auth/oauth/generic/exists', { code, state, iss: 'https://evil.example' })).status,
+      ).toBe(400);
       await drop(setting.id);
     });
 
     test('Google by a signed id_token and GitHub by its API register and log in [S36, US5]', async () => {
       const settings = [
         await set({ providerId: 'google', credentials: { clientId: 'the-client', clientSecret: SECRET } }),
-        await set({ providerId: 'github', credentials: { clientId: 'the-client', clientSecret: SECRET }, options: { server: told.github, api: told.github } }),
+        await set({
+          providerId: 'github',
+          credentials: { clientId: 'the-client', clientSecret: SECRET },
+          options: { server: told.github, api: told.github },
+        }),
       ];
       for (const [provider, as, email] of [
         ['google', 'gwen@example.test', 'gwen@example.test'],
@@ -112,7 +140,10 @@ await describePeer(
         expect(self).toMatchObject({ providerName: provider, email });
         const again = app.client();
         const { code, state } = await comeBack(again, provider, as);
-        expect([provider, (await again.post(`/auth/oauth/${provider}/exists`, { code, state })).body]).toEqual([provider, { login: true }]);
+        expect([provider, (await again.post(`/auth/oauth/${provider}/exists`, { code, state })).body]).toEqual([
+          provider,
+          { login: true },
+        ]);
         expect((await again.get('/user/self')).body.id).toBe(self.id);
       }
       const accounts = await db.sql`select provider_id from users where provider_name = 'github'`;
@@ -151,12 +182,20 @@ await describePeer(
         sql: db.sql,
         env: { ...genericByAddresses(peer.url), DISABLE_REGISTRATION: 'true' },
       });
-      await set({ providerId: 'github', credentials: { clientId: 'the-client', clientSecret: SECRET }, options: { server: told.github, api: told.github } });
+      await set({
+        providerId: 'github',
+        credentials: { clientId: 'the-client', clientSecret: SECRET },
+        options: { server: told.github, api: told.github },
+      });
       expect(await registerBy(closed.client(), 'generic', 'newcomer-4')).toMatchObject({ providerName: 'generic' });
       const client = closed.client();
       const { code, state } = await comeBack(client, 'github', 'gus');
       const { body } = await client.post('/auth/oauth/github/exists', { code, state });
-      const refused = await client.post('/auth/register', { provider: 'github', providerToken: body.token, company: 'Acme Ltd' });
+      const refused = await client.post('/auth/register', {
+        provider: 'github',
+        providerToken: body.token,
+        company: 'Acme Ltd',
+      });
       expect([refused.status, refused.body.message]).toEqual([400, 'Registration is disabled']);
     });
 
@@ -171,12 +210,17 @@ await describePeer(
     test('one of a hundred concurrent uses of a state gets a token, and one of a hundred uses of a token registers [S36]', async () => {
       const client = app.client();
       const { code, state } = await comeBack(client, 'generic', 'newcomer-5');
-      const answers = await Promise.all(Array.from({ length: 100 }, () => client.post('/auth/oauth/generic/exists', { code, state })));
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => client.post('/auth/oauth/generic/exists', { code, state })),
+      );
       const tokens = answers.filter(({ status }) => status === 200);
       expect([tokens.length, answers.filter(({ status }) => status === 400).length]).toEqual([1, 99]);
       const register = { provider: 'generic', providerToken: tokens[0]!.body.token, company: 'Acme Ltd' };
       const made = await Promise.all(Array.from({ length: 100 }, () => client.post('/auth/register', register)));
-      expect([made.filter(({ status }) => status === 200).length, made.filter(({ status }) => status === 400).length]).toEqual([1, 99]);
+      expect([
+        made.filter(({ status }) => status === 200).length,
+        made.filter(({ status }) => status === 400).length,
+      ]).toEqual([1, 99]);
       expect(await db.sql`select 1 from users where provider_id = 'newcomer-5'`).toHaveLength(1);
     });
 

@@ -6,7 +6,12 @@ import { FRONTEND, type LoginApp, loginApp, MAIN } from '../../support/worlds/lo
 
 // GitHub by its environment: its consent page needs no question to it, so everything up to there is seen here.
 
-const APPS = { GITHUB_CLIENT_ID: 'gh-client', GITHUB_CLIENT_SECRET: 'gh-secret', YOUTUBE_CLIENT_ID: 'yt-client', YOUTUBE_CLIENT_SECRET: 'yt-secret' };
+const APPS = {
+  GITHUB_CLIENT_ID: 'gh-client',
+  GITHUB_CLIENT_SECRET: 'gh-secret',
+  YOUTUBE_CLIENT_ID: 'yt-client',
+  YOUTUBE_CLIENT_SECRET: 'yt-secret',
+};
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: LoginApp;
 let admin: Client;
@@ -20,13 +25,16 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const begin = (redirectUri: string, client = app.client()) => client.get(`/auth/oauth/github?redirect_uri=${encodeURIComponent(redirectUri)}`);
+const begin = (redirectUri: string, client = app.client()) =>
+  client.get(`/auth/oauth/github?redirect_uri=${encodeURIComponent(redirectUri)}`);
 const states = async () => Number((await db.sql`select count(*)::int as n from login_states`)[0]!['n']);
 
 describe('login providers', () => {
   test('are offered when the environment or a setting configures them, email and password first [US5, S36]', async () => {
     await using bare = await loginApp({ sql: db.sql });
-    expect((await bare.client().get('/auth/providers')).body).toEqual([{ identifier: 'local', name: 'Email and password', type: 'password' }]);
+    expect((await bare.client().get('/auth/providers')).body).toEqual([
+      { identifier: 'local', name: 'Email and password', type: 'password' },
+    ]);
     expect((await app.client().get('/auth/providers')).body).toEqual([
       { identifier: 'local', name: 'Email and password', type: 'password' },
       { identifier: 'github', name: 'GitHub', type: 'oauth2' },
@@ -57,39 +65,58 @@ describe('login providers', () => {
     };
     const offered = async (env: Record<string, string>) => {
       await using one = await loginApp({ sql: db.sql, env });
-      return (await one.client().get('/auth/providers')).body.some(({ identifier }: { identifier: string }) => identifier === 'generic');
+      return (await one.client().get('/auth/providers')).body.some(
+        ({ identifier }: { identifier: string }) => identifier === 'generic',
+      );
     };
     expect(await offered(whole)).toBe(false);
     expect(await offered({ ...whole, SERVICE_GENERIC_OAUTH: 'true' })).toBe(true);
-    for (const name of Object.keys(whole)) expect([name, await offered({ ...whole, SERVICE_GENERIC_OAUTH: 'true', [name]: '' })]).toEqual([name, false]);
+    for (const name of Object.keys(whole))
+      expect([name, await offered({ ...whole, SERVICE_GENERIC_OAUTH: 'true', [name]: '' })]).toEqual([name, false]);
   });
   test.each([
     ['facebook', 'Facebook', 'FACEBOOK_SSO_ENABLED', 'FACEBOOK_APP', 'https://www.facebook.com/v25.0/dialog/oauth'],
     ['x', 'X', 'X_SSO_ENABLED', 'X_CLIENT', 'https://x.com/i/oauth2/authorize'],
-    ['linkedin', 'LinkedIn', 'LINKEDIN_SSO_ENABLED', 'LINKEDIN_CLIENT', 'https://www.linkedin.com/oauth/v2/authorization'],
-  ])('include %s only when it is enabled and its app is set [DE22, DE23, DE24, S36]', async (identifier, name, flag, app_, page) => {
-    const credentials = { [`${app_}_ID`]: 'network-client', [`${app_}_SECRET`]: 'network-secret' };
-    const offered = async (env: Record<string, string>) => {
-      await using one = await loginApp({ sql: db.sql, env });
-      const begun = await one.client().get(`/auth/oauth/${identifier}`);
-      return { listed: (await one.client().get('/auth/providers')).body, begun };
-    };
-    const on = await offered({ ...credentials, [flag]: 'true' });
-    expect(on.listed).toContainEqual({ identifier, name, type: 'oauth2' });
-    const url = new URL(on.begun.text);
-    expect([url.origin + url.pathname, url.searchParams.get('client_id')]).toEqual([page, 'network-client']);
-    for (const env of [credentials, { [flag]: 'true' }]) {
-      const off = await offered(env as Record<string, string>);
-      expect([off.listed.map((one: { identifier: string }) => one.identifier), off.begun.status]).toEqual([['local'], 404]);
-    }
-  });
+    [
+      'linkedin',
+      'LinkedIn',
+      'LINKEDIN_SSO_ENABLED',
+      'LINKEDIN_CLIENT',
+      'https://www.linkedin.com/oauth/v2/authorization',
+    ],
+  ])(
+    'include %s only when it is enabled and its app is set [DE22, DE23, DE24, S36]',
+    async (identifier, name, flag, app_, page) => {
+      const credentials = { [`${app_}_ID`]: 'network-client', [`${app_}_SECRET`]: 'network-secret' };
+      const offered = async (env: Record<string, string>) => {
+        await using one = await loginApp({ sql: db.sql, env });
+        const begun = await one.client().get(`/auth/oauth/${identifier}`);
+        return { listed: (await one.client().get('/auth/providers')).body, begun };
+      };
+      const on = await offered({ ...credentials, [flag]: 'true' });
+      expect(on.listed).toContainEqual({ identifier, name, type: 'oauth2' });
+      const url = new URL(on.begun.text);
+      expect([url.origin + url.pathname, url.searchParams.get('client_id')]).toEqual([page, 'network-client']);
+      for (const env of [credentials, { [flag]: 'true' }]) {
+        const off = await offered(env as Record<string, string>);
+        expect([off.listed.map((one: { identifier: string }) => one.identifier), off.begun.status]).toEqual([
+          ['local'],
+          404,
+        ]);
+      }
+    },
+  );
   test('always include email and password; an unconfigured one is unknown [US6]', async () => {
     for (const provider of ['generic', 'wallet', 'farcaster', 'local', 'facebook', 'nobody', '__proto__'])
       for (const answer of [
         await app.client().get(`/auth/oauth/${provider}`),
         await app.client().get(`/auth/nonce/${provider}`),
         await app.client().post(`/auth/oauth/${provider}/exists`, { code: 'x', state: 'y' }),
-        await app.client().post('/auth/register', { provider: provider === 'local' ? 'nobody' : provider, providerToken: 'x', company: 'Acme Ltd' }),
+        await app.client().post('/auth/register', {
+          provider: provider === 'local' ? 'nobody' : provider,
+          providerToken: 'x',
+          company: 'Acme Ltd',
+        }),
       ])
         expect([provider, answer.status, answer.body.code]).toEqual([provider, 404, 'not_found']);
   });
@@ -114,11 +141,15 @@ describe('the begin of a login', () => {
     const cookie = answer.headers.getSetCookie().find((line) => line.startsWith('login='))!;
     expect(cookie).toMatch(/^login=[\w-]{43}; Max-Age=600; .*HttpOnly/);
     const json = await client.get('/auth/oauth/github', { accept: 'application/json' });
-    expect([json.headers.get('content-type'), json.body]).toEqual(['application/json; charset=utf-8', { url: expect.stringContaining('https://github.com/') }]);
+    expect([json.headers.get('content-type'), json.body]).toEqual([
+      'application/json; charset=utf-8',
+      { url: expect.stringContaining('https://github.com/') },
+    ]);
     expect(client.cookies.get('login')).toBe(cookie.slice(6, 49)); // two tabs of one browser
 
     const hash = sha256(url.searchParams.get('state')!);
-    const [row] = await db.sql`select *, extract(epoch from expires_at - now())::float8 as seconds from login_states where hash = ${hash}`;
+    const [row] = await db.sql`
+        select *, extract(epoch from expires_at - now())::float8 as seconds from login_states where hash = ${hash}`;
     expect(Math.abs(row!['seconds'] - 600)).toBeLessThan(60);
     expect(row!['sealed']).toMatch(/^v2:/);
     expect(row!['browser_hash']).toEqual(sha256(client.cookies.get('login')!));
@@ -182,8 +213,10 @@ describe('the begin of a login', () => {
 });
 
 describe('the end of a login', () => {
-  const begun = async (client: Client) => new URL((await client.get('/auth/oauth/github')).text).searchParams.get('state')!;
-  const end = (client: Client, body: object, provider = 'github') => client.post(`/auth/oauth/${provider}/exists`, { code: 'a-code', ...body });
+  const begun = async (client: Client) =>
+    new URL((await client.get('/auth/oauth/github')).text).searchParams.get('state')!;
+  const end = (client: Client, body: object, provider = 'github') =>
+    client.post(`/auth/oauth/${provider}/exists`, { code: 'a-code', ...body });
 
   test.each<[string, (client: Client, state: string) => Promise<unknown>]>([
     ['without the cookie', (_, state) => end(app.client(), { state })],
@@ -209,7 +242,12 @@ describe('the end of a login', () => {
       'with a cookie of two',
       (client, state) =>
         end(app.client(), { state }).then(() =>
-          end(Object.assign(app.client(), { headers: { cookie: `login=${'x'.repeat(43)}; login=${client.cookies.get('login')}` } }), { state }),
+          end(
+            Object.assign(app.client(), {
+              headers: { cookie: `login=${'x'.repeat(43)}; login=${client.cookies.get('login')}` },
+            }),
+            { state },
+          ),
         ),
     ],
   ])('does not complete %s [S36, X7]', async (_, attempt) => {
@@ -244,15 +282,23 @@ describe('the end of a login', () => {
       const [text, browser] = [newId(), client.cookies.get('login')!];
       await db.sql`
         insert into login_states (hash, kind, browser_hash, provider_id, sealed, expires_at)
-        values (${sha256(text)}, 'account', ${sha256(browser)}, 'github', ${app.context.vault.seal(JSON.stringify(known))}, now() + interval '1 minute')`;
+        values (${sha256(text)}, 'account', ${sha256(browser)}, 'github',
+          ${app.context.vault.seal(JSON.stringify(known))}, now() + interval '1 minute')`;
       return text;
     };
-    expect((await client.post('/auth/register', { provider: 'github', providerToken: await token(), company: 'Acme Ltd' })).status).toBe(200);
+    expect(
+      (await client.post('/auth/register', { provider: 'github', providerToken: await token(), company: 'Acme Ltd' }))
+        .status,
+    ).toBe(200);
     const { id } = (await client.get('/user/self')).body;
     await admin.send('PATCH', `/admin/users/${id}`, { activated: false });
     const logIn = async () => client.post('/auth/login', { provider: 'github', providerToken: await token() });
     const refused = await logIn();
-    expect([refused.status, refused.body.message, refused.headers.getSetCookie()]).toEqual([400, expect.stringContaining('locked'), []]);
+    expect([refused.status, refused.body.message, refused.headers.getSetCookie()]).toEqual([
+      400,
+      expect.stringContaining('locked'),
+      [],
+    ]);
     await admin.send('PATCH', `/admin/users/${id}`, { activated: true });
     expect((await logIn()).status).toBe(200);
   });
@@ -269,20 +315,35 @@ describe('the end of a login', () => {
 
 describe('the mobile application', () => {
   test('gets the callback as a deep link with exactly the five parameters, encoded again [S37, SE8, SE9, X18]', async () => {
-    const told = { code: 'a+b/c=&d', state: 's#1', error: 'access_denied', error_description: 'No & no\r\nLocation: x', provider: 'google' };
+    const told = {
+      code: 'a+b/c=&d',
+      state: 's#1',
+      error: 'access_denied',
+      error_description: 'No & no\r\nLocation: x',
+      provider: 'google',
+    };
     const { status, headers, text } = await app
       .client()
-      .get(`/auth/oauth-mobile-callback?${new URLSearchParams({ ...told, next: 'https://evil.example', redirect_uri: 'https://evil.example' })}`);
+      .get(
+        `/auth/oauth-mobile-callback?${new URLSearchParams({ ...told, next: 'https://evil.example', redirect_uri: 'https://evil.example' })}`,
+      );
     expect([status, text]).toEqual([302, '']);
     const location = headers.get('location')!;
     expect(location.startsWith('service://auth/callback?')).toBe(true);
     expect(Object.fromEntries(new URL(location).searchParams)).toEqual(told);
-    expect((await app.client().get('/auth/oauth-mobile-callback')).headers.get('location')).toBe('service://auth/callback');
+    expect((await app.client().get('/auth/oauth-mobile-callback')).headers.get('location')).toBe(
+      'service://auth/callback',
+    );
   });
   test('has the scheme of MOBILE_APP_SCHEME [SE8]', async () => {
     await using other = await loginApp({ sql: db.sql, env: { ...APPS, MOBILE_APP_SCHEME: 'acme://login?from=web' } });
-    expect((await other.client().get('/auth/oauth-mobile-callback?code=x')).headers.get('location')).toBe('acme://login?from=web&code=x');
-    expect((await other.client().get(`/auth/oauth/github?redirect_uri=${encodeURIComponent('service://auth/callback')}`)).status).toBe(400);
+    expect((await other.client().get('/auth/oauth-mobile-callback?code=x')).headers.get('location')).toBe(
+      'acme://login?from=web&code=x',
+    );
+    expect(
+      (await other.client().get(`/auth/oauth/github?redirect_uri=${encodeURIComponent('service://auth/callback')}`))
+        .status,
+    ).toBe(400);
   });
 });
 
@@ -335,11 +396,19 @@ describe('unusual texts', () => {
       ]),
       ...(odd === ''
         ? []
-        : [client.get(`/auth/oauth/${text}`), client.get(`/auth/nonce/${text}`), client.post(`/auth/oauth/${text}/exists`, { code: 'x', state: 'x' })]),
+        : [
+            client.get(`/auth/oauth/${text}`),
+            client.get(`/auth/nonce/${text}`),
+            client.post(`/auth/oauth/${text}/exists`, { code: 'x', state: 'x' }),
+          ]),
       client.get(`/auth/oauth-mobile-callback?code=${text.slice(0, 9_000)}&error_description=${text.slice(0, 90)}`),
     ]);
     expect(answers.filter(({ status }) => status >= 500).map((one) => one.text)).toEqual([]);
-    expect(answers.some(({ headers }) => headers.has('auth') || headers.getSetCookie().some((line) => line.startsWith('auth=')))).toBe(false);
+    expect(
+      answers.some(
+        ({ headers }) => headers.has('auth') || headers.getSetCookie().some((line) => line.startsWith('auth=')),
+      ),
+    ).toBe(false);
     expect(answers.filter(({ status }) => ![200, 302, 400, 404, 413, 414, 431].includes(status))).toEqual([]);
   });
 });

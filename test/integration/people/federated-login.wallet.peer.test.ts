@@ -4,7 +4,8 @@ import { type LoginApp, loginApp, LoginPeer, FRONTEND, MAIN } from '../../suppor
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import type { Client } from '../../support/worlds/app.ts';
 
-// The wallet signs with ethers, writes its messages with siwe, and asks a chain that is played by ethers; the product uses neither.
+// The wallet signs with ethers, writes its messages with siwe, and asks a chain that is played by ethers; the product
+// uses neither.
 
 await describePeer(
   'login',
@@ -38,7 +39,8 @@ await describePeer(
           ...fields,
         })
       ).message;
-    const nonceOf = async (client: Client, provider = 'wallet') => (await client.get(`/auth/nonce/${provider}`)).body.nonce as string;
+    const nonceOf = async (client: Client, provider = 'wallet') =>
+      (await client.get(`/auth/nonce/${provider}`)).body.nonce as string;
     const exists = (client: Client, message: string, signature: string, state: string, provider = 'wallet') =>
       client.post(`/auth/oauth/${provider}/exists`, { code: JSON.stringify({ message, signature }), state });
 
@@ -52,7 +54,11 @@ await describePeer(
         ['wallet', 1],
         ['farcaster', 10],
       ] as const) {
-        const { status } = await admin.post('/admin/providers/settings', { domain: 'auth', providerId, credentials: { rpcUrl: `${told.web3}/rpc/${chain}` } });
+        const { status } = await admin.post('/admin/providers/settings', {
+          domain: 'auth',
+          providerId,
+          credentials: { rpcUrl: `${told.web3}/rpc/${chain}` },
+        });
         expect(status).toBe(201);
       }
     }, 120_000);
@@ -69,10 +75,20 @@ await describePeer(
       test('signs the server message, registers and logs in, without an address for mail [S36, S30]', async () => {
         const client = app.client();
         const { nonce, message } = (await client.get(`/auth/nonce/wallet?address=${told.address.toLowerCase()}`)).body;
-        expect(message).toContain(`app.example.test wants you to sign in with your Ethereum account:\n${told.address}\n`);
+        expect(message).toContain(
+          `app.example.test wants you to sign in with your Ethereum account:\n${told.address}\n`,
+        );
         const known = await exists(client, message, await sign(message), nonce);
         expect(known.body).toEqual({ token: expect.any(String) });
-        expect((await client.post('/auth/register', { provider: 'wallet', providerToken: known.body.token, company: 'Acme Ltd' })).body).toEqual({
+        expect(
+          (
+            await client.post('/auth/register', {
+              provider: 'wallet',
+              providerToken: known.body.token,
+              company: 'Acme Ltd',
+            })
+          ).body,
+        ).toEqual({
           register: true,
         });
         const { body: self } = await client.get('/user/self');
@@ -89,7 +105,11 @@ await describePeer(
       test('sends the proof in place of a token, as JSON or in base64 [S36]', async () => {
         for (const form of ['utf8', 'base64', 'base64url'] as const) {
           const client = app.client();
-          const message = await write(await nonceOf(client), { uri: MAIN, domain: 'main.example.test', statement: 'Log in to Acme.' });
+          const message = await write(await nonceOf(client), {
+            uri: MAIN,
+            domain: 'main.example.test',
+            statement: 'Log in to Acme.',
+          });
           const providerToken = Buffer.from(JSON.stringify({ message, signature: await sign(message) })).toString(form);
           const { status, body } = await client.post('/auth/login', { provider: 'wallet', providerToken });
           expect([form, status, body]).toEqual([form, 200, { login: true }]);
@@ -101,43 +121,107 @@ await describePeer(
         const message = await write(await nonceOf(client));
         const body = { provider: 'wallet', providerToken: JSON.stringify({ message, signature: await sign(message) }) };
         const cookie = `login=${client.cookies.get('login')}`;
-        const answers = await Promise.all(Array.from({ length: 100 }, () => app.client().post('/auth/login', body, { cookie })));
-        expect([answers.filter(({ status }) => status === 200).length, answers.filter(({ status }) => status === 400).length]).toEqual([1, 99]);
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, () => app.client().post('/auth/login', body, { cookie })),
+        );
+        expect([
+          answers.filter(({ status }) => status === 200).length,
+          answers.filter(({ status }) => status === 400).length,
+        ]).toEqual([1, 99]);
       });
 
       const refusals: [string, (nonce: string) => Promise<{ message: string; signature?: string }>][] = [
         ['for another site', async (nonce) => ({ message: await write(nonce, { domain: 'evil.example' }) })],
-        ['for a site whose name ends like ours', async (nonce) => ({ message: await write(nonce, { domain: 'evil-app.example.test' }) })],
-        ['for our site at another port', async (nonce) => ({ message: await write(nonce, { domain: 'app.example.test:8443' }) })],
-        ['whose address is of another site', async (nonce) => ({ message: await write(nonce, { uri: 'https://evil.example/login' }) })],
-        ['whose address is ours, but not encrypted', async (nonce) => ({ message: await write(nonce, { uri: 'http://app.example.test/' }) })],
-        ['whose parts name two of our sites', async (nonce) => ({ message: await write(nonce, { domain: 'main.example.test' }) })],
+        [
+          'for a site whose name ends like ours',
+          async (nonce) => ({ message: await write(nonce, { domain: 'evil-app.example.test' }) }),
+        ],
+        [
+          'for our site at another port',
+          async (nonce) => ({ message: await write(nonce, { domain: 'app.example.test:8443' }) }),
+        ],
+        [
+          'whose address is of another site',
+          async (nonce) => ({ message: await write(nonce, { uri: 'https://evil.example/login' }) }),
+        ],
+        [
+          'whose address is ours, but not encrypted',
+          async (nonce) => ({ message: await write(nonce, { uri: 'http://app.example.test/' }) }),
+        ],
+        [
+          'whose parts name two of our sites',
+          async (nonce) => ({ message: await write(nonce, { domain: 'main.example.test' }) }),
+        ],
         ['for another chain', async (nonce) => ({ message: await write(nonce, { chainId: 137 }) })],
         ['with a nonce of its own', async () => ({ message: await write('aNonceOfItsOwn12345') })],
-        ['from an hour ago', async (nonce) => ({ message: await write(nonce, { issuedAt: new Date(now.getTime() - 3_600_000).toISOString() }) })],
-        ['from tomorrow', async (nonce) => ({ message: await write(nonce, { issuedAt: new Date(now.getTime() + 86_400_000).toISOString() }) })],
-        ['that has expired', async (nonce) => ({ message: await write(nonce, { expirationTime: new Date(now.getTime() - 1_000).toISOString() }) })],
-        ['that is not yet valid', async (nonce) => ({ message: await write(nonce, { notBefore: new Date(now.getTime() + 3_600_000).toISOString() }) })],
+        [
+          'from an hour ago',
+          async (nonce) => ({
+            message: await write(nonce, { issuedAt: new Date(now.getTime() - 3_600_000).toISOString() }),
+          }),
+        ],
+        [
+          'from tomorrow',
+          async (nonce) => ({
+            message: await write(nonce, { issuedAt: new Date(now.getTime() + 86_400_000).toISOString() }),
+          }),
+        ],
+        [
+          'that has expired',
+          async (nonce) => ({
+            message: await write(nonce, { expirationTime: new Date(now.getTime() - 1_000).toISOString() }),
+          }),
+        ],
+        [
+          'that is not yet valid',
+          async (nonce) => ({
+            message: await write(nonce, { notBefore: new Date(now.getTime() + 3_600_000).toISOString() }),
+          }),
+        ],
         ['of version 2', async (nonce) => ({ message: (await write(nonce)).replace('Version: 1', 'Version: 2') })],
         [
           'with a second nonce in a statement',
-          async (nonce) => ({ message: (await write('aNonceOfItsOwn12345')).replace('\n\nURI', `\nNonce: ${nonce}\n\nURI`) }),
+          async (nonce) => ({
+            message: (await write('aNonceOfItsOwn12345')).replace('\n\nURI', `\nNonce: ${nonce}\n\nURI`),
+          }),
         ],
         ['with lines behind its end', async (nonce) => ({ message: `${await write(nonce)}\nAnd another thing` })],
         ['with a scheme in front', async (nonce) => ({ message: `https://${await write(nonce)}` })],
-        ['in lower case of the address', async (nonce) => ({ message: (await write(nonce)).replace(told.address, told.address.toLowerCase()) })],
-        ['that another wallet signed', async (nonce) => ({ message: await write(nonce), signature: await sign(await write(nonce), 'other') })],
-        ['whose signature is of another message', async (nonce) => ({ message: await write(nonce), signature: await sign('Log in') })],
-        ['whose signature is cut', async (nonce) => ({ message: await write(nonce), signature: (await sign(await write(nonce))).slice(0, -2) })],
+        [
+          'in lower case of the address',
+          async (nonce) => ({ message: (await write(nonce)).replace(told.address, told.address.toLowerCase()) }),
+        ],
+        [
+          'that another wallet signed',
+          async (nonce) => ({ message: await write(nonce), signature: await sign(await write(nonce), 'other') }),
+        ],
+        [
+          'whose signature is of another message',
+          async (nonce) => ({ message: await write(nonce), signature: await sign('Log in') }),
+        ],
+        [
+          'whose signature is cut',
+          async (nonce) => ({ message: await write(nonce), signature: (await sign(await write(nonce))).slice(0, -2) }),
+        ],
         ['whose signature is no hexadecimal', async (nonce) => ({ message: await write(nonce), signature: 'signed' })],
-        ['of a contract that says no', async (nonce) => ({ message: await write(nonce, { address: told.contract }), signature: await sign('Log in') })],
+        [
+          'of a contract that says no',
+          async (nonce) => ({
+            message: await write(nonce, { address: told.contract }),
+            signature: await sign('Log in'),
+          }),
+        ],
       ];
       test.each(refusals)('is refused with a message %s', async (_, of) => {
         const client = app.client();
         const nonce = await nonceOf(client);
         const { message, signature } = await of(nonce);
         const refused = await exists(client, message, signature ?? (await sign(message)), nonce);
-        expect([refused.status, refused.body.code, client.cookies.has('auth')]).toEqual([400, 'invalid_request', false]);
+        expect([refused.status, refused.body.code, client.cookies.has('auth')]).toEqual([
+          400,
+          'invalid_request',
+          false,
+        ]);
         expect(await db.sql`select 1 from users where provider_name = 'wallet'`).toHaveLength(1);
       });
 
@@ -160,7 +244,10 @@ await describePeer(
         const message = await write(nonce);
         const signature = await sign(message);
         expect((await exists(client, message, signature, nonce, 'farcaster')).status).toBe(400);
-        const [left] = await db.sql`select extract(epoch from expires_at - now())::float8 as seconds from login_states order by expires_at desc limit 1`;
+        const [left] = await db.sql`
+            select extract(epoch from expires_at - now())::float8 as seconds
+            from login_states
+            order by expires_at desc limit 1`;
         expect(Math.abs(left!['seconds'] - 600)).toBeLessThan(60);
         await db.sql`update login_states set expires_at = now() - interval '1 second'`;
         expect((await exists(client, message, signature, nonce)).status).toBe(400);
@@ -190,8 +277,13 @@ await describePeer(
         const message = await cast(nonce);
         const { body } = await exists(client, message, await sign(message), nonce, 'farcaster');
         await client.post('/auth/register', { provider: 'farcaster', providerToken: body.token, company: 'Acme Ltd' });
-        expect((await client.get('/user/self')).body).toMatchObject({ providerName: 'farcaster', email: 'farcaster_4242@no-address.invalid' });
-        expect((await db.sql`select provider_id from users where provider_name = 'farcaster'`)[0]!['provider_id']).toBe('4242');
+        expect((await client.get('/user/self')).body).toMatchObject({
+          providerName: 'farcaster',
+          email: 'farcaster_4242@no-address.invalid',
+        });
+        expect((await db.sql`select provider_id from users where provider_name = 'farcaster'`)[0]!['provider_id']).toBe(
+          '4242',
+        );
 
         const again = app.client();
         const state = await nonceOf(again, 'farcaster');

@@ -5,8 +5,8 @@ import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/wor
 import { testDatabase } from '../../support/wire/database.ts';
 import { codeTo } from '../../support/worlds/mail-links.ts';
 
-// Who becomes the first super-admin of an empty instance: whoever brings what only the operator has, or, outside production, the first who
-// registers on this machine. It is asked of every way in, each on a database of its own.
+// Who becomes the first super-admin of an empty instance: whoever brings what only the operator has, or, outside
+// production, the first who registers on this machine. It is asked of every way in, each on a database of its own.
 
 const PRODUCTION = {
   NODE_ENV: 'production',
@@ -31,10 +31,19 @@ async function empty(env: Record<string, string>): Promise<TestApp> {
   return app;
 }
 
-const person = (more: object = {}) => ({ provider: 'LOCAL', email: `${randomUUID()}@example.com`, password: 'long enough', company: 'Acme', ...more });
-const register = (client: Client, more: object = {}, headers: Record<string, string> = {}) => client.post('/auth/register', person(more), headers);
+const person = (more: object = {}) => ({
+  provider: 'LOCAL',
+  email: `${randomUUID()}@example.com`,
+  password: 'long enough',
+  company: 'Acme',
+  ...more,
+});
+const register = (client: Client, more: object = {}, headers: Record<string, string> = {}) =>
+  client.post('/auth/register', person(more), headers);
 const superAdmins = async ({ context }: TestApp) =>
-  (await context.sql<{ email: string }[]>`select email from users where is_super_admin order by email`).map(({ email }) => email);
+  (await context.sql<{ email: string }[]>`select email from users where is_super_admin order by email`).map(
+    ({ email }) => email,
+  );
 const activate = async ({ context }: TestApp, client: Client, email: string) =>
   client.post('/auth/activate', { code: await codeTo(context, email, 'activation') });
 const tokenOf = async ({ context }: TestApp) => (await context.identity.setupToken())!;
@@ -51,7 +60,10 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
         expect(await superAdmins(app)).toEqual([]);
         await activate(app, client, email);
       }
-      expect((await client.get('/user/self', { auth: client.cookies.get('auth') })).body).toMatchObject({ email, isSuperAdmin: true });
+      expect((await client.get('/user/self', { auth: client.cookies.get('auth') })).body).toMatchObject({
+        email,
+        isSuperAdmin: true,
+      });
       const late = await register(app.client(), { setupToken });
       expect([late.status, late.body.errors[0].field]).toEqual([400, 'setupToken']);
       expect([await superAdmins(app), await app.context.identity.setupToken()]).toEqual([[email], undefined]);
@@ -65,7 +77,8 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
       if (mail === 'on') await Promise.all(people.map(({ client, email }) => activate(app, client, email)));
       const made = answers.filter(({ status }) => status === 200).length;
       expect(made).toBe(mail === 'on' ? 50 : 1);
-      for (const { status, body } of answers) if (status !== 200) expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
+      for (const { status, body } of answers)
+        if (status !== 200) expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
       expect(await superAdmins(app)).toHaveLength(1);
     });
 
@@ -91,21 +104,32 @@ describe.each(['production', 'development'] as const)('in %s', (mode) => {
     const app = await empty(MODE[mode]);
     const { sql } = app.context;
     await using beside = await testApp({ sql, env: MODE[mode] });
-    await using elsewhere = await testApp({ sql, env: { ...MODE[mode], JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' } });
+    await using elsewhere = await testApp({
+      sql,
+      env: { ...MODE[mode], JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' },
+    });
     expect(await tokenOf(beside)).toBe(await tokenOf(app));
     expect(await tokenOf(elsewhere)).not.toBe(await tokenOf(app));
   });
 
-  test.each(['', 'x', '0'.repeat(40)])('a setup token %j is rejected by name, and nobody is created', async (setupToken) => {
-    const app = await empty(MODE[mode]);
-    const { status, body } = await register(app.client(), { setupToken });
-    expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
-    expect(await app.context.sql`select 1 from users`).toHaveLength(0);
-  });
+  test.each(['', 'x', '0'.repeat(40)])(
+    'a setup token %j is rejected by name, and nobody is created',
+    async (setupToken) => {
+      const app = await empty(MODE[mode]);
+      const { status, body } = await register(app.client(), { setupToken });
+      expect([status, body.errors[0].field]).toEqual([400, 'setupToken']);
+      expect(await app.context.sql`select 1 from users`).toHaveLength(0);
+    },
+  );
 });
 
 /** By `http` itself: `fetch` writes its own `Host`. */
-async function asked(app: TestApp, path: string, body: object, headers: Record<string, string>): Promise<{ status: number }> {
+async function asked(
+  app: TestApp,
+  path: string,
+  body: object,
+  headers: Record<string, string>,
+): Promise<{ status: number }> {
   const { call } = await import('../../../src/operations/cli/call.ts');
   return call('POST', app.address + path, { body, headers });
 }
@@ -128,10 +152,14 @@ describe('with mail', () => {
     const email = `${randomUUID()}@example.com`;
     await register(app.client(), { email, password: 'of the stranger' });
     const operator = app.client();
-    expect((await register(operator, { email, password: 'of the operator', setupToken: await tokenOf(app) })).body).toEqual({ activate: true });
+    expect(
+      (await register(operator, { email, password: 'of the operator', setupToken: await tokenOf(app) })).body,
+    ).toEqual({ activate: true });
     expect((await activate(app, operator, email)).body).toEqual({ can: true });
     expect(await superAdmins(app)).toEqual([email]);
-    expect((await app.client().post('/auth/login', { provider: 'LOCAL', email, password: 'of the operator' })).status).toBe(200);
+    expect(
+      (await app.client().post('/auth/login', { provider: 'LOCAL', email, password: 'of the operator' })).status,
+    ).toBe(200);
   });
   test('a password reset proves the address too', async () => {
     const app = await empty({ ...PRODUCTION, ...WITH_MAIL });
@@ -139,7 +167,9 @@ describe('with mail', () => {
     await register(app.client(), { email, setupToken: await tokenOf(app) });
     await app.client().post('/auth/forgot', { email });
     const token = await codeTo(app.context, email, 'password-reset');
-    await app.client().post('/auth/forgot-return', { token, password: 'a new password', repeatPassword: 'a new password' });
+    await app
+      .client()
+      .post('/auth/forgot-return', { token, password: 'a new password', repeatPassword: 'a new password' });
     expect(await superAdmins(app)).toEqual([email]);
   });
 });
@@ -176,7 +206,9 @@ describe('`rookery.mjs admin`', () => {
     await register(client, { email });
     expect(await appointSuperAdmin(sql, email)).toContain('not confirmed');
     await activate(app, client, email);
-    await sql`insert into users (id, email, provider_name, provider_id, activated) values (${randomUUID()}, ${email}, 'github', '1', true)`;
+    await sql`
+      insert into users (id, email, provider_name, provider_id, activated)
+      values (${randomUUID()}, ${email}, 'github', '1', true)`;
     expect(await appointSuperAdmin(sql, email.toUpperCase())).toContain('github, local');
     expect(await appointSuperAdmin(sql, email.toUpperCase(), 'local')).toBeUndefined();
     expect(await sql`select provider_name from users where is_super_admin`).toEqual([{ provider_name: 'local' }]);

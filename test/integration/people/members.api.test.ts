@@ -19,19 +19,23 @@ afterAll(async () => {
 /** A user who acts in the org with this role. */
 async function join(org: SignedUp, role: string): Promise<SignedUp> {
   const user = await app.signUp();
-  await db.sql`insert into memberships (org_id, user_id, role_key, last_used_at) values (${org.orgId}, ${user.userId}, ${role}, now())`;
+  await db.sql`
+    insert into memberships (org_id, user_id, role_key, last_used_at)
+    values (${org.orgId}, ${user.userId}, ${role}, now())`;
   user.client.headers['showorg'] = org.orgId;
   return { ...user, orgId: org.orgId, withKey: user.withKey };
 }
 const roleOf = async ({ orgId }: SignedUp, { userId }: SignedUp) => {
-  const [row] = await db.sql`select role_key as role, disabled from memberships where org_id = ${orgId} and user_id = ${userId}`;
+  const [row] =
+    await db.sql`select role_key as role, disabled from memberships where org_id = ${orgId} and user_id = ${userId}`;
   return row && (row['disabled'] ? `${row['role']} (disabled)` : row['role']);
 };
 /** What was done in the org since its making. */
 const notes = async (orgId: string) =>
-  (await db.sql`select action from audit_log where org_id = ${orgId} and resource in ('members', 'roles', 'settings') order by id`).map(
-    ({ action }) => action as string,
-  );
+  (
+    await db.sql`
+      select action from audit_log where org_id = ${orgId} and resource in ('members', 'roles', 'settings') order by id`
+  ).map(({ action }) => action as string);
 const customRole = async (ann: SignedUp, permissions: string[], name: string = newId()) =>
   (await ann.client.post('/roles', { name, permissions })).body as { id: string; name: string };
 
@@ -40,7 +44,13 @@ describe('members', () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'editor');
     const { status, body } = await bob.client.get('/members');
-    const shared = { name: '', avatarUrl: null, disabled: false, createdAt: expect.stringMatching(/Z$/), lastOnline: expect.stringMatching(/Z$/) };
+    const shared = {
+      name: '',
+      avatarUrl: null,
+      disabled: false,
+      createdAt: expect.stringMatching(/Z$/),
+      lastOnline: expect.stringMatching(/Z$/),
+    };
     expect([status, body]).toEqual([
       200,
       [
@@ -72,7 +82,12 @@ describe('members', () => {
     const [ann, eve] = [await app.signUp(), await app.signUp()];
     const bob = await join(ann, 'viewer');
     const hers = await customRole(eve, ['posts:read']);
-    for (const body of [{ roleId: hers.id }, { roleId: newId() }, { roleId: 'constructor' }, { roleId: 'editor', role: 'viewer' }]) {
+    for (const body of [
+      { roleId: hers.id },
+      { roleId: newId() },
+      { roleId: 'constructor' },
+      { roleId: 'editor', role: 'viewer' },
+    ]) {
       const { status, body: answer } = await ann.client.put(`/members/${bob.userId}`, body);
       expect([status, answer.errors[0].field]).toEqual([400, 'roleId']);
     }
@@ -92,15 +107,23 @@ describe('members', () => {
     await ann.client.put(`/members/${bob.userId}`, { roleId: narrow.id });
     const eve = await join(ann, 'viewer');
     expect((await bob.client.put(`/members/${eve.userId}`, { role: 'editor' })).status).toBe(403);
-    expect((await bob.client.delete(`/members/${eve.userId}`)).status).toBe(403); // a viewer reads more than this role does
+    // a viewer reads more than this role does
+    expect((await bob.client.delete(`/members/${eve.userId}`)).status).toBe(403);
     expect((await admin.client.put(`/members/${eve.userId}`, { role: 'admin' })).status).toBe(200);
-    expect([await roleOf(ann, ann), await roleOf(ann, eve), await roleOf(ann, admin)]).toEqual(['owner', 'admin', 'admin']);
+    expect([await roleOf(ann, ann), await roleOf(ann, eve), await roleOf(ann, admin)]).toEqual([
+      'owner',
+      'admin',
+      'admin',
+    ]);
   });
 
   test('always include one owner: the last is not removed, demoted or disabled and cannot leave [S46]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, 'owner');
-    await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`; // no owner while disabled
+    await db.sql`
+      update memberships
+      set disabled = true
+      where user_id = ${bob.userId} and org_id = ${ann.orgId}`; // no owner while disabled
     for (const answer of [
       await ann.client.put(`/members/${ann.userId}`, { role: 'admin' }),
       await ann.client.put(`/members/${ann.userId}`, { disabled: true }),
@@ -134,7 +157,11 @@ describe('members', () => {
     const ann = await app.signUp();
     const owners = [ann, ...(await Promise.all(Array.from({ length: 9 }, () => join(ann, 'owner'))))];
     const answers = await Promise.all(
-      owners.map((one, n) => (n % 2 ? one.client.post('/user/leave-org', { id: ann.orgId }) : one.client.put(`/members/${one.userId}`, { role: 'viewer' }))),
+      owners.map((one, n) =>
+        n % 2
+          ? one.client.post('/user/leave-org', { id: ann.orgId })
+          : one.client.put(`/members/${one.userId}`, { role: 'viewer' }),
+      ),
     );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(9).fill(200), 409]);
     expect(await db.sql`select 1 from memberships where org_id = ${ann.orgId} and role_key = 'owner'`).toHaveLength(1);
@@ -146,11 +173,19 @@ describe('members', () => {
     const key = await bob.withKey();
     expect((await key.get('/public/v1/is-connected')).status).toBe(200);
     const [channelId, postId] = [newId(), newId()];
-    await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channelId}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'x', 'x')`;
-    await db.sql`insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, created_by) values (${postId}, ${ann.orgId}, ${channelId}, 'g', 'DRAFT', null, 'x', now(), ${bob.userId})`;
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (${channelId}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'x', 'x')`;
+    await db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, created_by)
+      values (${postId}, ${ann.orgId}, ${channelId}, 'g', 'DRAFT', null, 'x', now(), ${bob.userId})`;
     const approval = newId();
-    await db.sql`insert into oauth_clients (id, org_id, client_id, name, redirect_uris, scope) values (${approval}, ${ann.orgId}, ${approval}, 'App', '{}', '{mcp:read}')`;
-    await db.sql`insert into oauth_authorizations (id, org_id, user_id, app_id, scope) values (${approval}, ${ann.orgId}, ${bob.userId}, ${approval}, '{mcp:read}')`;
+    await db.sql`
+      insert into oauth_clients (id, org_id, client_id, name, redirect_uris, scope)
+      values (${approval}, ${ann.orgId}, ${approval}, 'App', '{}', '{mcp:read}')`;
+    await db.sql`
+      insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
+      values (${approval}, ${ann.orgId}, ${bob.userId}, ${approval}, '{mcp:read}')`;
     expect((await ann.client.delete(`/members/${bob.userId}`)).body).toEqual({ success: true });
     expect(await db.sql`select 1 from oauth_authorizations where id = ${approval}`).toEqual([]);
     await settles(async () => expect((await key.get('/public/v1/is-connected')).status).toBe(401));
@@ -192,7 +227,8 @@ describe('members', () => {
     await db.sql`delete from memberships where user_id = ${bob.userId} and org_id <> ${ann.orgId}`;
     expect((await bob.client.post('/user/leave-org', { id: (await app.signUp()).orgId })).status).toBe(404);
     expect((await bob.client.post('/user/leave-org', { id: ann.orgId })).body).toEqual({ success: true });
-    expect((await bob.client.post('/user/leave-org', { id: ann.orgId })).status).toBe(404); // repeated: no other org is left
+    // repeated: no other org is left
+    expect((await bob.client.post('/user/leave-org', { id: ann.orgId })).status).toBe(404);
     delete bob.client.headers['showorg'];
     const { body } = await bob.client.get('/user/self');
     expect([body.role, body.orgName]).toEqual(['owner', 'My organization']);
@@ -215,7 +251,9 @@ describe('members', () => {
   test('gain one owner for each successful concurrent handover and never have none [S46, X25]', async () => {
     const ann = await app.signUp();
     const others = await Promise.all(Array.from({ length: 10 }, () => join(ann, 'viewer')));
-    const answers = await Promise.all(others.map(({ userId }) => ann.client.post('/orgs/current/transfer', { userId })));
+    const answers = await Promise.all(
+      others.map(({ userId }) => ann.client.post('/orgs/current/transfer', { userId })),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await db.sql`select 1 from memberships where org_id = ${ann.orgId} and role_key = 'owner'`).toHaveLength(1);
   });
@@ -224,8 +262,17 @@ describe('members', () => {
 describe('roles', () => {
   test('include the five system roles and those of the org, over 18 resources and 5 actions [S48, S49, S50, RB1, RB2, RB3]', async () => {
     const ann = await app.signUp();
-    const made = await ann.client.post('/roles', { name: ' Publisher ', permissions: ['posts:manage', 'channels:read', 'posts:manage'] });
-    const role = { id: expect.any(String), key: made.body.id, name: 'Publisher', system: false, permissions: ['channels:read', 'posts:manage'] };
+    const made = await ann.client.post('/roles', {
+      name: ' Publisher ',
+      permissions: ['posts:manage', 'channels:read', 'posts:manage'],
+    });
+    const role = {
+      id: expect.any(String),
+      key: made.body.id,
+      name: 'Publisher',
+      system: false,
+      permissions: ['channels:read', 'posts:manage'],
+    };
     expect([made.status, made.body]).toEqual([201, role]);
     const { body } = await ann.client.get('/roles');
     expect(body.map(({ id, key, name, system }: Record<string, unknown>) => [id === key, name, system])).toEqual([
@@ -241,7 +288,9 @@ describe('roles', () => {
   test('expand `manage` to all actions, also in the answer to the user [RB4, S50]', async () => {
     const ann = await app.signUp();
     const bob = await join(ann, (await customRole(ann, ['posts:manage'])).id);
-    expect((await bob.client.get('/user/self')).body.permissions).toEqual(['create', 'delete', 'manage', 'read', 'update'].map((action) => `posts:${action}`));
+    expect((await bob.client.get('/user/self')).body.permissions).toEqual(
+      ['create', 'delete', 'manage', 'read', 'update'].map((action) => `posts:${action}`),
+    );
   });
 
   test('of the system cannot be edited or deleted, nor their names taken [S48]', async () => {
@@ -250,7 +299,8 @@ describe('roles', () => {
       expect((await ann.client.put(`/roles/${id}`, { name: 'x' })).status).toBe(403);
       expect((await ann.client.delete(`/roles/${id}`)).status).toBe(403);
     }
-    for (const name of ['Owner', 'EDITOR']) expect((await ann.client.post('/roles', { name, permissions: [] })).status).toBe(409);
+    for (const name of ['Owner', 'EDITOR'])
+      expect((await ann.client.post('/roles', { name, permissions: [] })).status).toBe(409);
     const role = await customRole(ann, [], 'Twice');
     expect((await ann.client.post('/roles', { name: 'twice', permissions: [] })).status).toBe(409);
     expect((await ann.client.put(`/roles/${role.id}`, { name: 'Viewer' })).status).toBe(409);
@@ -278,7 +328,8 @@ describe('roles', () => {
     expect((await admin.client.delete(`/roles/${money.id}`)).status).toBe(403);
     const bob = await join(ann, (await customRole(ann, ['roles:manage', 'posts:read'])).id);
     const own = (await bob.client.get('/user/self')).body.role;
-    expect((await bob.client.put(`/roles/${own}`, { permissions: ['roles:manage', 'posts:manage'] })).status).toBe(403); // not even for oneself
+    // not even for oneself
+    expect((await bob.client.put(`/roles/${own}`, { permissions: ['roles:manage', 'posts:manage'] })).status).toBe(403);
   });
 
   test('reject unknown permissions by position, and number at most 50, also under concurrency [S48, X25]', async () => {
@@ -286,7 +337,9 @@ describe('roles', () => {
     const { status, body } = await ann.client.post('/roles', { name: 'x', permissions: ['posts:read', 'posts:fly'] });
     expect([status, body.errors[0].field]).toEqual([400, 'permissions.1']);
     expect((await ann.client.post('/roles', { name: '', permissions: [] })).body.errors[0].field).toBe('name');
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => ann.client.post('/roles', { name: `Role ${n}`, permissions: [] })));
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => ann.client.post('/roles', { name: `Role ${n}`, permissions: [] })),
+    );
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(50);
     expect(answers.filter((answer) => answer.status === 400)).toHaveLength(10);
   });

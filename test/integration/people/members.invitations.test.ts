@@ -20,7 +20,11 @@ afterAll(async () => {
 const address = () => `${randomUUID()}@example.com`;
 const tokenOf = (url: string) => new URL(url).searchParams.get('org')!;
 async function invite(ann: SignedUp, body: Record<string, unknown> = {}) {
-  const { status, body: made } = await ann.client.post('/members/invitations', { email: address(), ...('roleId' in body ? {} : { role: 'editor' }), ...body });
+  const { status, body: made } = await ann.client.post('/members/invitations', {
+    email: address(),
+    ...('roleId' in body ? {} : { role: 'editor' }),
+    ...body,
+  });
   if (status !== 201) throw new Error(`Not invited: ${JSON.stringify(made)}`);
   return { ...(made as { id: string; email: string; url: string; expiresAt: string }), token: tokenOf(made.url) };
 }
@@ -39,12 +43,24 @@ describe('an invitation', () => {
   test('is a link that works once within seven days and is stored only as a hash [S47, X19]', async () => {
     const ann = await app.signUp();
     const before = Date.now();
-    const { status, body } = await ann.client.post('/members/invitations', { email: 'New.Person@example.com', role: 'editor' });
+    const { status, body } = await ann.client.post('/members/invitations', {
+      email: 'New.Person@example.com',
+      role: 'editor',
+    });
     expect([status, body]).toEqual([
       201,
-      { id: expect.any(String), email: 'New.Person@example.com', role: 'editor', roleId: 'editor', url: expect.any(String), expiresAt: expect.any(String) },
+      {
+        id: expect.any(String),
+        email: 'New.Person@example.com',
+        role: 'editor',
+        roleId: 'editor',
+        url: expect.any(String),
+        expiresAt: expect.any(String),
+      },
     ]);
-    expect(body.url).toMatch(new RegExp(`^${app.context.config.http.frontendUrl.replace(/\/$/, '')}/\\?org=[A-Za-z0-9_-]{43}$`));
+    expect(body.url).toMatch(
+      new RegExp(`^${app.context.config.http.frontendUrl.replace(/\/$/, '')}/\\?org=[A-Za-z0-9_-]{43}$`),
+    );
     expect(Math.abs(Date.parse(body.expiresAt) - before - 7 * 86_400_000)).toBeLessThan(60_000);
     const list = await ann.client.get('/members/invitations');
     expect(list.body).toEqual([
@@ -62,7 +78,10 @@ describe('an invitation', () => {
     expect(list.text).not.toContain(tokenOf(body.url));
     const [row] = await db.sql`select encode(token_hash, 'hex') as hash from invitations where id = ${body.id}`;
     expect(row!['hash']).toBe(sha256Hex(tokenOf(body.url)));
-    const stored = JSON.stringify([await db.sql`select * from invitations`, await db.sql`select * from audit_log where org_id = ${ann.orgId}`]);
+    const stored = JSON.stringify([
+      await db.sql`select * from invitations`,
+      await db.sql`select * from audit_log where org_id = ${ann.orgId}`,
+    ]);
     expect(stored).not.toContain(tokenOf(body.url));
   });
 
@@ -76,10 +95,11 @@ describe('an invitation', () => {
     expect((await bob.client.get('/user/self')).body).toMatchObject({ orgId: ann.orgId, role: 'viewer' });
     expect((await take(bob, token)).body.code).toBe('link_expired');
     expect((await ann.client.get('/members/invitations')).body).toEqual([]);
-    expect((await db.sql`select action from audit_log where org_id = ${ann.orgId} and resource = 'members' order by id`).map(({ action }) => action)).toEqual([
-      'invitation.created',
-      'member.joined',
-    ]);
+    expect(
+      (await db.sql`select action from audit_log where org_id = ${ann.orgId} and resource = 'members' order by id`).map(
+        ({ action }) => action,
+      ),
+    ).toEqual(['invitation.created', 'member.joined']);
   });
 
   test('is for one address: another user is refused, and the link stays valid [S47]', async () => {
@@ -127,7 +147,9 @@ describe('an invitation', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => take(bob, token)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const { status } of answers) expect([200, 410]).toContain(status);
-    expect(await db.sql`select action from audit_log where org_id = ${ann.orgId} and action = 'member.joined'`).toHaveLength(1);
+    expect(
+      await db.sql`select action from audit_log where org_id = ${ann.orgId} and action = 'member.joined'`,
+    ).toHaveLength(1);
   });
 
   test('is taken by the first of two accounts with one address at two providers [S47, X25]', async () => {
@@ -146,7 +168,11 @@ describe('an invitation', () => {
       ['demoted', (admin) => ann.client.put(`/members/${admin.userId}`, { role: 'editor' }), { role: 'viewer' }],
       ['disabled', (admin) => ann.client.put(`/members/${admin.userId}`, { disabled: true }), { role: 'viewer' }],
       ['removed', (admin) => ann.client.delete(`/members/${admin.userId}`), { role: 'viewer' }],
-      ['its role widened beyond them', () => ann.client.put(`/roles/${role}`, { permissions: ['billing:manage'] }), { roleId: role }],
+      [
+        'its role widened beyond them',
+        () => ann.client.put(`/roles/${role}`, { permissions: ['billing:manage'] }),
+        { roleId: role },
+      ],
       ['its role gone', () => db.sql`delete from roles where id = ${role}`, { roleId: role }],
     ];
     for (const [what, change, offered] of cases) {
@@ -154,7 +180,11 @@ describe('an invitation', () => {
       if (what === 'its role gone') await ann.client.put(`/roles/${role}`, { permissions: [] });
       const { token } = await invite(admin, { email: bob.email, ...offered });
       await change(admin);
-      expect([what, (await take(bob, token)).body.code, await roleIn(ann, bob)]).toEqual([what, 'link_expired', undefined]);
+      expect([what, (await take(bob, token)).body.code, await roleIn(ann, bob)]).toEqual([
+        what,
+        'link_expired',
+        undefined,
+      ]);
     }
     const [admin, bob] = [await join(ann, 'admin'), await app.signUp()];
     const { token } = await invite(admin, { email: bob.email, role: 'admin' });
@@ -176,28 +206,44 @@ describe('an invitation', () => {
       const { status, body: answer } = await ann.client.post('/members/invitations', { email: address(), ...body });
       expect([status, answer.errors[0].field]).toEqual([400, field]);
     }
-    expect((await (await join(ann, 'editor')).client.post('/members/invitations', { email: address(), role: 'viewer' })).status).toBe(403);
+    expect(
+      (await (await join(ann, 'editor')).client.post('/members/invitations', { email: address(), role: 'viewer' }))
+        .status,
+    ).toBe(403);
   });
 
   test('is refused for a member, and does not re-enable a disabled one [S47, S53]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
     const { token } = await invite(ann, { email: bob.email });
-    await db.sql`insert into memberships (org_id, user_id, role_key, disabled) values (${ann.orgId}, ${bob.userId}, 'viewer', true)`;
+    await db.sql`
+      insert into memberships (org_id, user_id, role_key, disabled)
+      values (${ann.orgId}, ${bob.userId}, 'viewer', true)`;
     expect((await take(bob, token)).body.code).toBe('conflict');
-    expect((await ann.client.post('/members/invitations', { email: bob.email.toUpperCase(), role: 'viewer' })).body.code).toBe('conflict');
-    expect(await db.sql`select disabled from memberships where org_id = ${ann.orgId} and user_id = ${bob.userId}`).toEqual([{ disabled: true }]);
+    expect(
+      (await ann.client.post('/members/invitations', { email: bob.email.toUpperCase(), role: 'viewer' })).body.code,
+    ).toBe('conflict');
+    expect(
+      await db.sql`select disabled from memberships where org_id = ${ann.orgId} and user_id = ${bob.userId}`,
+    ).toEqual([{ disabled: true }]);
   });
 
   test('does not reveal whether an address has an account: same status, keys and statements [X15]', async () => {
     const ann = await app.signUp();
     const known = (await app.signUp()).email;
-    await ann.client.post('/members/invitations', { email: address(), role: 'viewer' }); // the first of an organization makes its counters
+    // the first of an organization makes its counters
+    await ann.client.post('/members/invitations', { email: address(), role: 'viewer' });
     const asked = [];
     for (const email of [known, address(), known.toUpperCase()]) {
       db.statements.length = 0;
       const { status, body } = await ann.client.post('/members/invitations', { email, role: 'viewer' });
-      asked.push([status, Object.keys(body), db.statements.filter((text) => !text.includes('sessions')).map((text) => text.replace(/\s+/g, ' ').slice(0, 60))]);
+      asked.push([
+        status,
+        Object.keys(body),
+        db.statements
+          .filter((text) => !text.includes('sessions'))
+          .map((text) => text.replace(/\s+/g, ' ').slice(0, 60)),
+      ]);
     }
     expect(asked[0]).toEqual(asked[1]);
     expect(asked[2]).toEqual(asked[1]);
@@ -207,8 +253,11 @@ describe('an invitation', () => {
     const narrow = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' } });
     const ann = await narrow.signUp();
     const email = address();
-    for (let n = 0; n < 10; n++) expect((await ann.client.post('/members/invitations', { email, role: 'viewer' })).status).toBe(201);
-    expect((await ann.client.post('/members/invitations', { email: email.toUpperCase(), role: 'viewer' })).status).toBe(429);
+    for (let n = 0; n < 10; n++)
+      expect((await ann.client.post('/members/invitations', { email, role: 'viewer' })).status).toBe(201);
+    expect((await ann.client.post('/members/invitations', { email: email.toUpperCase(), role: 'viewer' })).status).toBe(
+      429,
+    );
     expect((await ann.client.post('/members/invitations', { email: address(), role: 'viewer' })).status).toBe(201);
     await narrow[Symbol.asyncDispose]();
   });
@@ -217,17 +266,25 @@ describe('an invitation', () => {
     const ann = await app.signUp();
     await db.sql`
       insert into invitations (id, org_id, email, role_key, token_hash, invited_by)
-      select gen_random_uuid(), ${ann.orgId}, n || '@example.com', 'viewer', sha256(gen_random_uuid()::text::bytea), ${ann.userId} from generate_series(1, 199) n`;
-    const statuses = (await Promise.all(Array.from({ length: 5 }, () => ann.client.post('/members/invitations', { email: address(), role: 'viewer' })))).map(
-      ({ status }) => status,
-    );
+      select gen_random_uuid(), ${ann.orgId}, n || '@example.com', 'viewer', sha256(gen_random_uuid()::text::bytea),
+        ${ann.userId}
+      from generate_series(1, 199) n`;
+    const statuses = (
+      await Promise.all(
+        Array.from({ length: 5 }, () => ann.client.post('/members/invitations', { email: address(), role: 'viewer' })),
+      )
+    ).map(({ status }) => status);
     expect(statuses.toSorted()).toEqual([201, 400, 400, 400, 400]);
   });
 
   test('has an alias for older consoles that answers the link only [S46]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
-    const { status, body } = await ann.client.post('/settings/team', { email: bob.email, role: 'member', sendEmail: false });
+    const { status, body } = await ann.client.post('/settings/team', {
+      email: bob.email,
+      role: 'member',
+      sendEmail: false,
+    });
     expect([status, Object.keys(body)]).toEqual([201, ['url']]);
     expect((await take(bob, tokenOf(body.url))).status).toBe(200);
     expect((await ann.client.delete(`/settings/team/${bob.userId}`)).body).toEqual({ success: true });
@@ -238,7 +295,9 @@ describe('an invitation', () => {
     const [old, open] = [await invite(ann), await invite(ann)];
     await db.sql`update invitations set expires_at = now() - interval '1 second' where id = ${old.id}`;
     await app.context.members.invitations.dropOld(100);
-    expect((await db.sql`select id from invitations where org_id = ${ann.orgId}`).map(({ id }) => id)).toEqual([open.id]);
+    expect((await db.sql`select id from invitations where org_id = ${ann.orgId}`).map(({ id }) => id)).toEqual([
+      open.id,
+    ]);
   });
 });
 
@@ -249,10 +308,16 @@ describe('the mail of an invitation', () => {
     const client = mailing.client();
     for (const [name, value] of ann.client.cookies) client.cookies.set(name, value);
     const queued = async () =>
-      (await db.sql<{ address: string }[]>`select to_address as address from emails where org_id = ${ann.orgId} order by id`).map((row) => row.address);
+      (
+        await db.sql<
+          { address: string }[]
+        >`select to_address as address from emails where org_id = ${ann.orgId} order by id`
+      ).map((row) => row.address);
     const [wanted, unwanted] = [address(), address()];
     expect((await client.post('/members/invitations', { email: wanted, role: 'viewer' })).status).toBe(201);
-    expect((await client.post('/members/invitations', { email: unwanted, role: 'viewer', sendEmail: false })).status).toBe(201);
+    expect(
+      (await client.post('/members/invitations', { email: unwanted, role: 'viewer', sendEmail: false })).status,
+    ).toBe(201);
     expect((await client.post('/members/invitations', { email: address(), role: 'nobody' })).status).toBe(400);
     expect(await queued()).toEqual([wanted]);
     expect(await linkTo(mailing.context, wanted, 'invitation')).toMatch(/^https:\/\/app\.example\.com\//);

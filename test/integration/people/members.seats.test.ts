@@ -18,14 +18,18 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-const invite = (ann: SignedUp, email = `${randomUUID()}@example.com`) => ann.client.post('/members/invitations', { email, role: 'viewer' });
+const invite = (ann: SignedUp, email = `${randomUUID()}@example.com`) =>
+  ann.client.post('/members/invitations', { email, role: 'viewer' });
 const tokenOf = (url: string) => new URL(url).searchParams.get('org')!;
 async function join(org: SignedUp, { disabled = false } = {}): Promise<SignedUp> {
   const user = await app.signUp();
-  await db.sql`insert into memberships (org_id, user_id, role_key, disabled) values (${org.orgId}, ${user.userId}, 'viewer', ${disabled})`;
+  await db.sql`
+    insert into memberships (org_id, user_id, role_key, disabled)
+    values (${org.orgId}, ${user.userId}, 'viewer', ${disabled})`;
   return user;
 }
-const seats = async ({ orgId }: SignedUp): Promise<number> => (await db.sql`select 1 from memberships where org_id = ${orgId} and not disabled`).length;
+const seats = async ({ orgId }: SignedUp): Promise<number> =>
+  (await db.sql`select 1 from memberships where org_id = ${orgId} and not disabled`).length;
 const full = { code: 'limit_exceeded', limit: 'team_members', url: expect.stringMatching(/^https?:.*\/billing$/) };
 
 test('an org without free seats invites, admits and enables nobody: 402 naming the limit [S47, S5, LM14, ER2, ER3]', async () => {
@@ -40,7 +44,9 @@ test('an org without free seats invites, admits and enables nobody: 402 naming t
   const refused = await invited.client.post('/user/join-org', { org: tokenOf(second) });
   expect([refused.status, refused.body]).toMatchObject([402, { ...full, max: 3 }]);
   expect((await invite(ann)).body).toMatchObject({ ...full, max: 3 });
-  expect((await ann.client.post('/settings/team', { email: 'x@example.com', role: 'viewer' })).body).toMatchObject(full);
+  expect((await ann.client.post('/settings/team', { email: 'x@example.com', role: 'viewer' })).body).toMatchObject(
+    full,
+  );
   expect((await ann.client.put(`/members/${away.userId}`, { disabled: false })).body).toMatchObject(full);
   expect(await seats(ann)).toBe(3);
 

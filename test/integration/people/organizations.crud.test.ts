@@ -21,7 +21,8 @@ afterAll(async () => {
 });
 const join = (org: SignedUp, user: SignedUp, role: string) =>
   db.sql`insert into memberships (org_id, user_id, role_key) values (${org.orgId}, ${user.userId}, ${role})`;
-const acting = async (user: SignedUp, headers = {}) => (await user.client.get('/user/self', headers)).body.orgId as string;
+const acting = async (user: SignedUp, headers = {}) =>
+  (await user.client.get('/user/self', headers)).body.orgId as string;
 
 describe('self', () => {
   test('has the user, the org and the permissions, on AGENCY with billing off [S42, S216]', async () => {
@@ -79,7 +80,10 @@ describe('orgs', () => {
   test('are created with the user as owner and selected only on request [S44]', async () => {
     const bob = await app.signUp();
     const { status, body } = await bob.client.post('/orgs', { name: ' Second ' });
-    expect([status, body]).toEqual([201, { id: expect.any(String), name: 'Second', timezone: 'UTC', createdAt: expect.any(String) }]);
+    expect([status, body]).toEqual([
+      201,
+      { id: expect.any(String), name: 'Second', timezone: 'UTC', createdAt: expect.any(String) },
+    ]);
     expect(await acting(bob)).toBe(bob.orgId);
     expect((await bob.client.post('/user/change-org', { id: body.id })).body).toEqual({ id: body.id });
     expect(bob.client.cookies.get('showorg')).toBe(body.id);
@@ -94,7 +98,9 @@ describe('orgs', () => {
     await db.sql`update memberships set disabled = true where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
     const gone = (await bob.client.post('/orgs', { name: 'Gone' })).body.id;
     await db.sql`update organizations set deleted_at = now() where id = ${gone}`;
-    const answers = await Promise.all([eve.orgId, newId(), gone, ann.orgId].map((id) => bob.client.post('/user/change-org', { id })));
+    const answers = await Promise.all(
+      [eve.orgId, newId(), gone, ann.orgId].map((id) => bob.client.post('/user/change-org', { id })),
+    );
     for (const { status, text } of answers) expect([status, text]).toEqual([404, answers[0]!.text]);
     expect(bob.client.cookies.has('showorg')).toBe(false);
     expect((await bob.client.post('/user/change-org', { id: 'x' })).body.errors[0].field).toBe('id');
@@ -104,15 +110,22 @@ describe('orgs', () => {
     await join(ann, bob, 'viewer');
     await app.context.auth.sessions[Symbol.asyncDispose](); // writes the use that was noted when he signed up
     await db.sql`update memberships set last_used_at = null where user_id = ${bob.userId}`;
-    await db.sql`update memberships set created_at = now() - interval '1 day' where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
+    await db.sql`
+      update memberships
+      set created_at = now() - interval '1 day'
+      where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
     const bare = { auth: bob.client.cookies.get('auth')! };
     const ask = async (headers = {}) => (await app.client().get('/user/self', { ...bare, ...headers })).body.orgId;
     expect(await ask()).toBe(ann.orgId); // the oldest
     expect(await ask({ showorg: bob.orgId })).toBe(bob.orgId);
     expect(await ask({ showorg: bob.orgId, cookie: `showorg=${ann.orgId}` })).toBe(bob.orgId);
     expect(await ask({ cookie: `showorg=${bob.orgId}` })).toBe(bob.orgId);
-    for (const foreign of [eve.orgId, newId(), 'x', "' or 1=1", '']) expect([ann.orgId, bob.orgId]).toContain(await ask({ showorg: foreign }));
-    await db.sql`update memberships set last_used_at = now() + interval '1 minute' where user_id = ${bob.userId} and org_id = ${bob.orgId}`;
+    for (const foreign of [eve.orgId, newId(), 'x', "' or 1=1", ''])
+      expect([ann.orgId, bob.orgId]).toContain(await ask({ showorg: foreign }));
+    await db.sql`
+      update memberships
+      set last_used_at = now() + interval '1 minute'
+      where user_id = ${bob.userId} and org_id = ${bob.orgId}`;
     expect(await ask()).toBe(bob.orgId);
     expect(await ask({ showorg: eve.orgId })).toBe(bob.orgId);
   });
@@ -130,7 +143,10 @@ describe('orgs', () => {
       timezone: 'Europe/Berlin',
       createdAt: expect.any(String),
     });
-    expect((await ann.client.put('/orgs/current', {})).body).toMatchObject({ name: 'Acme GmbH', timezone: 'Europe/Berlin' });
+    expect((await ann.client.put('/orgs/current', {})).body).toMatchObject({
+      name: 'Acme GmbH',
+      timezone: 'Europe/Berlin',
+    });
     expect((await ann.client.get('/orgs/current')).body.name).toBe('Acme GmbH');
     expect((await eve.client.put('/orgs/current', { name: 'Hacked' }, { showorg: ann.orgId })).body.id).toBe(eve.orgId);
     expect((await ann.client.get('/orgs/current')).body.name).toBe('Acme GmbH');
@@ -139,7 +155,8 @@ describe('orgs', () => {
     const there = { showorg: ann.orgId };
     expect((await bob.client.get('/orgs/current', there)).status).toBe(200);
     expect((await bob.client.put('/orgs/current', { name: 'Mine' }, there)).body.code).toBe('forbidden');
-    await db.sql`update memberships set role_key = 'no such role' where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
+    await db.sql`
+      update memberships set role_key = 'no such role' where user_id = ${bob.userId} and org_id = ${ann.orgId}`;
     expect((await bob.client.get('/orgs/current', there)).body.code).toBe('forbidden');
   });
   test.each([

@@ -37,10 +37,18 @@ describe('settings', () => {
     expect((await ann.client.get('/settings')).body).toEqual(defaults);
     const change = { timezone: 'Europe/Berlin', reconnectPolicy: 'ask' };
     expect((await ann.client.put('/settings', change)).body).toEqual({ ...defaults, ...change });
-    expect((await ann.client.put('/settings', { shortlink: 'NO' })).body).toEqual({ ...defaults, ...change, shortlink: 'NO' });
+    expect((await ann.client.put('/settings', { shortlink: 'NO' })).body).toEqual({
+      ...defaults,
+      ...change,
+      shortlink: 'NO',
+    });
     expect((await ann.client.put('/settings', {})).body.shortlink).toBe('NO');
     expect((await ann.client.get('/orgs/current')).body.timezone).toBe('Europe/Berlin');
-    const [note] = await db.sql`select user_id, detail from audit_log where org_id = ${ann.orgId} and action = 'settings.updated' order by id limit 1`;
+    const [note] = await db.sql`
+        select user_id, detail
+        from audit_log
+        where org_id = ${ann.orgId} and action = 'settings.updated'
+        order by id limit 1`;
     expect(note).toEqual({ user_id: ann.userId, detail: change });
   });
 
@@ -99,8 +107,15 @@ describe('an org', () => {
     const ann = await app.signUp();
     const { body } = await ann.client.post('/orgs', { name: 'Second' });
     const here = { showorg: body.id };
-    expect((await ann.client.put('/orgs/current', { name: 'Renamed' }, here)).body).toEqual({ ...body, name: 'Renamed' });
-    expect((await ann.client.put('/orgs/current', { timezone: 'Asia/Tokyo' }, here)).body).toEqual({ ...body, name: 'Renamed', timezone: 'Asia/Tokyo' });
+    expect((await ann.client.put('/orgs/current', { name: 'Renamed' }, here)).body).toEqual({
+      ...body,
+      name: 'Renamed',
+    });
+    expect((await ann.client.put('/orgs/current', { timezone: 'Asia/Tokyo' }, here)).body).toEqual({
+      ...body,
+      name: 'Renamed',
+      timezone: 'Asia/Tokyo',
+    });
     expect(await db.sql`select action, detail from audit_log where org_id = ${body.id} order by id`).toEqual([
       { action: 'org.created', detail: { name: 'Second' } },
       { action: 'org.updated', detail: { name: 'Renamed' } },
@@ -124,29 +139,40 @@ describe('an org', () => {
     const ann = await app.signUp({ company: 'Acme' });
     const bob = await join(ann, 'editor');
     const key = await ann.withKey();
-    const invited = (await ann.client.post('/members/invitations', { email: (await app.signUp()).email, role: 'viewer' })).body;
+    const invited = (
+      await ann.client.post('/members/invitations', { email: (await app.signUp()).email, role: 'viewer' })
+    ).body;
     const [channelId, postId] = [newId(), newId()];
-    await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, next_due_at) values (${channelId}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'x', 'x', now())`;
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, next_due_at)
+      values (${channelId}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'x', 'x', now())`;
     await db.sql`
       insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
-      values (${postId}, ${ann.orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '1 day', now() + interval '1 day')`;
+      values (${postId}, ${ann.orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '1 day',
+        now() + interval '1 day')`;
 
     expect((await ann.client.delete('/orgs/current', { confirm: 'Acme' })).body).toEqual({ success: true });
     await settles(async () => expect((await key.get('/public/v1/is-connected')).status).toBe(401));
     expect((await bob.client.get('/user/self')).body.orgId).toBe(bob.orgId);
     expect((await ann.client.get('/user/self')).body).toMatchObject({ orgName: 'My organization', role: 'owner' });
-    expect(await db.sql`select disabled, next_due_at from channels where id = ${channelId}`).toEqual([{ disabled: true, next_due_at: null }]);
+    expect(await db.sql`select disabled, next_due_at from channels where id = ${channelId}`).toEqual([
+      { disabled: true, next_due_at: null },
+    ]);
     expect(await db.sql`select detail from posts where id = ${postId}`).toEqual([{ detail: 'paused' }]);
     expect(await db.sql`select 1 from invitations where id = ${invited.id}`).toEqual([]);
-    expect(await db.sql`select action, user_id from audit_log where org_id = ${ann.orgId} order by id desc limit 1`).toEqual([
-      { action: 'org.deleted', user_id: ann.userId },
-    ]);
-    expect(await db.sql`select deleted_at > now() - interval '1 minute' as now from organizations where id = ${ann.orgId}`).toEqual([{ now: true }]); // kept
+    expect(
+      await db.sql`select action, user_id from audit_log where org_id = ${ann.orgId} order by id desc limit 1`,
+    ).toEqual([{ action: 'org.deleted', user_id: ann.userId }]);
+    expect(
+      await db.sql`select deleted_at > now() - interval '1 minute' as now from organizations where id = ${ann.orgId}`,
+    ).toEqual([{ now: true }]); // kept
   });
 
   test('is deleted once under concurrent requests [S44]', async () => {
     const ann = await app.signUp({ company: 'Acme' });
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ann.client.delete('/orgs/current', { confirm: 'Acme' }, { showorg: ann.orgId })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => ann.client.delete('/orgs/current', { confirm: 'Acme' }, { showorg: ann.orgId })),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect((await ann.client.get('/user/organizations')).body).toHaveLength(1);
   });

@@ -16,8 +16,19 @@ afterAll(async () => db[Symbol.asyncDispose]());
 test('nudges that a full host has no room for wait, and are not all offered again and again', async () => {
   const many = 500;
   const time = databaseTime(systemClock);
-  const reminders = openReminders({ sql: db.sql, clock: systemClock, time, log: quietLog(), retryMs: 5_000, sweepMs: 30_000, nearMs: 90_000 });
-  await db.sql`insert into actor_reminders (type, id, name, due_at, version) select 'Channel', g::text, 'due', now(), gen_random_uuid() from generate_series(1, ${many}) g`;
+  const reminders = openReminders({
+    sql: db.sql,
+    clock: systemClock,
+    time,
+    log: quietLog(),
+    retryMs: 5_000,
+    sweepMs: 30_000,
+    nearMs: 90_000,
+  });
+  await db.sql`
+    insert into actor_reminders (type, id, name, due_at, version)
+    select 'Channel', g::text, 'due', now(), gen_random_uuid()
+    from generate_series(1, ${many}) g`;
   let room = 10;
   let refused = 0;
   const noted = new Set<string>();

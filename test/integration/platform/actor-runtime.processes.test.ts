@@ -17,7 +17,8 @@ const at = (id: string) => ({ type: 'Ledger', id });
 describe('the embedded engine as a process', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   const start = () => startHostProcess({ databaseUrl: database.url, retryMs: RETRY_MS });
-  const lines = async (actor: string) => (await readLedger(database.sql)).filter((line) => line.actor === actor).map(({ text }) => text);
+  const lines = async (actor: string) =>
+    (await readLedger(database.sql)).filter((line) => line.actor === actor).map(({ text }) => text);
 
   beforeAll(async () => {
     database = await testDatabase();
@@ -27,11 +28,17 @@ describe('the embedded engine as a process', () => {
 
   test('`kill -9` with reminders pending: a restart is immediate, and none is lost', async () => {
     const total = 500;
-    const early = total / 2; // the process is killed while these fire; the others come due when it is gone, however slow it was
+    // the process is killed while these fire; the others come due when it is gone, however slow it was
+    const early = total / 2;
     {
       await using host = await start();
       const dueOf = (n: number) => soon(n < early ? 600 + n * 10 : 3_600_000);
-      const reminders = Array.from({ length: total }, (_, n) => ({ ...at(`r${n}`), name: n % 2 ? 'ring' : 'poke', due: dueOf(n), data: n }));
+      const reminders = Array.from({ length: total }, (_, n) => ({
+        ...at(`r${n}`),
+        name: n % 2 ? 'ring' : 'poke',
+        due: dueOf(n),
+        data: n,
+      }));
       await host.remind(reminders);
       await eventually('some have fired', async () => (await readLedger(database.sql)).length > 50);
       host.signal('SIGKILL');
@@ -46,7 +53,10 @@ describe('the embedded engine as a process', () => {
       return Array.from({ length: total }, (_, n) => n).every((n) => n % 2 === 0 || actors.has(`r${n}`));
     });
     expect(await again.invoke(at('alive'), 'note', { text: 'x' })).toBe(again.incarnation);
-    await eventually('nothing waits any more', async () => (await database.sql`select from actor_reminders`).length === 0);
+    await eventually(
+      'nothing waits any more',
+      async () => (await database.sql`select from actor_reminders`).length === 0,
+    );
   }, 60_000);
 
   test('state survives `kill -9`', async () => {
@@ -115,7 +125,8 @@ describe('the embedded engine as a process', () => {
       ['gone', 20],
       ['silent', 1],
     ] as const)
-      await database.sql`insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_heartbeat)
+      await database.sql`
+        insert into actor_hosts (incarnation, engine, address, types, active, mailboxes, last_heartbeat)
         values (${incarnation}, 'dapr', 'a', '{}', '{}', '{}', now() - ${minutes}::int * interval '1 minute')`;
     const listed = (await placement(database.sql)).map(({ incarnation }) => incarnation);
     await database.sql`delete from actor_hosts where incarnation in ('gone', 'silent')`;
@@ -135,13 +146,25 @@ describe('the embedded engine as a process', () => {
       const host = { types: new Set<string>(), activations: () => ({}), mailboxes: () => ({}) };
       const clock = { ...systemClock, now: () => new Date(Date.now() + ms) };
       {
-        const options = { sql: database.sql, clock, log, incarnation: `differs${ms}`, engine: 'dapr', address: 'a', host };
+        const options = {
+          sql: database.sql,
+          clock,
+          log,
+          incarnation: `differs${ms}`,
+          engine: 'dapr',
+          address: 'a',
+          host,
+        };
         await using heartbeat = await startHeartbeat(options as unknown as Parameters<typeof startHeartbeat>[0]);
         const first = heartbeat.steadySince();
-        await eventually('it sends heartbeats again', async () => systemClock.monotonic() - heartbeat.heartbeatAgeMs() > first);
+        await eventually(
+          'it sends heartbeats again',
+          async () => systemClock.monotonic() - heartbeat.heartbeatAgeMs() > first,
+        );
       }
       expect(said).toHaveLength(expected);
-      if (expected) expect(said[0]).toMatchObject([{ aheadMs: expect.any(Number) }, expect.stringMatching(/clock.*database/)]);
+      if (expected)
+        expect(said[0]).toMatchObject([{ aheadMs: expect.any(Number) }, expect.stringMatching(/clock.*database/)]);
       if (expected) expect(Math.sign((said[0]![0] as { aheadMs: number }).aheadMs)).toBe(Math.sign(ms));
     },
     60_000,

@@ -29,12 +29,14 @@ interface Note {
 }
 const notes = async (): Promise<Note[]> => (await ann.client.get('/settings/audit')).body.items.toReversed();
 const told = async () => (await notes()).map(({ action, resourceId, detail }) => [action, resourceId, detail]);
-const connect = (client = ann.client) => client.post('/integrations/social-connect/sandbox', { fields: { name: 'heron' }, allowPreview: true });
+const connect = (client = ann.client) =>
+  client.post('/integrations/social-connect/sandbox', { fields: { name: 'heron' }, allowPreview: true });
 
 test('channels: connected, connected again, disabled, enabled, deleted, each once and with its actor [S270]', async () => {
   const { id } = (await connect()).body;
   await connect();
-  for (const act of ['disable', 'disable', 'enable', 'enable']) expect((await ann.client.post(`/integrations/${act}`, { id })).status).toBe(200);
+  for (const act of ['disable', 'disable', 'enable', 'enable'])
+    expect((await ann.client.post(`/integrations/${act}`, { id })).status).toBe(200);
   expect((await ann.client.delete(`/integrations/${id}`)).status).toBe(200);
   expect((await ann.client.delete(`/integrations/${id}`)).status).toBe(404);
   const login = { provider: 'sandbox', name: 'heron' };

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { changeAuditLog, csvLine, type AuditActor, dropOldAudit, writeAudit } from '../../../src/platform/audit/index.ts';
+import {
+  changeAuditLog,
+  csvLine,
+  type AuditActor,
+  dropOldAudit,
+  writeAudit,
+} from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
@@ -23,9 +29,17 @@ afterAll(async () => {
 });
 beforeEach(() => emptyAuditLog(db.sql));
 
-const by = (userId: string | null, impersonatorId: string | null = null): AuditActor => ({ userId, impersonatorId, ip: '192.0.2.1' });
-const note = (who: AuditActor, orgId: string | null, action: string, more: { detail?: Record<string, string>; resourceId?: string } = {}) =>
-  writeAudit(db.sql, who, { orgId, action, resource: 'api_keys', ...more });
+const by = (userId: string | null, impersonatorId: string | null = null): AuditActor => ({
+  userId,
+  impersonatorId,
+  ip: '192.0.2.1',
+});
+const note = (
+  who: AuditActor,
+  orgId: string | null,
+  action: string,
+  more: { detail?: Record<string, string>; resourceId?: string } = {},
+) => writeAudit(db.sql, who, { orgId, action, resource: 'api_keys', ...more });
 
 /** A strict reader of RFC 4180, of its own. */
 function readCsv(text: string): string[][] {
@@ -102,7 +116,8 @@ describe('GET /settings/audit', () => {
     await note(by(ann.userId), ann.orgId, 'api_key.created');
     await note(by(bob), ann.orgId, 'api_key.created');
     await note(by(ann.userId, bob), ann.orgId, 'api_key.revoked');
-    const actions = async (query: string) => (await ann.client.get(`/settings/audit?${query}`)).body.items.map(({ action }: { action: string }) => action);
+    const actions = async (query: string) =>
+      (await ann.client.get(`/settings/audit?${query}`)).body.items.map(({ action }: { action: string }) => action);
     expect(await actions(`actor=${bob}`)).toEqual(['api_key.revoked', 'api_key.created']);
     expect(await actions(`actor=${bob}&action=api_key.created`)).toEqual(['api_key.created']);
     expect(await actions('action=api_key.revoked')).toEqual(['api_key.revoked']);
@@ -122,14 +137,19 @@ describe('GET /settings/audit', () => {
     expect((await bob.client.get('/settings/audit?format=csv')).status).toBe(status);
   });
 
-  test.each(['cursor=x', 'cursor=-1', 'cursor=99999999999999999999', 'limit=0', 'limit=101', 'format=xml'])('refuses %s by name', async (query) => {
-    const { status, body } = await ann.client.get(`/settings/audit?${query}`);
-    expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', query.split('=')[0]]);
-  });
+  test.each(['cursor=x', 'cursor=-1', 'cursor=99999999999999999999', 'limit=0', 'limit=101', 'format=xml'])(
+    'refuses %s by name',
+    async (query) => {
+      const { status, body } = await ann.client.get(`/settings/audit?${query}`);
+      expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', query.split('=')[0]]);
+    },
+  );
 
   test('as CSV it is the whole log, over more than one page of the database, and nothing in it is a formula [S270]', async () => {
     await db.sql`
-      insert into audit_log (org_id, user_id, action, resource, detail) select ${ann.orgId}, ${ann.userId}, 'act.' || n, 'api_keys', '{}' from generate_series(1, 1100) n`;
+      insert into audit_log (org_id, user_id, action, resource, detail)
+      select ${ann.orgId}, ${ann.userId}, 'act.' || n, 'api_keys', '{}'
+      from generate_series(1, 1100) n`;
     const hostile = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', 'a "quoted", cell\r\nwith lines'];
     for (const text of hostile) await note(by(ann.userId), ann.orgId, 'act', { resourceId: text });
     await note(by(eve.userId), eve.orgId, 'foreign');
@@ -143,7 +163,9 @@ describe('GET /settings/audit', () => {
     expect(own).toMatch(/^\d+$/); // the note of this export
     expect(head).toEqual(['id', 'at', 'userId', 'impersonatorId', 'ip', 'action', 'resource', 'resourceId', 'detail']);
     expect(rows).toHaveLength(1100 + hostile.length);
-    expect(rows.slice(0, hostile.length).map((row) => row[7])).toEqual(hostile.toReversed().map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)));
+    expect(rows.slice(0, hostile.length).map((row) => row[7])).toEqual(
+      hostile.toReversed().map((text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)),
+    );
     expect(new Set(rows.map(([id]) => id)).size).toBe(rows.length);
     expect(answer.text).not.toContain('foreign');
   });
@@ -159,7 +181,10 @@ describe('GET /admin/audit', () => {
     await note(by(eve.userId), eve.orgId, 'two');
     await note(by(root.userId), null, 'three');
     const { status, body } = await root.client.get('/admin/audit');
-    expect([status, body.items.map(({ action, orgId }: { action: string; orgId: string | null }) => [action, orgId])]).toEqual([
+    expect([
+      status,
+      body.items.map(({ action, orgId }: { action: string; orgId: string | null }) => [action, orgId]),
+    ]).toEqual([
       200,
       [
         ['three', null],
@@ -168,7 +193,11 @@ describe('GET /admin/audit', () => {
       ],
     ]);
     expect((await root.client.get(`/admin/audit?orgId=${eve.orgId}`)).body.items).toHaveLength(1);
-    expect((await root.client.get('/admin/audit?format=csv')).text.split('\r\n').filter((line) => !line.includes('"audit_log.'))).toHaveLength(5);
+    expect(
+      (await root.client.get('/admin/audit?format=csv')).text
+        .split('\r\n')
+        .filter((line) => !line.includes('"audit_log.')),
+    ).toHaveLength(5);
   });
   test('and nobody else [S210]', async () => {
     const { status, body } = await ann.client.get('/admin/audit');
@@ -187,7 +216,9 @@ test('no statement changes, deletes or empties notes, but by age, and with its o
     db.sql`with gone as (delete from audit_log returning 1) select count(*) from gone`,
   ])
     await expect(change).rejects.toThrow('The audit log is only added to');
-  expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual(['kept']);
+  expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual([
+    'kept',
+  ]);
   const gone = await app.signUp();
   await note(by(gone.userId), gone.orgId, 'gone');
   await db.sql`delete from organizations where id = ${gone.orgId}`;
@@ -216,8 +247,14 @@ test('notes are kept for their days and then forgotten, a part at a time [S270]'
   for (let n = 0; n < 5; n += 1) await note(by(ann.userId), ann.orgId, `old.${n}`);
   await changeAuditLog(db.sql, (tx) => tx`update audit_log set at = now() - interval '366 days'`);
   await note(by(ann.userId), ann.orgId, 'young');
-  expect([await dropOldAudit(db.sql, 365, 3), await dropOldAudit(db.sql, 365, 3), await dropOldAudit(db.sql, 365, 3)]).toEqual([3, 2, 0]);
-  expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual(['young']);
+  expect([
+    await dropOldAudit(db.sql, 365, 3),
+    await dropOldAudit(db.sql, 365, 3),
+    await dropOldAudit(db.sql, 365, 3),
+  ]).toEqual([3, 2, 0]);
+  expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual([
+    'young',
+  ]);
 });
 
 describe('GET /admin/emails', () => {
@@ -226,10 +263,16 @@ describe('GET /admin/emails', () => {
     for (const [n, id] of ids.entries())
       await db.sql`
         insert into emails (id, to_address, template, content, status, provider_id, provider_version, next_attempt_at)
-        values (${id}, ${`a${n}@example.com`}, 'activation', ${n === 0 ? 'v2:x' : null}, ${n === 0 ? 'queued' : 'sent'}, 'smtp', 'v1', ${n === 0 ? new Date() : null})`;
-    const idsOf = async (query: string) => (await root.client.get(`/admin/emails${query}`)).body.items.map(({ id }: { id: string }) => id);
+        values (${id}, ${`a${n}@example.com`}, 'activation', ${n === 0 ? 'v2:x' : null}, ${n === 0 ? 'queued' : 'sent'},
+          'smtp', 'v1', ${n === 0 ? new Date() : null})`;
+    const idsOf = async (query: string) =>
+      (await root.client.get(`/admin/emails${query}`)).body.items.map(({ id }: { id: string }) => id);
     expect(await idsOf('')).toEqual(ids.toReversed());
-    expect([await idsOf('?status=queued'), await idsOf('?status=sent'), await idsOf('?status=bounced')]).toEqual([[ids[0]], [ids[2], ids[1]], []]);
+    expect([await idsOf('?status=queued'), await idsOf('?status=sent'), await idsOf('?status=bounced')]).toEqual([
+      [ids[0]],
+      [ids[2], ids[1]],
+      [],
+    ]);
     const first = await root.client.get('/admin/emails?limit=2');
     expect(await idsOf(`?limit=2&cursor=${first.body.nextCursor}`)).toEqual([ids[0]]);
     expect(first.body.items[0]).toEqual({

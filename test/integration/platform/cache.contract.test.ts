@@ -20,9 +20,13 @@ class OwnRedis {
   }
   async start() {
     this.port ||= await freePort();
-    this.child = spawn('redis-server', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.dir], {
-      stdio: 'ignore',
-    });
+    this.child = spawn(
+      'redis-server',
+      ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', this.dir],
+      {
+        stdio: 'ignore',
+      },
+    );
     await until(() => answers(this.port));
   }
   async kill() {
@@ -156,7 +160,9 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
 
   test('many at once, from two processes, are counted exactly', async () => {
     await using second = await another();
-    const hits = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 ? cache : second).hit('crowd', 50, 60_000)));
+    const hits = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => (n % 2 ? cache : second).hit('crowd', 50, 60_000)),
+    );
     expect(hits.filter(({ allowed }) => allowed)).toHaveLength(50);
   });
 });

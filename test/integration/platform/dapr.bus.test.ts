@@ -13,86 +13,93 @@ const redisUrl = process.env['TEST_REDIS_URL'];
 const run = newId(); // topics outlive a test in Redis
 
 /** Real daprd and a real Redis: what their acknowledgements are worth shows only here. */
-(redisUrl ? describeDapr : (name: string, cases: () => void) => describe.skip(`${name} [skipped: no redis-server]`, cases))('the bus on Redis streams', () => {
-  let database: Awaited<ReturnType<typeof testDatabase>>;
-  let dapr: DaprCluster;
-  let engine: DaprEngine;
-  let api: Awaited<ReturnType<typeof startDaprCaller>>;
-  let stop: () => Promise<void>;
-  const log = quietLog();
-  const heard = new Map<string, unknown[]>();
-  const tries = (topic: string) => heard.get(topic)?.length ?? 0;
-  const topic = (name: string) => `${name}-${run}`;
+(redisUrl
+  ? describeDapr
+  : (name: string, cases: () => void) => describe.skip(`${name} [skipped: no redis-server]`, cases))(
+  'the bus on Redis streams',
+  () => {
+    let database: Awaited<ReturnType<typeof testDatabase>>;
+    let dapr: DaprCluster;
+    let engine: DaprEngine;
+    let api: Awaited<ReturnType<typeof startDaprCaller>>;
+    let stop: () => Promise<void>;
+    const log = quietLog();
+    const heard = new Map<string, unknown[]>();
+    const tries = (topic: string) => heard.get(topic)?.length ?? 0;
+    const topic = (name: string) => `${name}-${run}`;
 
-  beforeAll(async () => {
-    database = await testDatabase();
-    dapr = await startDapr({ databaseUrl: database.url, redisUrl, apiToken: API_TOKEN, appToken: APP_TOKEN });
-    const ports = await dapr.reserve();
-    engine = await openDaprEngine({
-      httpPort: ports.http,
-      grpcPort: ports.grpc,
-      appPort: ports.app,
-      apiToken: API_TOKEN,
-      appToken: APP_TOKEN,
-      clock: systemClock,
-      log,
-      sql: database.sql,
-      incarnation: newId(),
-      types: [],
-    });
-    const listen = (name: string, answer: (count: number) => void) =>
-      engine.bus.subscribe(topic(name), async (message) => {
-        heard.set(name, [...(heard.get(name) ?? []), message]);
-        answer(tries(name));
+    beforeAll(async () => {
+      database = await testDatabase();
+      dapr = await startDapr({ databaseUrl: database.url, redisUrl, apiToken: API_TOKEN, appToken: APP_TOKEN });
+      const ports = await dapr.reserve();
+      engine = await openDaprEngine({
+        httpPort: ports.http,
+        grpcPort: ports.grpc,
+        appPort: ports.app,
+        apiToken: API_TOKEN,
+        appToken: APP_TOKEN,
+        clock: systemClock,
+        log,
+        sql: database.sql,
+        incarnation: newId(),
+        types: [],
       });
-    listen('plain', () => {});
-    listen('fails-thrice', (count) => {
-      if (count <= 3) throw new Error('not yet');
-    });
-    listen('fails-always', () => {
-      throw new Error('never');
-    });
-    listen('unreadable', () => {
-      throw new AppError('validation_failed', 'cannot be read');
-    });
-    const host = createHost({ implementations: [], needs: {}, actors: actorsOf(engine), clock: systemClock, log });
-    const sidecar = dapr.sidecar(ports);
-    const hosting = await engine.host(host);
-    api = await startDaprCaller(dapr, database.sql, []);
-    stop = async () => {
-      await api.stop();
-      await hosting[Symbol.asyncDispose]();
-      await engine.close();
-      await sidecar.process.stop();
-    };
-  }, 60_000);
-  afterAll(async () => {
-    await stop?.();
-    await dapr?.[Symbol.asyncDispose]();
-    await database?.[Symbol.asyncDispose]();
-  }, 60_000);
+      const listen = (name: string, answer: (count: number) => void) =>
+        engine.bus.subscribe(topic(name), async (message) => {
+          heard.set(name, [...(heard.get(name) ?? []), message]);
+          answer(tries(name));
+        });
+      listen('plain', () => {});
+      listen('fails-thrice', (count) => {
+        if (count <= 3) throw new Error('not yet');
+      });
+      listen('fails-always', () => {
+        throw new Error('never');
+      });
+      listen('unreadable', () => {
+        throw new AppError('validation_failed', 'cannot be read');
+      });
+      const host = createHost({ implementations: [], needs: {}, actors: actorsOf(engine), clock: systemClock, log });
+      const sidecar = dapr.sidecar(ports);
+      const hosting = await engine.host(host);
+      api = await startDaprCaller(dapr, database.sql, []);
+      stop = async () => {
+        await api.stop();
+        await hosting[Symbol.asyncDispose]();
+        await engine.close();
+        await sidecar.process.stop();
+      };
+    }, 60_000);
+    afterAll(async () => {
+      await stop?.();
+      await dapr?.[Symbol.asyncDispose]();
+      await database?.[Symbol.asyncDispose]();
+    }, 60_000);
 
-  test('wake-ups reach a subscriber in another process, with their data', async () => {
-    const messages = Array.from({ length: 250 }, (_, n) => ({ n, text: 'ü' }));
-    await api.engine.bus.publish(topic('plain'), messages);
-    await eventually('all are heard', () => tries('plain') >= 250);
-    const numbers = (heard.get('plain') as typeof messages).map(({ n }) => n);
-    expect(new Set(numbers).size).toBe(250);
-    expect(heard.get('plain')).toContainEqual({ n: 7, text: 'ü' });
-  }, 60_000);
+    test('wake-ups reach a subscriber in another process, with their data', async () => {
+      const messages = Array.from({ length: 250 }, (_, n) => ({ n, text: 'ü' }));
+      await api.engine.bus.publish(topic('plain'), messages);
+      await eventually('all are heard', () => tries('plain') >= 250);
+      const numbers = (heard.get('plain') as typeof messages).map(({ n }) => n);
+      expect(new Set(numbers).size).toBe(250);
+      expect(heard.get('plain')).toContainEqual({ n: 7, text: 'ü' });
+    }, 60_000);
 
-  test('a handler that fails three times hears it a fourth time; one that always fails six times, then it is a dead letter; one that cannot read it once', async () => {
-    await Promise.all(['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(topic(name), [{ name }])));
-    const dead = () =>
-      log.lines
-        .filter(({ message }) => message === 'a message was given up after all its tries')
-        .map(({ detail }) => (detail as { message: { name: string } }).message.name);
-    await eventually(
-      'the dead letter arrives, and the others their end',
-      () => dead().includes('fails-always') && tries('fails-thrice') >= 4 && tries('unreadable') >= 1,
-      80_000,
-    );
-    expect([tries('fails-thrice'), tries('fails-always'), tries('unreadable')]).toEqual([4, 6, 1]);
-    expect(dead()).not.toContain('fails-thrice');
-  }, 90_000);
-});
+    test('a handler that fails three times hears it a fourth time; one that always fails six times, then it is a dead letter; one that cannot read it once', async () => {
+      await Promise.all(
+        ['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(topic(name), [{ name }])),
+      );
+      const dead = () =>
+        log.lines
+          .filter(({ message }) => message === 'a message was given up after all its tries')
+          .map(({ detail }) => (detail as { message: { name: string } }).message.name);
+      await eventually(
+        'the dead letter arrives, and the others their end',
+        () => dead().includes('fails-always') && tries('fails-thrice') >= 4 && tries('unreadable') >= 1,
+        80_000,
+      );
+      expect([tries('fails-thrice'), tries('fails-always'), tries('unreadable')]).toEqual([4, 6, 1]);
+      expect(dead()).not.toContain('fails-thrice');
+    }, 90_000);
+  },
+);

@@ -6,7 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSchedulerReminders } from '../../../src/platform/actor-runtime/dapr/reminders.ts';
 import { AppError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { API_TOKEN, APP_TOKEN, placed, startDaprCaller, startDaprHost } from '../../support/processes/dapr-engine.ts';
-import { type DaprCluster, type HostPorts, type SidecarHandle, startDapr } from '../../support/processes/dapr-harness.ts';
+import {
+  type DaprCluster,
+  type HostPorts,
+  type SidecarHandle,
+  startDapr,
+} from '../../support/processes/dapr-harness.ts';
 import { describeDapr } from '../../support/processes/describe-dapr.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -32,7 +37,12 @@ describeDapr('hosts on Dapr as processes', () => {
   beforeAll(async () => {
     database = await testDatabase();
     await createLedger(database.sql);
-    dapr = await startDapr({ databaseUrl: database.url, redisUrl: process.env['TEST_REDIS_URL'], apiToken: API_TOKEN, appToken: APP_TOKEN });
+    dapr = await startDapr({
+      databaseUrl: database.url,
+      redisUrl: process.env['TEST_REDIS_URL'],
+      apiToken: API_TOKEN,
+      appToken: APP_TOKEN,
+    });
     api = await startDaprCaller(dapr, database.sql, [ledgerActor]);
   }, 120_000);
   afterAll(async () => {
@@ -45,7 +55,13 @@ describeDapr('hosts on Dapr as processes', () => {
     startHostProcess({
       databaseUrl: database.url,
       retryMs: RETRY_MS,
-      dapr: { httpPort: ports.http, grpcPort: ports.grpc, appPort: ports.app, apiToken: API_TOKEN, appToken: APP_TOKEN },
+      dapr: {
+        httpPort: ports.http,
+        grpcPort: ports.grpc,
+        appPort: ports.app,
+        apiToken: API_TOKEN,
+        appToken: APP_TOKEN,
+      },
     });
   /** A host process and its sidecar; disposing kills both. */
   async function member(): Promise<Member> {
@@ -64,7 +80,8 @@ describeDapr('hosts on Dapr as processes', () => {
       },
     };
   }
-  const linesOf = async (prefix: string) => (await readLedger(database.sql)).filter(({ actor }) => actor.startsWith(prefix));
+  const linesOf = async (prefix: string) =>
+    (await readLedger(database.sql)).filter(({ actor }) => actor.startsWith(prefix));
   const actorsOf = async (prefix: string) => new Set((await linesOf(prefix)).map(({ actor }) => actor));
   const note = (id: string, text = 'x') => api.engine.invoke(at(id), 'note', { text });
   const eventuallyAll = (wanted: readonly string[], prefix: string, ms = 120_000) =>
@@ -75,7 +92,9 @@ describeDapr('hosts on Dapr as processes', () => {
   test('a process that hosts nothing calls any actor, and is told clearly that it cannot set reminders', async () => {
     await using one = await member();
     expect(await note('plain')).toBe(one.host.incarnation);
-    await expect(api.engine.remind([{ ...at('plain'), name: 'ring', due: soon(1_000) }])).rejects.toThrow(/call a method of the actor/);
+    await expect(api.engine.remind([{ ...at('plain'), name: 'ring', due: soon(1_000) }])).rejects.toThrow(
+      /call a method of the actor/,
+    );
     expect(await api.engine.reminderCounts()).toBeUndefined();
     expect(await api.engine.runtimeReport()).toMatchObject({
       sidecar: { id: 'rookery-api', runtimeVersion: '1.18.3', actorRuntime: { placement: 'placement: connected' } },
@@ -83,7 +102,10 @@ describeDapr('hosts on Dapr as processes', () => {
   }, 120_000);
 
   test('reminders are counted, and the report shows the hosts that placement knows', async () => {
-    const running = await startDaprHost(dapr, database.sql, { implementations: [ledgerActor], needs: { sql: database.sql, incarnation: 'here' } });
+    const running = await startDaprHost(dapr, database.sql, {
+      implementations: [ledgerActor],
+      needs: { sql: database.sql, incarnation: 'here' },
+    });
     try {
       await running.engine.remind(ids('counted', 3).map((id) => ({ ...at(id), name: 'ring', due: soon(3_600_000) })));
       expect(await running.engine.reminderCounts()).toEqual({ pending: 3, overdue: 0 });
@@ -93,7 +115,9 @@ describeDapr('hosts on Dapr as processes', () => {
         placement: {
           tables: {
             default: {
-              hosts: expect.arrayContaining([expect.objectContaining({ name: `127.0.0.1:${running.sidecar.ports.internal}`, entities: ['Ledger'] })]),
+              hosts: expect.arrayContaining([
+                expect.objectContaining({ name: `127.0.0.1:${running.sidecar.ports.internal}`, entities: ['Ledger'] }),
+              ]),
             },
           },
         },
@@ -105,8 +129,16 @@ describeDapr('hosts on Dapr as processes', () => {
 
   test('a reminder that the scheduler lets lie is set again as it was', async () => {
     await using one = await member();
-    await one.host.remind([{ ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } }]);
-    const reminders = await openSchedulerReminders({ port: one.ports.grpc, token: API_TOKEN, clock: systemClock, retryMs: RETRY_MS, repeatMs: 5_000 });
+    await one.host.remind([
+      { ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } },
+    ]);
+    const reminders = await openSchedulerReminders({
+      port: one.ports.grpc,
+      token: API_TOKEN,
+      clock: systemClock,
+      retryMs: RETRY_MS,
+      repeatMs: 5_000,
+    });
     expect(await reminders.rearm(['Ledger'], 60_000, 10)).toBe(0);
     expect(await reminders.rearm(['Ledger'], -366 * 86_400_000, 10)).toBe(1); // as if that year were over
     reminders.close();
@@ -118,7 +150,10 @@ describeDapr('hosts on Dapr as processes', () => {
     await using first = await member();
     const second = await member();
     const wanted = ids('kill', 40);
-    await eventually('the API knows both', async () => new Set(await Promise.all(wanted.map((id) => note(id)))).size === 2);
+    await eventually(
+      'the API knows both',
+      async () => new Set(await Promise.all(wanted.map((id) => note(id)))).size === 2,
+    );
     second.host.signal('SIGKILL');
     second.sidecar.process.signal('SIGKILL');
     const killed = performance.now();
@@ -138,8 +173,8 @@ describeDapr('hosts on Dapr as processes', () => {
       await sleep(1_700);
       if (what !== 'sidecar') goes.host.signal('SIGKILL');
       if (what !== 'host') goes.sidecar.process.signal('SIGKILL');
-      // Whoever watches over a host starts it again. Dapr 1.18.3 parks a reminder that met a sidecar whose app had just died until one joins,
-      // and does not always take it anew from those who stayed.
+      // Whoever watches over a host starts it again. Dapr 1.18.3 parks a reminder that met a sidecar whose app had just
+      // died until one joins, and does not always take it anew from those who stayed.
       const again = what === 'host' ? await hostAt(goes.ports) : undefined;
       await eventuallyAll(
         reminders.map(({ id }) => id),
@@ -268,7 +303,9 @@ describeDapr('hosts on Dapr as processes', () => {
       await sleep(1_000);
       stop.abort();
       await Promise.all(callers);
-      expect(failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code)))).toEqual([]);
+      expect(
+        failures.filter((error) => !(error instanceof AppError && ['busy', 'draining'].includes(error.code))),
+      ).toEqual([]);
       expect(failures).toEqual([]);
       const written = (await linesOf(prefix)).map(({ text }) => text);
       expect(new Set(written).size).toBe(sent);
@@ -285,7 +322,9 @@ describeDapr('hosts on Dapr as processes', () => {
     const [stopped] = [one, two].filter(({ host }) => host.incarnation === owner);
     const counted = (ms: number) => api.engine.invoke(at('fenced'), 'count', { ms }) as Promise<number>;
     expect(await counted(0)).toBe(1);
-    const held = stopped!.host.invoke(at('fenced'), 'count', { ms: 3_000, told: true }).catch((error: unknown) => error); // its answer reaches nobody
+    const held = stopped!.host
+      .invoke(at('fenced'), 'count', { ms: 3_000, told: true })
+      .catch((error: unknown) => error); // its answer reaches nobody
     await eventually('its turn runs', async () => (await linesOf('fenced')).some(({ text }) => text === 'counting'));
     stopped!.host.signal('SIGSTOP');
     await eventually(
@@ -340,17 +379,29 @@ describeDapr('hosts on Dapr as processes', () => {
       ['POST', 'events/hooks'],
       ['GET', 'healthz'],
     ] as const)
-      expect([path, await said(path, method)]).toEqual([path, [403, expect.stringContaining('access control policy has denied access')]]);
+      expect([path, await said(path, method)]).toEqual([
+        path,
+        [403, expect.stringContaining('access control policy has denied access')],
+      ]);
     expect(await linesOf('forged')).toEqual([]);
   });
   test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {
     await using one = await member();
     const post = (path: string) =>
       new Promise<number>((done, fail) => {
-        request({ host: '127.0.0.1', port: api.sidecar.ports.http, method: 'POST', path, headers: { 'dapr-api-token': API_TOKEN } }, (response) => {
-          response.resume();
-          done(response.statusCode!);
-        })
+        request(
+          {
+            host: '127.0.0.1',
+            port: api.sidecar.ports.http,
+            method: 'POST',
+            path,
+            headers: { 'dapr-api-token': API_TOKEN },
+          },
+          (response) => {
+            response.resume();
+            done(response.statusCode!);
+          },
+        )
           .on('error', fail)
           .end('{"data":"forged"}');
       });

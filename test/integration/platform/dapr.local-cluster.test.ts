@@ -49,7 +49,8 @@ describeDapr('npm run cluster', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => void (said += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => void (said += text));
     const exited = new Promise<number | null>((done) => child.once('close', done)); // after its last word
     cleanUp.push(async () => {
       child.kill('SIGTERM');
@@ -69,13 +70,16 @@ describeDapr('npm run cluster', () => {
           },
           90_000,
         ),
-      children: () => (JSON.parse(readFileSync(join(folder, 'cluster', 'running.json'), 'utf8')) as { children: ProcessMark[] }).children,
+      children: () =>
+        (JSON.parse(readFileSync(join(folder, 'cluster', 'running.json'), 'utf8')) as { children: ProcessMark[] })
+          .children,
     };
   }
 
   test('starts, says who hosts what, survives a host, and ends everything on SIGTERM', async () => {
     const taken = createServer();
-    await new Promise<void>((done) => void taken.once('error', () => done()).listen(6_005, '127.0.0.1', done)); // taken by us, or by somebody else
+    // taken by us, or by somebody else
+    await new Promise<void>((done) => void taken.once('error', () => done()).listen(6_005, '127.0.0.1', done));
     cleanUp.push(() => new Promise((done) => void taken.close(done)));
     const { child, exited, address, said, serves, children } = await cluster();
     await serves();
@@ -137,7 +141,8 @@ describeDapr('npm run cluster', () => {
     const { address, serves, children } = await cluster({ REDIS_URL: '' });
     await serves();
     expect((await ask(`${address}/health/ready`)).status).toBe(200);
-    const port = Number(/127\.0\.0\.1:(\d+)/.exec(commandLine(children()[0]!.pid))![1]); // Redis shows it in place of its arguments
+    // Redis shows it in place of its arguments
+    const port = Number(/127\.0\.0\.1:(\d+)/.exec(commandLine(children()[0]!.pid))![1]);
     const answer = await new Promise<string>((done, fail) => {
       const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('KEYS *\r\n'));
       socket.once('data', (data) => {
@@ -152,10 +157,17 @@ describeDapr('npm run cluster', () => {
   }, 180_000);
 
   test('says what a host printed last that ends before the cluster serves', async () => {
-    await using _hold = await holdDatabase({ sql: database.sql, mode: 'exclusive', clock: systemClock, log: quietLog() });
+    await using _hold = await holdDatabase({
+      sql: database.sql,
+      mode: 'exclusive',
+      clock: systemClock,
+      log: quietLog(),
+    });
     const { exited, said } = await cluster();
     expect(await exited).toBe(1);
-    expect(said()).toMatch(/ended \(with code 1\) before the cluster serves; the end of .*\.log:\n(.*\n)*.*embedded engine works on this database/);
+    expect(said()).toMatch(
+      /ended \(with code 1\) before the cluster serves; the end of .*\.log:\n(.*\n)*.*embedded engine works on this database/,
+    );
     expect(said()).not.toMatch(/Rookery serves at|takes over/);
   }, 180_000);
 
@@ -168,12 +180,16 @@ describeDapr('npm run cluster', () => {
   test('a taken port moves the whole block', async () => {
     const first = await findPorts(2);
     const taken = createServer();
-    await new Promise<void>((done) => void taken.once('error', () => done()).listen(first.hosts[1]!.grpc, '127.0.0.1', done)); // taken by us, or by somebody else
+    await new Promise<void>(
+      (done) => void taken.once('error', () => done()).listen(first.hosts[1]!.grpc, '127.0.0.1', done),
+    ); // taken by us, or by somebody else
     cleanUp.push(() => new Promise((done) => void taken.close(done)));
     const second = await findPorts(2);
     expect(second.step).toBeGreaterThan(first.step);
     expect(second.hosts[1]!.grpc - first.hosts[1]!.grpc).toBe(second.step - first.step);
-    const numbers = [second.placement, second.scheduler, ...second.hosts, second.api].flatMap((ports) => Object.values(ports));
+    const numbers = [second.placement, second.scheduler, ...second.hosts, second.api].flatMap((ports) =>
+      Object.values(ports),
+    );
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 });

@@ -36,7 +36,12 @@ describeDapr('operating a cluster', () => {
   beforeAll(async () => {
     [metricsPort] = (await freePorts(1)) as [number];
     database = await testDatabase();
-    service = await startCluster({ database, hosts: 1, redisUrl: process.env['TEST_REDIS_URL'], env: { METRICS_PORT: `${metricsPort}` } });
+    service = await startCluster({
+      database,
+      hosts: 1,
+      redisUrl: process.env['TEST_REDIS_URL'],
+      env: { METRICS_PORT: `${metricsPort}` },
+    });
     ann = await signUp(service.url); // the first user: a super-admin
   }, 180_000);
   afterAll(async () => {
@@ -52,7 +57,9 @@ describeDapr('operating a cluster', () => {
       body: { fields: { name: 'Operated' }, allowPreview: true },
     });
     const inAnHour = new Date(Date.now() + 3_600_000);
-    expect(createdId(await ann.ask('/public/v1/posts', { body: postBody({ channelId, date: inAnHour, content: 'Later' }) }))).toBeDefined();
+    expect(
+      createdId(await ann.ask('/public/v1/posts', { body: postBody({ channelId, date: inAnHour, content: 'Later' }) })),
+    ).toBeDefined();
     await eventually('the host tells of the active actor', async () =>
       (await report()).types.some(({ type, active }) => type === 'Organization' && active === 1),
     );

@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { freePorts } from '../../support/wire/ports.ts';
-import { checkProbe, type DaprEngine, type DaprEngineOptions, openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
+import {
+  checkProbe,
+  type DaprEngine,
+  type DaprEngineOptions,
+  openDaprEngine,
+} from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { openSidecar } from '../../../src/platform/actor-runtime/dapr/sidecar.ts';
 import {
   actorContract,
@@ -61,7 +66,9 @@ const implementation = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
       return name;
     },
     async fail({ how }) {
-      throw how === 'business' ? new AppError('plan_required', 'Not on this plan', { feature: 'x' }) : new Error('secret detail');
+      throw how === 'business'
+        ? new AppError('plan_required', 'Not on this plan', { feature: 'x' })
+        : new Error('secret detail');
     },
     async count({ fail }, turn) {
       turn.state.n += 1;
@@ -129,7 +136,10 @@ async function start({
   const drain = () => (drained ??= Promise.resolve(running?.[Symbol.asyncDispose]()));
   cleanUp.push(() => engine.close(), drain);
   const ask = (verb: string, path: string, body?: unknown, headers: Record<string, string> = TOKEN) =>
-    askHost(port, verb, path, { headers, ...(body !== undefined && verb.startsWith('P') && { body: JSON.stringify(body) }) });
+    askHost(port, verb, path, {
+      headers,
+      ...(body !== undefined && verb.startsWith('P') && { body: JSON.stringify(body) }),
+    });
   return { fake, engine, port, gate, fired, host, drain, ask, actors: actorsOf(engine) };
 }
 const put = (id: string, name: string) => `/actors/Thing/${id}/method/${name}`;
@@ -151,7 +161,12 @@ describe('what daprd asks of a host', () => {
   test('health needs no token, everything else is 401 without the right one', async () => {
     const { ask } = await start();
     expect(await ask('GET', '/healthz', undefined, {})).toMatchObject({ status: 200, text: '' });
-    for (const headers of [{}, { 'dapr-api-token': '' }, { 'dapr-api-token': 'app-secreT' }, { 'dapr-api-token': 'app-secret-and-more' }])
+    for (const headers of [
+      {},
+      { 'dapr-api-token': '' },
+      { 'dapr-api-token': 'app-secreT' },
+      { 'dapr-api-token': 'app-secret-and-more' },
+    ])
       for (const [verb, path] of [
         ['GET', '/dapr/config'],
         ['GET', '/dapr/subscribe'],
@@ -172,8 +187,18 @@ describe('what daprd asks of a host', () => {
   });
 
   test.each([
-    ['a business error', put('a', 'fail'), { how: 'business' }, { code: 'plan_required', message: 'Not on this plan', feature: 'x' }],
-    ['any other error, without its message', put('a', 'fail'), { how: 'unknown' }, { code: 'internal', message: 'Something went wrong on our side' }],
+    [
+      'a business error',
+      put('a', 'fail'),
+      { how: 'business' },
+      { code: 'plan_required', message: 'Not on this plan', feature: 'x' },
+    ],
+    [
+      'any other error, without its message',
+      put('a', 'fail'),
+      { how: 'unknown' },
+      { code: 'internal', message: 'Something went wrong on our side' },
+    ],
     [
       'an input that breaks the contract',
       put('a', 'hold'),
@@ -233,7 +258,13 @@ describe('what daprd asks of a host', () => {
   test('a reminder brings its data as daprd sends it, and one that was forged brings none', async () => {
     const { ask, fired } = await start();
     const data = Buffer.from(JSON.stringify({ data: { hint: 'ü' }, owner: 'org' })).toString('base64');
-    for (const body of [{ data, dueTime: '', period: '' }, { data: 'not base64 of ours' }, { data: { a: 1 } }, null, undefined])
+    for (const body of [
+      { data, dueTime: '', period: '' },
+      { data: 'not base64 of ours' },
+      { data: { a: 1 } },
+      null,
+      undefined,
+    ])
       await ask('PUT', put('a', 'remind/ring'), body);
     expect(fired).toEqual([
       ['a', { hint: 'ü' }],
@@ -284,16 +315,26 @@ describe('turns', () => {
     const { ask, gate } = await start();
     const first = ask('PUT', put('slow', 'hold'), { name: 'one' });
     await gate.has('one');
-    const others = [ask('PUT', put('slow', 'hold'), { name: 'two' }), ask('PUT', put('slow', 'remind/ring'), {}), ask('DELETE', '/actors/Thing/slow')];
+    const others = [
+      ask('PUT', put('slow', 'hold'), { name: 'two' }),
+      ask('PUT', put('slow', 'remind/ring'), {}),
+      ask('DELETE', '/actors/Thing/slow'),
+    ];
     const elsewhere = ask('PUT', put('b', 'hold'), { name: 'elsewhere' });
     await gate.has('elsewhere');
     expect(gate.log).toEqual(['begin one', 'begin elsewhere']);
     gate.open('elsewhere');
     gate.open('one');
-    await Promise.all([gate.has('two').then(() => gate.open('two')), gate.has('ring').then(() => gate.open('ring')), first, elsewhere]);
+    await Promise.all([
+      gate.has('two').then(() => gate.open('two')),
+      gate.has('ring').then(() => gate.open('ring')),
+      first,
+      elsewhere,
+    ]);
     await Promise.all(others);
     const mine = gate.log.filter((line) => !line.includes('elsewhere'));
-    for (let n = 0; n < mine.length; n += 2) expect([mine[n]!.split(' ')[0], mine[n + 1]]).toEqual(['begin', mine[n]!.replace('begin', 'end')]);
+    for (let n = 0; n < mine.length; n += 2)
+      expect([mine[n]!.split(' ')[0], mine[n + 1]]).toEqual(['begin', mine[n]!.replace('begin', 'end')]);
     expect(mine).toHaveLength(6);
   });
 
@@ -316,22 +357,40 @@ describe('turns', () => {
 
 describe('what a process asks of its sidecar', () => {
   const call = { type: 'Thing', id: 'a' };
-  const draining = { status: 200, headers: { 'X-Daprerrorresponseheader': 'true' }, body: JSON.stringify({ code: 'draining', message: 'later' }) };
+  const draining = {
+    status: 200,
+    headers: { 'X-Daprerrorresponseheader': 'true' },
+    body: JSON.stringify({ code: 'draining', message: 'later' }),
+  };
 
   test('a call carries token and command id, and names are escaped', async () => {
     const { engine, fake } = await start({ hosting: false, answer: () => ({ body: '{"n":1}' }) });
     expect(await engine.invoke({ type: 'Thing', id: 'ü/%?#..' }, 'hold', { name: 'x' })).toEqual({ n: 1 });
     const [asked] = fake.asked;
-    expect(asked).toMatchObject({ method: 'POST', path: '/v1.0/actors/Thing/_c3_bc_2f_25_3f_23_2e_2e/method/hold', body: '{"name":"x"}' });
-    expect(asked!.headers).toMatchObject({ 'dapr-api-token': 'api-secret', 'x-command-id': expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(asked).toMatchObject({
+      method: 'POST',
+      path: '/v1.0/actors/Thing/_c3_bc_2f_25_3f_23_2e_2e/method/hold',
+      body: '{"name":"x"}',
+    });
+    expect(asked!.headers).toMatchObject({
+      'dapr-api-token': 'api-secret',
+      'x-command-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
   });
 
   test('a typed error arrives as the same error', async () => {
     const { engine } = await start({
       hosting: false,
-      answer: () => ({ ...draining, body: JSON.stringify({ code: 'limit_exceeded', message: 'No', limit: 'posts', max: 3 }) }),
+      answer: () => ({
+        ...draining,
+        body: JSON.stringify({ code: 'limit_exceeded', message: 'No', limit: 'posts', max: 3 }),
+      }),
     });
-    await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({ code: 'limit_exceeded', message: 'No', extra: { limit: 'posts', max: 3 } });
+    await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({
+      code: 'limit_exceeded',
+      message: 'No',
+      extra: { limit: 'posts', max: 3 },
+    });
   });
 
   test.each([
@@ -339,7 +398,10 @@ describe('what a process asks of its sidecar', () => {
     ['an unknown code', '{"code":"surprise","message":"x"}'],
   ])('%s under the error header is internal, and shows nothing of itself', async (_what, body) => {
     const { engine } = await start({ hosting: false, answer: () => ({ ...draining, body }) });
-    await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({ code: 'internal', message: expect.not.stringContaining('surprise') });
+    await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.not.stringContaining('surprise'),
+    });
   });
 
   test('what failed in between is repeated with the same command id', async () => {
@@ -350,21 +412,35 @@ describe('what a process asks of its sidecar', () => {
       { status: 500, body: 'no json' },
       { body: '7' },
     ];
-    const { engine, fake } = await start({ hosting: false, answer: () => replies.shift(), options: { repeatMs: 20_000 } });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: () => replies.shift(),
+      options: { repeatMs: 20_000 },
+    });
     expect(await engine.invoke(call, 'count', {})).toBe(7);
     expect(new Set(fake.asked.map(({ headers }) => headers['x-command-id'])).size).toBe(1);
     expect(fake.asked).toHaveLength(5);
   });
 
   test('an actor that is not reached in time is busy', async () => {
-    const { engine, fake } = await start({ hosting: false, answer: () => ({ status: 500, body: '{"errorCode":"ERR_ACTOR_NO_ADDRESS","message":"x"}' }) });
-    await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({ code: 'busy', extra: { retryAfterMs: expect.any(Number) } });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: () => ({ status: 500, body: '{"errorCode":"ERR_ACTOR_NO_ADDRESS","message":"x"}' }),
+    });
+    await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({
+      code: 'busy',
+      extra: { retryAfterMs: expect.any(Number) },
+    });
     expect(fake.asked.length).toBeGreaterThan(1);
   });
 
   test('a host that drains longer than failures are repeated is waited for', async () => {
     const replies: ReturnType<Answerer>[] = [...Array.from({ length: 8 }, () => draining), { body: '7' }];
-    const { engine, fake } = await start({ hosting: false, answer: () => replies.shift(), options: { repeatMs: 1_500 } });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: () => replies.shift(),
+      options: { repeatMs: 1_500 },
+    });
     expect(await engine.invoke(call, 'count', {})).toBe(7); // eight pauses are more than that
     expect(fake.asked).toHaveLength(9);
   });
@@ -378,7 +454,10 @@ describe('what a process asks of its sidecar', () => {
 
   test('a try that is never answered while its actor moves is left to itself, and the next one goes with the same command id', async () => {
     const replies: ReturnType<Answerer>[] = [draining, undefined];
-    const { engine, fake } = await start({ hosting: false, answer: () => (replies.length > 0 ? replies.shift() : { body: '7' }) });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: () => (replies.length > 0 ? replies.shift() : { body: '7' }),
+    });
     expect(await engine.invoke(call, 'count', {})).toBe(7);
     expect(fake.asked.length).toBeGreaterThanOrEqual(3); // more where this machine was slow to answer
     expect(fake.asked.filter(({ cut }) => cut)).toEqual([]);
@@ -406,7 +485,11 @@ describe('what a process asks of its sidecar', () => {
   test('who has waited long enough gets busy, the call is never aborted, and its late answer harms nobody', async () => {
     let later = 0;
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
-    const { engine, fake } = await start({ hosting: false, answer: () => undefined, options: { patienceMs: 30_000, clock } });
+    const { engine, fake } = await start({
+      hosting: false,
+      answer: () => undefined,
+      options: { patienceMs: 30_000, clock },
+    });
     const first = engine.invoke(call, 'hold', { name: 'x' });
     await settles(() => expect(fake.asked).toHaveLength(1));
     later = 30_000;
@@ -473,13 +556,18 @@ describe('reminders', () => {
 
   test('cannot be set by a process that does not host the type, and the message says what to do', async () => {
     const { engine, fake } = await start({ hosting: false });
-    await expect(engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }])).rejects.toThrow(/process that hosts it: call a method/);
+    await expect(engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }])).rejects.toThrow(
+      /process that hosts it: call a method/,
+    );
     expect(fake.registered).toEqual([]);
   });
 
   test('are tried again while the scheduler is away, after pauses that grow, and then refused as unavailable', async () => {
     const pauses: number[] = [];
-    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => (pauses.push(ms), systemClock.sleep(ms / 10, signal)) };
+    const clock = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => (pauses.push(ms), systemClock.sleep(ms / 10, signal)),
+    };
     const patient = await start({ options: { repeatMs: 60_000, clock } });
     patient.fake.state.grpc = { code: 14, details: 'no scheduler' };
     pauses.length = 0;
@@ -491,7 +579,9 @@ describe('reminders', () => {
 
     const { engine, fake } = await start();
     fake.state.grpc = { code: 14, details: 'no scheduler' };
-    await expect(engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }])).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 
   test('after a commit never reject', async () => {
@@ -505,8 +595,12 @@ describe('reminders', () => {
 
   test('are refused under a name that no engine can hold', async () => {
     const { engine } = await start();
-    await expect(engine.remind([{ type: 'Thing', id: '', name: 'ring', due }])).rejects.toMatchObject({ code: 'validation_failed' });
-    await expect(engine.forget({ type: 'Thing', id: 'a' }, '\ud800')).rejects.toMatchObject({ code: 'validation_failed' });
+    await expect(engine.remind([{ type: 'Thing', id: '', name: 'ring', due }])).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+    await expect(engine.forget({ type: 'Thing', id: 'a' }, '\ud800')).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
   });
 });
 
@@ -515,19 +609,30 @@ describe('the document of an actor', () => {
     asked.filter(({ method: verb, path }) => verb === 'POST' && path.endsWith('/state')).map(({ body }) => body);
 
   test('is read once, written at the end of a turn that changed it, and dropped when the turn fails', async () => {
-    const { ask, fake } = await start({ answer: ({ method: verb }) => (verb === 'GET' ? { body: '{"n":41}' } : { status: 204 }) });
+    const { ask, fake } = await start({
+      answer: ({ method: verb }) => (verb === 'GET' ? { body: '{"n":41}' } : { status: 204 }),
+    });
     expect((await ask('PUT', put('a', 'count'), {})).text).toBe('42');
     await ask('PUT', put('a', 'nothing'), {});
-    expect(fake.asked.map(({ method: verb, path }) => `${verb} ${path}`)).toEqual(['GET /v1.0/actors/Thing/a/state/doc', 'POST /v1.0/actors/Thing/a/state']);
-    expect(JSON.parse(writes(fake.asked)[0]!)).toEqual([{ operation: 'upsert', request: { key: 'doc', value: { n: 42 } } }]);
+    expect(fake.asked.map(({ method: verb, path }) => `${verb} ${path}`)).toEqual([
+      'GET /v1.0/actors/Thing/a/state/doc',
+      'POST /v1.0/actors/Thing/a/state',
+    ]);
+    expect(JSON.parse(writes(fake.asked)[0]!)).toEqual([
+      { operation: 'upsert', request: { key: 'doc', value: { n: 42 } } },
+    ]);
     expect(JSON.parse((await ask('PUT', put('a', 'count'), { fail: true })).text)).toMatchObject({ code: 'not_found' });
     expect(writes(fake.asked)).toHaveLength(1);
-    expect((await ask('PUT', put('a', 'count'), {})).text).toBe('42'); // read again: what the failed turn changed is gone
+    // read again: what the failed turn changed is gone
+    expect((await ask('PUT', put('a', 'count'), {})).text).toBe('42');
   });
 
   test('that another host has now fences the turn: nothing is said to be done, and the caller is sent elsewhere', async () => {
     const { ask, host } = await start({
-      answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 400, body: '{"errorCode":"ERR_ACTOR_INSTANCE_MISSING","message":"x"}' }),
+      answer: ({ method: verb }) =>
+        verb === 'GET'
+          ? { status: 204 }
+          : { status: 400, body: '{"errorCode":"ERR_ACTOR_INSTANCE_MISSING","message":"x"}' },
     });
     expect(JSON.parse((await ask('PUT', put('a', 'count'), {})).text)).toMatchObject({ code: 'draining' });
     expect(host.activations()).toEqual({ Thing: 0 });
@@ -535,13 +640,18 @@ describe('the document of an actor', () => {
   });
 
   test('that cannot be written fails the turn', async () => {
-    const { ask } = await start({ answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 500, body: '{}' }) });
+    const { ask } = await start({
+      answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 500, body: '{}' }),
+    });
     expect(JSON.parse((await ask('PUT', put('a', 'count'), {})).text)).toMatchObject({ code: 'internal' });
   });
 });
 
 describe('drain', () => {
-  /** A host whose engine has a clock that stands still, but for the seconds that the test lets pass; daprd probes in each of them. */
+  /**
+   * A host whose engine has a clock that stands still, but for the seconds that the test lets pass; daprd probes in
+   * each of them.
+   */
   async function startHeld(more: Parameters<typeof start>[0] = {}) {
     let at = 0;
     const started = await start({ ...more, options: { clock: { ...systemClock, monotonic: () => at } } });
@@ -571,7 +681,10 @@ describe('drain', () => {
     expect(await probe()).toBe(200);
     const drained = drain();
     expect(await probe()).toBe(503);
-    expect(JSON.parse((await ask('PUT', put('b', 'nothing'), {})).text)).toMatchObject({ code: 'draining', retryAfterMs: 1_000 });
+    expect(JSON.parse((await ask('PUT', put('b', 'nothing'), {})).text)).toMatchObject({
+      code: 'draining',
+      retryAfterMs: 1_000,
+    });
     expect(JSON.parse((await ask('PUT', put('b', 'remind/poke'), {})).text)).toMatchObject({ code: 'draining' });
     gate.open('one');
     expect((await running).text).toBe('"one"');
@@ -599,7 +712,9 @@ describe('drain', () => {
   test('a probe under which it would cut turns is refused with the flags to change', async () => {
     expect(() => checkProbe({ intervalMs: 1_000, threshold: 3 }, 2_000)).not.toThrow();
     expect(() => checkProbe({ intervalMs: 1_000, threshold: 2 }, 2_000)).toThrow(/--app-health-threshold/);
-    await expect(start({ options: { probe: { intervalMs: 500, threshold: 3 } } })).rejects.toThrow(/A turn may last 2000 ms/);
+    await expect(start({ options: { probe: { intervalMs: 500, threshold: 3 } } })).rejects.toThrow(
+      /A turn may last 2000 ms/,
+    );
   });
 });
 
@@ -610,8 +725,13 @@ describe('the bus', () => {
       'post.published',
       Array.from({ length: 201 }, (_, n) => ({ n })),
     );
-    expect(fake.asked.map(({ path }) => path)).toEqual(['/v1.0/publish/bulk/bus/post.published', '/v1.0/publish/bulk/bus/post.published']);
-    expect(JSON.parse(fake.asked[1]!.body)).toEqual([{ entryId: '0', event: { n: 200 }, contentType: 'application/json' }]);
+    expect(fake.asked.map(({ path }) => path)).toEqual([
+      '/v1.0/publish/bulk/bus/post.published',
+      '/v1.0/publish/bulk/bus/post.published',
+    ]);
+    expect(JSON.parse(fake.asked[1]!.body)).toEqual([
+      { entryId: '0', event: { n: 200 }, contentType: 'application/json' },
+    ]);
     fake.state.answer = () => ({ status: 500 });
     await engine.bus.publish('x', [1]);
     fake.state.answer = () => 'cut';
@@ -639,7 +759,13 @@ describe('the bus', () => {
       if (message === 'bad') throw new AppError('validation_failed', 'cannot be read');
       if (message === 'later') throw new Error('not now');
     });
-    const host = createHost({ implementations: [], needs: {}, actors: actorsOf(engine), clock: systemClock, log: testLog });
+    const host = createHost({
+      implementations: [],
+      needs: {},
+      actors: actorsOf(engine),
+      clock: systemClock,
+      log: testLog,
+    });
     const hosting = await engine.host(host);
     cleanUp.push(
       () => fake[Symbol.asyncDispose](),
@@ -650,7 +776,8 @@ describe('the bus', () => {
       { pubsubname: 'bus', topic: 'news', route: '/events/news', deadLetterTopic: 'dead' },
       { pubsubname: 'bus', topic: 'dead', route: '/events/dead' },
     ]);
-    const deliver = async (topic: string, body: string) => JSON.parse((await askHost(port, 'POST', `/events/${topic}`, { body })).text).status as string;
+    const deliver = async (topic: string, body: string) =>
+      JSON.parse((await askHost(port, 'POST', `/events/${topic}`, { body })).text).status as string;
     expect(await deliver('news', '{"data":"good"}')).toBe('SUCCESS');
     expect(await deliver('news', '{"data":"later"}')).toBe('RETRY');
     expect(await deliver('news', '{"data":"bad"}')).toBe('DROP');

@@ -14,8 +14,11 @@ const odd = ['', 'a,b', '{"x"}', 'NULL', 'null', 'back\\slash', 'quo"te', ' spac
 
 test('arrays of each type travel to the database and back as they were', async () => {
   const [row] = await database.sql`
-    select ${odd}::text[] as texts, ${[uuid]}::uuid[] as uuids, ${[1, -2]}::int[] as ints, ${['9007199254740993']}::bigint[] as bigints, ${[0.5, -1e9]}::float8[] as floats,
-      array[true, false, null] as bools, array['\\x00ff'::bytea] as bytes, array['2026-01-01T00:00:00Z'::timestamptz] as times, array['{"a": [1, "b,c"]}'::jsonb] as jsons, ${[] as string[]}::text[] as none`;
+    select ${odd}::text[] as texts, ${[uuid]}::uuid[] as uuids, ${[1, -2]}::int[] as ints,
+      ${['9007199254740993']}::bigint[] as bigints, ${[0.5, -1e9]}::float8[] as floats,
+      array[true, false, null] as bools, array['\\x00ff'::bytea] as bytes,
+      array['2026-01-01T00:00:00Z'::timestamptz] as times, array['{"a": [1, "b,c"]}'::jsonb] as jsons,
+      ${[] as string[]}::text[] as none`;
   expect(row).toEqual({
     texts: odd,
     uuids: [uuid],

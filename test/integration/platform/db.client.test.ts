@@ -8,16 +8,19 @@ import { eventually } from '../../support/wire/eventually.ts';
 test('the server knows our connections by their name', async () => {
   await using db = await testDatabase();
   const named = openDatabase({ url: db.url, connections: 1, applicationName: 'rookery-name' });
-  expect(await named`select application_name as name, current_setting('timezone') as zone from pg_stat_activity where pid = pg_backend_pid()`).toEqual([
-    { name: 'rookery-name', zone: 'UTC' },
-  ]);
+  expect(
+    await named`select application_name as name, current_setting('timezone') as zone from pg_stat_activity where pid = pg_backend_pid()`,
+  ).toEqual([{ name: 'rookery-name', zone: 'UTC' }]);
   await named.end();
 });
 
 test('the greeting is long enough that the driver sends it at once, whatever an ended connection has left unsent', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const sql = openDatabase({ url: `postgres://u:p@127.0.0.1:${(server.address() as AddressInfo).port}/d`, connections: 1 });
+  const sql = openDatabase({
+    url: `postgres://u:p@127.0.0.1:${(server.address() as AddressInfo).port}/d`,
+    connections: 1,
+  });
   const asked = sql`select 1`.execute().catch(() => undefined);
   const [socket] = (await once(server, 'connection')) as [Socket];
   const [greeting] = (await once(socket, 'data')) as [Buffer];
@@ -28,7 +31,10 @@ test('the greeting is long enough that the driver sends it at once, whatever an 
   await asked;
 });
 
-/** A way to the database whose open connections fall silent, both ways and without a word, while new ones work: as behind a firewall that forgot them. */
+/**
+ * A way to the database whose open connections fall silent, both ways and without a word, while new ones work: as
+ * behind a firewall that forgot them.
+ */
 async function freezable(url: string) {
   const { hostname, port } = new URL(url);
   const pairs = new Set<{ client: Socket; frozen: boolean }>();
@@ -80,10 +86,16 @@ test('connections that fall silent are ended and made anew, and what they held a
   way.freeze();
   goOn();
   const told = await Promise.allSettled([sql`select 1`, session`select 1`]);
-  expect(told.map((one) => one.status === 'rejected' && (one.reason as { code: string }).code)).toEqual(['CONNECTION_CLOSED', 'CONNECTION_CLOSED']);
+  expect(told.map((one) => one.status === 'rejected' && (one.reason as { code: string }).code)).toEqual([
+    'CONNECTION_CLOSED',
+    'CONNECTION_CLOSED',
+  ]);
   expect(await transaction).toBe('ended');
   await eventually('the session hears of its end', () => ended === 1);
-  await eventually('the lock of the session is free', async () => (await session`select pg_try_advisory_lock(4711::bigint) as held`)[0]!['held'] === true);
+  await eventually(
+    'the lock of the session is free',
+    async () => (await session`select pg_try_advisory_lock(4711::bigint) as held`)[0]!['held'] === true,
+  );
   await eventually('the rows are free', async () => {
     await sql`select 1`; // as the product goes on asking
     return (await db.sql`select n from kept for update skip locked`).length === 1;
@@ -108,9 +120,13 @@ test('what is asked in answer to the end of a connection is answered, and the lo
   );
   await new Promise((wait) => setTimeout(wait, 1_500)); // the session asks later: the pool is the one that finds out
   await session`select 1`.catch(() => {});
-  expect(['answered', 'CONNECTION_CLOSED']).toContain(await told); // the driver had sent it on the connection that ended, and forgot it
+  // the driver had sent it on the connection that ended, and forgot it
+  expect(['answered', 'CONNECTION_CLOSED']).toContain(await told);
   expect(await sql`select 3 as n`).toEqual([{ n: 3 }]);
-  await eventually('the lock of the session is free', async () => (await db.sql`select pg_try_advisory_lock(4711::bigint) as held`)[0]!['held'] === true);
+  await eventually(
+    'the lock of the session is free',
+    async () => (await db.sql`select pg_try_advisory_lock(4711::bigint) as held`)[0]!['held'] === true,
+  );
   await Promise.all([sql.end({ timeout: 1 }), session.end({ timeout: 1 })]);
 });
 

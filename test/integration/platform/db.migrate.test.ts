@@ -78,7 +78,9 @@ test('a statement that drops data is refused in a file that does not say so', as
 test('a number that two files have is refused before anything runs', async () => {
   await put('000005_one.sql', 'create table one (x int);');
   await put('000005_two.sql', 'create table two (x int);');
-  await expect(migrate(replicas[1]!, { dir: dir() })).rejects.toThrow('Two migrations have one number: 000005_one.sql, 000005_two.sql');
+  await expect(migrate(replicas[1]!, { dir: dir() })).rejects.toThrow(
+    'Two migrations have one number: 000005_one.sql, 000005_two.sql',
+  );
   expect(await database.sql`select to_regclass('one')::text as one`).toEqual([{ one: null }]);
   await Promise.all(['000005_one.sql', '000005_two.sql'].map((file) => rm(join(folder, file))));
 });
@@ -95,6 +97,9 @@ test('a migration that was edited after it ran is refused, and no lock stays beh
   await put('000001_first.sql', 'create table first (x bigint);');
   await expect(migrate(replicas[3]!, { dir: dir() })).rejects.toThrow('edited after it ran');
   expect(
-    await database.sql`select count(*)::int as locks from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+    await database.sql`
+      select count(*)::int as locks
+      from pg_locks
+      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
   ).toEqual([{ locks: 0 }]);
 });

@@ -33,31 +33,57 @@ async function addChannels(count: number) {
   await sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
     select id, ${orgId}, 'fake', 'v1', id::text, 'Channel', sealed
-    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ plain }) => before.seal(plain))}::text[]) as given (id, sealed)`;
+    from unnest(${rows.map(({ id }) => id)}::uuid[],
+      ${rows.map(({ plain }) => before.seal(plain))}::text[]) as given (id, sealed)`;
   return rows.map(({ id }) => id);
 }
 const run = (more: Partial<Parameters<typeof reencrypt>[0]> = {}) => {
   const said: string[] = [];
-  return reencrypt({ sql, vault: both, clock: systemClock, say: (line) => said.push(line), patienceMs: 0, ...more }).then((code) => ({ code, said }));
+  return reencrypt({
+    sql,
+    vault: both,
+    clock: systemClock,
+    say: (line) => said.push(line),
+    patienceMs: 0,
+    ...more,
+  }).then((code) => ({ code, said }));
 };
 const readable = async () =>
-  new Map((await sql<{ id: string; c: string }[]>`select id, credentials as c from channels`).map(({ id, c }) => [id, after.open(c)]));
+  new Map(
+    (await sql<{ id: string; c: string }[]>`select id, credentials as c from channels`).map(({ id, c }) => [
+      id,
+      after.open(c),
+    ]),
+  );
 
 describe('a changed key', () => {
   test('every sealed column is sealed anew, and then nothing needs the former key [SC8]', async () => {
     const [id] = await addChannels(1);
     const userId = newId();
-    await sql`insert into users (id, email, provider_name, provider_id) values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
-    await sql`insert into provider_apps (domain, provider_id, provider_version, server, redirect_uri, client_id, client_secret)
+    await sql`
+      insert into users (id, email, provider_name, provider_id)
+      values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
+    await sql`
+      insert into provider_apps (domain, provider_id, provider_version, server, redirect_uri, client_id, client_secret)
       values ('social', 'mastodon', 'v1', 'https://a.example', 'https://b.example', 'id', ${before.seal('app')})`;
-    await sql`insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
-      values (${randomBytes(32)}, ${orgId}, ${userId}, 'mastodon', 'v1', ${before.seal('state')}, now() + interval '1 hour')`;
-    await sql`insert into webhooks (id, org_id, name, url, secret, previous_secret) values (${newId()}, ${orgId}, 'w', 'https://c.example', ${before.seal('one')}, ${before.seal('two')})`;
-    await sql`insert into emails (id, org_id, to_address, template, content, provider_id, provider_version) values (${newId()}, ${orgId}, 'a@b.example', 't', ${before.seal('{}')}, 'smtp', 'v1')`;
-    await sql`insert into provider_settings (id, domain, provider_id, provider_version, name, credentials) values (${newId()}, 'auth', 'github', 'v1', 'GitHub', ${before.seal('{}')})`;
+    await sql`
+      insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
+      values (${randomBytes(32)}, ${orgId}, ${userId}, 'mastodon', 'v1', ${before.seal('state')},
+        now() + interval '1 hour')`;
+    await sql`
+      insert into webhooks (id, org_id, name, url, secret, previous_secret)
+      values (${newId()}, ${orgId}, 'w', 'https://c.example', ${before.seal('one')}, ${before.seal('two')})`;
+    await sql`
+      insert into emails (id, org_id, to_address, template, content, provider_id, provider_version)
+      values (${newId()}, ${orgId}, 'a@b.example', 't', ${before.seal('{}')}, 'smtp', 'v1')`;
+    await sql`
+      insert into provider_settings (id, domain, provider_id, provider_version, name, credentials)
+      values (${newId()}, 'auth', 'github', 'v1', 'GitHub', ${before.seal('{}')})`;
     await sql`insert into login_states (hash, kind, browser_hash, provider_id, sealed, expires_at)
-      values (${randomBytes(32)}, 'consent', ${randomBytes(32)}, 'github', ${before.seal('{}')}, now() + interval '1 hour')`;
-    await sql`insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'without', 'https://c.example')`;
+      values (${randomBytes(32)}, 'consent', ${randomBytes(32)}, 'github', ${before.seal('{}')},
+        now() + interval '1 hour')`;
+    await sql`
+      insert into webhooks (id, org_id, name, url) values (${newId()}, ${orgId}, 'without', 'https://c.example')`;
     for (const [key, reply] of [
       ['sealed', before.seal('{"secret":"x"}')],
       ['plain', '{"ok":true}'],
@@ -68,7 +94,9 @@ describe('a changed key', () => {
     const { code, said } = await run();
     expect([code, said.at(-1)]).toEqual([0, expect.stringContaining('ENCRYPTION_KEY_PREVIOUS can be removed')]);
     for (const { table, column } of SEALED) {
-      const rows = await sql<{ sealed: string }[]>`select ${sql(column)} as sealed from ${sql(table)} where ${sql(column)} like 'v2:%'`;
+      const rows = await sql<
+        { sealed: string }[]
+      >`select ${sql(column)} as sealed from ${sql(table)} where ${sql(column)} like 'v2:%'`;
       expect([table, column, rows.length]).toEqual([table, column, 1]);
       expect(() => after.open(rows[0]!.sealed)).not.toThrow();
     }
@@ -79,8 +107,11 @@ describe('a changed key', () => {
   test('a second call finds nothing to do, and one that was cut off goes on', async () => {
     await addChannels(450);
     let calls = 0;
-    await run({ vault: { ...both, renew: (sealed) => (++calls > 210 ? undefined : both.renew(sealed)) } }); // stops renewing within its second page
-    const half = [...(await sql<{ c: string }[]>`select credentials as c from channels`)].filter(({ c }) => both.renew(c) === undefined).length;
+    // stops renewing within its second page
+    await run({ vault: { ...both, renew: (sealed) => (++calls > 210 ? undefined : both.renew(sealed)) } });
+    const half = [...(await sql<{ c: string }[]>`select credentials as c from channels`)].filter(
+      ({ c }) => both.renew(c) === undefined,
+    ).length;
     expect(half).toBe(210);
     expect((await run()).said).toContain('channels.credentials: 240 sealed anew');
     expect((await run()).said).toContain('channels.credentials: 0 sealed anew');
@@ -93,7 +124,10 @@ describe('a changed key', () => {
     const [one] = expected.keys();
     await sql`update channels set credentials = ${foreign} where id = ${one!}`;
     const { code, said } = await run();
-    expect([code, said]).toEqual([1, expect.arrayContaining(['channels.credentials: 1 sealed anew, 1 open by no key'])]);
+    expect([code, said]).toEqual([
+      1,
+      expect.arrayContaining(['channels.credentials: 1 sealed anew, 1 open by no key']),
+    ]);
     expect((await sql`select credentials from channels where id = ${one!}`)[0]!['credentials']).toBe(foreign);
   });
 
@@ -102,9 +136,14 @@ describe('a changed key', () => {
     const { credentials: seen } = (await sealedOf(sql, orgId, id))!;
     expect(await claimRenewal(sql, orgId, id, seen, newId(), 600_000)).toBe(true);
     const held = await run();
-    expect([held.code, held.said]).toEqual([1, expect.arrayContaining(['channels.credentials: 2 sealed anew, 1 left'])]);
+    expect([held.code, held.said]).toEqual([
+      1,
+      expect.arrayContaining(['channels.credentials: 2 sealed anew, 1 left']),
+    ]);
     // by a process that does not know the new key yet
-    expect(await saveRenewal(sql, orgId, id, seen, { credentials: before.seal('renewed'), tokenExpiresAt: null })).toBe(true);
+    expect(await saveRenewal(sql, orgId, id, seen, { credentials: before.seal('renewed'), tokenExpiresAt: null })).toBe(
+      true,
+    );
     expect((await run()).code).toBe(0);
     expect((await readable()).get(id)).toBe('renewed');
   });
@@ -125,7 +164,9 @@ describe('a changed key', () => {
         }
         expect(vault.open(row.credentials)).toBe(expected.get(id));
         const plain = `${id} ${turn}`;
-        expect(await saveRenewal(sql, orgId, id, row.credentials, { credentials: vault.seal(plain), tokenExpiresAt: null })).toBe(true);
+        expect(
+          await saveRenewal(sql, orgId, id, row.credentials, { credentials: vault.seal(plain), tokenExpiresAt: null }),
+        ).toBe(true);
         expected.set(id, plain);
         written += 1;
       }
@@ -133,7 +174,11 @@ describe('a changed key', () => {
     const writers = Promise.all([0, 1, 2, 3].map(writer));
     do
       await Promise.race([run(), writers]); // cannot finish while the former key is in use
-    while (written <= 50 || refused >= written); // or it would not have been beside it, or would have kept them from their work
+    while (
+      // or it would not have been beside it, or would have kept them from their work
+      written <= 50 ||
+      refused >= written
+    );
     writing = false;
     await writers;
     expect((await run({ patienceMs: 5_000 })).code).toBe(0);
@@ -142,13 +187,24 @@ describe('a changed key', () => {
 
   test('as a command, from JWT_SECRET that stood in for the key', async () => {
     const jwt = randomBytes(32).toString('hex'); // looks like a key and was none: it was hashed
-    const former = openVault(deriveSecrets({ jwt, key: undefined, previous: undefined, webhookSigning: undefined, production: true }).encryptionKey);
+    const former = openVault(
+      deriveSecrets({ jwt, key: undefined, previous: undefined, webhookSigning: undefined, production: true })
+        .encryptionKey,
+    );
     await addChannels(1);
     const [id] = expected.keys();
     await sql`update channels set credentials = ${former.seal('by the JWT secret')} where id = ${id!}`;
-    const env = { PATH: process.env['PATH']!, DATABASE_URL: db.url, JWT_SECRET: jwt, ENCRYPTION_KEY: keys.now.toString('base64') }; // oxlint-disable-line node/no-process-env -- to find node
+    const env = {
+      PATH: process.env['PATH']!,
+      DATABASE_URL: db.url,
+      JWT_SECRET: jwt,
+      ENCRYPTION_KEY: keys.now.toString('base64'),
+    }; // oxlint-disable-line node/no-process-env -- to find node
     const command = (more: Record<string, string>) =>
-      spawnSync(process.execPath, ['--no-warnings', 'rookery.ts', 'reencrypt'], { env: { ...env, ...more }, encoding: 'utf8' });
+      spawnSync(process.execPath, ['--no-warnings', 'rookery.ts', 'reencrypt'], {
+        env: { ...env, ...more },
+        encoding: 'utf8',
+      });
     const without = command({});
     expect([without.status, without.stdout]).toEqual([1, expect.stringContaining('1 open by no key')]);
     const done = command({ ENCRYPTION_KEY_PREVIOUS: jwt });
@@ -165,7 +221,9 @@ test('each column that a migration calls sealed is in the list, and no other but
     let table = '';
     for (const line of readFileSync(new URL(file, folder), 'utf8').split('\n')) {
       table = /^(?:create|alter) table (?:if not exists )?(\w+)/.exec(line)?.[1] ?? table;
-      const column = /^\s*(?:alter table \w+ )?(?:add column )?(?:if not exists )?(\w+) .*--.*\bsealed\b/.exec(line)?.[1];
+      const column = /^\s*(?:alter table \w+ )?(?:add column )?(?:if not exists )?(\w+) .*--.*\bsealed\b/.exec(
+        line,
+      )?.[1];
       if (column) called.push(`${table}.${column}`);
       const [, of, was, is] = /^alter table (\w+) rename column (\w+) to (\w+)/.exec(line) ?? [];
       const renamed = called.indexOf(`${of}.${was}`);

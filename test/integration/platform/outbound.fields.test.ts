@@ -11,8 +11,9 @@ import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 
-// Every field of the API that takes an address × every way to write one that is not public. Judged at the sockets of this process:
-// whatever is not for this machine is refused beneath the product, and a connection to the listener here counts as reached.
+// Every field of the API that takes an address × every way to write one that is not public. Judged at the sockets of
+// this process: whatever is not for this machine is refused beneath the product, and a connection to the listener here
+// counts as reached.
 
 const attempts: string[] = [];
 const watch = (message: unknown) => {
@@ -38,7 +39,11 @@ beforeAll(async () => {
   // An opened range that none of the addresses below is in.
   product = await wholeProduct({
     sandbox: true,
-    env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.200.0.0/16', OUTBOUND_HTTP_TIMEOUT_MS: '2000', EGRESS_ECHO_URL: 'https://8.8.8.8/' },
+    env: {
+      SSRF_ALLOWED_PRIVATE_CIDRS: '127.200.0.0/16',
+      OUTBOUND_HTTP_TIMEOUT_MS: '2000',
+      EGRESS_ECHO_URL: 'https://8.8.8.8/',
+    },
   });
   ann = await product.signUp();
   key = await ann.withKey();
@@ -148,8 +153,14 @@ const postDoors: Door[] = (['', '/public/v1'] as const).flatMap((prefix) => {
     const change = (body: object) => who().send(method, `${prefix}/posts/${postId}`, body);
     return [
       { field: `${method} ${prefix}/posts/:id image.path`, ask: (path: string) => change({ image: [{ path }] }) },
-      { field: `${method} ${prefix}/posts/:id image.thumbnail`, ask: (thumbnail: string) => change({ image: [{ path: OWN, thumbnail }] }) },
-      { field: `${method} ${prefix}/posts/:id thread.image.path`, ask: (path: string) => change({ thread: [{ content: 'y', image: [{ path }] }] }) },
+      {
+        field: `${method} ${prefix}/posts/:id image.thumbnail`,
+        ask: (thumbnail: string) => change({ image: [{ path: OWN, thumbnail }] }),
+      },
+      {
+        field: `${method} ${prefix}/posts/:id thread.image.path`,
+        ask: (path: string) => change({ thread: [{ content: 'y', image: [{ path }] }] }),
+      },
       {
         field: `${method} ${prefix}/posts/:id thread.image.thumbnail`,
         ask: (thumbnail: string) => change({ thread: [{ content: 'y', image: [{ path: OWN, thumbnail }] }] }),
@@ -157,8 +168,14 @@ const postDoors: Door[] = (['', '/public/v1'] as const).flatMap((prefix) => {
     ];
   });
   return [
-    { field: `POST ${prefix}/posts posts.value.image.path`, ask: (path: string) => who().post(`${prefix}/posts`, post({ path })) },
-    { field: `POST ${prefix}/posts posts.value.image.thumbnail`, ask: (thumbnail: string) => who().post(`${prefix}/posts`, post({ path: OWN, thumbnail })) },
+    {
+      field: `POST ${prefix}/posts posts.value.image.path`,
+      ask: (path: string) => who().post(`${prefix}/posts`, post({ path })),
+    },
+    {
+      field: `POST ${prefix}/posts posts.value.image.thumbnail`,
+      ask: (thumbnail: string) => who().post(`${prefix}/posts`, post({ path: OWN, thumbnail })),
+    },
     ...changed,
   ];
 });
@@ -170,37 +187,75 @@ const settingDoors: Door[] = knownProviders.list().flatMap(({ domain, id, setup 
       field: `POST /admin/providers/settings credentials (${domain}/${id} ${name})`,
       ask: (url: string) => {
         const group = setup!.oneOf?.find((one) => one.includes(name)) ?? [];
-        const needed = Object.entries(setup!.fields).filter(([other, { required }]) => required !== false || group.includes(other));
+        const needed = Object.entries(setup!.fields).filter(
+          ([other, { required }]) => required !== false || group.includes(other),
+        );
         const usual = ({ form, options, validation = '.*', default: first }: Field) =>
           first ??
           options?.[0]?.value ??
-          (form ? 'https://8.8.8.8' : ['abc', 'a'.repeat(64), channelId].find((one) => new RegExp(`^(?:${validation})$`).test(one)));
-        const credentials = { ...Object.fromEntries(needed.map(([other, field]) => [other, usual(field)])), [name]: url };
-        return ann.client.post('/admin/providers/settings', { domain, providerId: id, credentials, allowPreview: true });
+          (form
+            ? 'https://8.8.8.8'
+            : ['abc', 'a'.repeat(64), channelId].find((one) => new RegExp(`^(?:${validation})$`).test(one)));
+        const credentials = {
+          ...Object.fromEntries(needed.map(([other, field]) => [other, usual(field)])),
+          [name]: url,
+        };
+        return ann.client.post('/admin/providers/settings', {
+          domain,
+          providerId: id,
+          credentials,
+          allowPreview: true,
+        });
       },
     })),
 );
 const doors: Door[] = [
   { field: 'POST /webhooks url', ask: (url) => ann.client.post('/webhooks', { name: 'w', url, integrations: [] }) },
-  { field: 'PUT /webhooks url', ask: (url) => ann.client.put('/webhooks', { id: webhookId, name: 'w', url, integrations: [] }) },
-  { field: 'POST /public/v1/webhooks url', ask: (url) => key.post('/public/v1/webhooks', { name: 'w', url, integrations: [] }) },
-  { field: 'PUT /public/v1/webhooks url', ask: (url) => key.put('/public/v1/webhooks', { id: webhookId, name: 'w', url, integrations: [] }) },
-  { field: 'PUT /public/v1/webhooks/:id url', ask: (url) => key.put(`/public/v1/webhooks/${webhookId}`, { name: 'w', url, integrations: [] }) },
+  {
+    field: 'PUT /webhooks url',
+    ask: (url) => ann.client.put('/webhooks', { id: webhookId, name: 'w', url, integrations: [] }),
+  },
+  {
+    field: 'POST /public/v1/webhooks url',
+    ask: (url) => key.post('/public/v1/webhooks', { name: 'w', url, integrations: [] }),
+  },
+  {
+    field: 'PUT /public/v1/webhooks url',
+    ask: (url) => key.put('/public/v1/webhooks', { id: webhookId, name: 'w', url, integrations: [] }),
+  },
+  {
+    field: 'PUT /public/v1/webhooks/:id url',
+    ask: (url) => key.put(`/public/v1/webhooks/${webhookId}`, { name: 'w', url, integrations: [] }),
+  },
   { field: 'POST /webhooks/send url', ask: (url) => ann.client.post('/webhooks/send', { url }), answered: 200 },
-  { field: 'POST /webhooks/send ?url', ask: (url) => ann.client.post(`/webhooks/send?url=${query(url)}`), answered: 200 },
+  {
+    field: 'POST /webhooks/send ?url',
+    ask: (url) => ann.client.post(`/webhooks/send?url=${query(url)}`),
+    answered: 200,
+  },
   { field: 'POST /files/upload-from-url url', ask: (url) => ann.client.post('/files/upload-from-url', { url }) },
   { field: 'POST /media/upload-from-url url', ask: (url) => ann.client.post('/media/upload-from-url', { url }) },
   { field: 'POST /public/v1/upload-from-url url', ask: (url) => key.post('/public/v1/upload-from-url', { url }) },
   ...postDoors,
-  { field: 'GET /integrations/social/:provider ?externalUrl', ask: (url) => ann.client.get(`/integrations/social/mastodon?externalUrl=${query(url)}`) },
+  {
+    field: 'GET /integrations/social/:provider ?externalUrl',
+    ask: (url) => ann.client.get(`/integrations/social/mastodon?externalUrl=${query(url)}`),
+  },
   {
     field: 'GET /integrations/social/:provider ?externalUrl (pixelfed)',
     ask: (url) => ann.client.get(`/integrations/social/pixelfed?externalUrl=${query(url)}`),
   },
-  { field: 'GET /public/v1/social/:provider ?externalUrl', ask: (url) => key.get(`/public/v1/social/mastodon?externalUrl=${query(url)}`), says: /not allowed/ },
+  {
+    field: 'GET /public/v1/social/:provider ?externalUrl',
+    ask: (url) => key.get(`/public/v1/social/mastodon?externalUrl=${query(url)}`),
+    says: /not allowed/,
+  },
   {
     field: 'POST /integrations/social-connect/:provider fields',
-    ask: (service) => ann.client.post('/integrations/social-connect/bluesky', { fields: { service, identifier: 'ann', password: 'x' } }),
+    ask: (service) =>
+      ann.client.post('/integrations/social-connect/bluesky', {
+        fields: { service, identifier: 'ann', password: 'x' },
+      }),
   },
   ...settingDoors,
 ];
@@ -216,7 +271,8 @@ describe('no address that is not public', () => {
       const answers = await Promise.all(some.map(ask));
       for (const [at, { status, text }] of answers.entries()) {
         const literal = HOSTS.some((host) => some[at] === `https://${host}/x.png`);
-        if (!(answered ? [200, 400] : [400, 502]).includes(status) || (literal && !says.test(text))) taken.push(`${some[at]}: ${status} ${text.slice(0, 200)}`);
+        if (!(answered ? [200, 400] : [400, 502]).includes(status) || (literal && !says.test(text)))
+          taken.push(`${some[at]}: ${status} ${text.slice(0, 200)}`);
       }
     }
     expect(taken).toEqual([]);
@@ -239,37 +295,58 @@ describe('a proxy of one’s own', () => {
     '[64:ff9b::7f00:1]',
   ];
   const far = ['10.0.0.1', '169.254.169.254', '168.63.129.16', '[fd00:ec2::254]', '[fe80::1]'];
-  test.each(['socks5', 'http', 'https', 'wireguard'])('is at no address that is not public, by %s [OB1, OB3, X1]', async (protocol) => {
-    attempts.length = listener.ledger.length = 0;
-    const connections = listener.connections;
-    const ask = (host: string) =>
-      ann.client.post('/providers/settings/test', {
-        domain: 'vpn',
-        providerId: 'custom',
-        credentials: protocol === 'wireguard' ? { protocol, sidecar: `${host}:${port}` } : { protocol, host, port: String(port) },
-      });
-    for (const host of [...places, ...far]) {
-      const { status, body } = await ask(host);
-      expect([host, status, body.ok, body.message]).toEqual([host, 200, false, expect.stringMatching(/may not be called|has no address/)]);
-    }
-    expect([attempts, listener.ledger.length, listener.connections - connections]).toEqual([[], 0, 0]);
-  });
+  test.each(['socks5', 'http', 'https', 'wireguard'])(
+    'is at no address that is not public, by %s [OB1, OB3, X1]',
+    async (protocol) => {
+      attempts.length = listener.ledger.length = 0;
+      const connections = listener.connections;
+      const ask = (host: string) =>
+        ann.client.post('/providers/settings/test', {
+          domain: 'vpn',
+          providerId: 'custom',
+          credentials:
+            protocol === 'wireguard'
+              ? { protocol, sidecar: `${host}:${port}` }
+              : { protocol, host, port: String(port) },
+        });
+      for (const host of [...places, ...far]) {
+        const { status, body } = await ask(host);
+        expect([host, status, body.ok, body.message]).toEqual([
+          host,
+          200,
+          false,
+          expect.stringMatching(/may not be called|has no address/),
+        ]);
+      }
+      expect([attempts, listener.ledger.length, listener.connections - connections]).toEqual([[], 0, 0]);
+    },
+  );
 });
 
 describe('every field that looks like an address', () => {
-  const LOOKS = /(url|uri|link|href|picture|image|thumbnail|path|endpoint|host|server|issuer|domain|website|avatar|icon|logo)s?$/i;
+  const LOOKS =
+    /(url|uri|link|href|picture|image|thumbnail|path|endpoint|host|server|issuer|domain|website|avatar|icon|logo)s?$/i;
   const named = (route: AnyRoute): string[] => {
     // oxlint-disable-next-line typescript/no-explicit-any -- JSON Schema as zod writes it
     const inside = (schema: Record<string, any>, at: string): string[] => [
       ...Object.entries((schema['properties'] ?? {}) as Record<string, object>).flatMap(([name, inner]) => [
-        ...(LOOKS.test(name) && JSON.stringify(inner).includes('"string"') && !JSON.stringify(inner).includes('"properties"') ? [`${at}${name}`] : []),
+        ...(LOOKS.test(name) &&
+        JSON.stringify(inner).includes('"string"') &&
+        !JSON.stringify(inner).includes('"properties"')
+          ? [`${at}${name}`]
+          : []),
         ...inside(inner, `${at}${name}.`),
       ]),
       ...(schema['items'] ? inside(schema['items'] as object, at) : []),
-      ...[...(schema['anyOf'] ?? []), ...(schema['oneOf'] ?? []), ...(schema['allOf'] ?? [])].flatMap((one: object) => inside(one, at)),
+      ...[...(schema['anyOf'] ?? []), ...(schema['oneOf'] ?? []), ...(schema['allOf'] ?? [])].flatMap((one: object) =>
+        inside(one, at),
+      ),
     ];
     return [
-      ...new Set([...(route.body ? inside(inputSchema(route.body as never), '') : []), ...(route.query ? inside(inputSchema(route.query as never), '?') : [])]),
+      ...new Set([
+        ...(route.body ? inside(inputSchema(route.body as never), '') : []),
+        ...(route.query ? inside(inputSchema(route.query as never), '?') : []),
+      ]),
     ];
   };
   /** Never called by this service, each with its reason. */

@@ -8,7 +8,9 @@ import { makeCertificate } from '../../support/wire/certificate.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { startWebSocketServer } from '../../support/wire/websocket-server.ts';
 
-/** What lies beneath the guard here: lets loopback pass, and refuses and records all else, so that nothing can leave. */
+/**
+ * What lies beneath the guard here: lets loopback pass, and refuses and records all else, so that nothing can leave.
+ */
 const beyond: string[] = [];
 const beneath = (authorities: string[]): Connector => {
   const real = socketConnector(authorities);
@@ -28,7 +30,12 @@ const resolver = async (name: string) => {
   return typeof answer === 'function' ? answer() : answer;
 };
 const strict = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: [], resolver, connector: beneath([tls.cert]) });
-const local = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, connector: beneath([tls.cert]) });
+const local = openOutbound({
+  timeoutMs: 30_000,
+  allowedPrivateCidrs: ['127.0.0.1/32'],
+  resolver,
+  connector: beneath([tls.cert]),
+});
 afterAll(async () => {
   await Promise.all([strict, local, receiver].map((one) => one[Symbol.asyncDispose]()));
 });
@@ -137,13 +144,20 @@ const within6 = (address: string) => [
 ];
 
 describe('nothing leaves for an address that is not public', () => {
-  const literal = [...V4.flatMap(spellings), ...V4.flatMap(within6).map((one) => `[${one}]`), ...V6.map((one) => `[${one}]`)];
+  const literal = [
+    ...V4.flatMap(spellings),
+    ...V4.flatMap(within6).map((one) => `[${one}]`),
+    ...V6.map((one) => `[${one}]`),
+  ];
 
   test(`${literal.length} literal hosts, each by fetch and by websocket [OB1] [OB3] [OB7]`, async () => {
     expect(literal.length).toBeGreaterThanOrEqual(400);
     for (const host of literal) {
       for (const url of [`https://${host}/`, `https://${host}:6379/`])
-        expect([host, (await failed(strict.fetch(url))).message]).toEqual([host, expect.stringMatching(/^(Blocked URL|This is not a URL)$/)]);
+        expect([host, (await failed(strict.fetch(url))).message]).toEqual([
+          host,
+          expect.stringMatching(/^(Blocked URL|This is not a URL)$/),
+        ]);
       expect(() => strict.webSocket(`wss://${host}/`)).toThrow(/^(Blocked URL|This is not a URL)$/);
     }
     expect([beyond, receiver.connections]).toEqual([[], 0]);
@@ -180,14 +194,18 @@ describe('nothing leaves for an address that is not public', () => {
     expect(beyond).toEqual([]);
   });
 
-  test.each(['http://93.184.215.14/', 'ftp://hook.test/', 'file:///etc/passwd', 'https://user:pass@hook.test/', 'https://user@hook.test/', '//127.0.0.2/'])(
-    'a redirect to %s is refused [OB2] [OB5]',
-    async (location) => {
-      receiver.answer = (response) => void response.writeHead(302, { location }).end();
-      expect((await failed(local.fetch(at('/start')))).message).toBe('Blocked URL');
-      expect([beyond, receiver.ledger.length]).toEqual([[], 1]);
-    },
-  );
+  test.each([
+    'http://93.184.215.14/',
+    'ftp://hook.test/',
+    'file:///etc/passwd',
+    'https://user:pass@hook.test/',
+    'https://user@hook.test/',
+    '//127.0.0.2/',
+  ])('a redirect to %s is refused [OB2] [OB5]', async (location) => {
+    receiver.answer = (response) => void response.writeHead(302, { location }).end();
+    expect((await failed(local.fetch(at('/start')))).message).toBe('Blocked URL');
+    expect([beyond, receiver.ledger.length]).toEqual([[], 1]);
+  });
 
   test('a downgrade to plain http is refused, even into an opened range [OB2]', async () => {
     receiver.answer = (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
@@ -209,7 +227,9 @@ describe('public addresses are let through', () => {
       '198.17.255.255',
       '223.255.255.255',
     ].flatMap((one) => spellings(one)),
-    ...['2606:4700::1111', '2001:4860:4860::8888', '2a00:1450:4001:800::200e', '2003::1', '2001:200::1'].map((one) => `[${one}]`),
+    ...['2606:4700::1111', '2001:4860:4860::8888', '2a00:1450:4001:800::200e', '2003::1', '2001:200::1'].map(
+      (one) => `[${one}]`,
+    ),
   ];
 
   test(`${forms.length} forms, by address and by name`, async () => {
@@ -229,7 +249,11 @@ describe('public addresses are let through', () => {
     const failures = [];
     for (const one of given) {
       const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: one.remoteAddress });
-      await using odd = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: [], connector: (_, callback) => callback(null, socket) });
+      await using odd = openOutbound({
+        timeoutMs: 30_000,
+        allowedPrivateCidrs: [],
+        connector: (_, callback) => callback(null, socket),
+      });
       failures.push((await failed(odd.fetch('https://8.8.8.8/'))).failure);
       expect(socket.destroyed).toBe(true);
     }
@@ -243,7 +267,12 @@ describe('public addresses are let through', () => {
   });
 
   test('a second address answers when the first cannot be reached', async () => {
-    const both = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
+    const both = openOutbound({
+      timeoutMs: 30_000,
+      allowedPrivateCidrs: ['127.0.0.0/8'],
+      resolver,
+      connector: beneath([tls.cert]),
+    });
     names['hook.test'] = ['127.0.0.9', '127.0.0.1'];
     expect((await both.fetch(at('/'))).status).toBe(200);
     expect(beyond).toEqual(['127.0.0.9']);
@@ -314,21 +343,23 @@ describe('redirects', () => {
   });
   test('credentials do not reach another origin, not even another port or name', async () => {
     receiver.answer = (response, { path }) =>
-      void (path === '/a' ? response.writeHead(302, { location: at('/b', 'other.test') }).end() : response.writeHead(200).end());
+      void (path === '/a'
+        ? response.writeHead(302, { location: at('/b', 'other.test') }).end()
+        : response.writeHead(200).end());
     await local.fetch(at('/a'), {
       headers: { Authorization: 'Bearer x', Cookie: 'a=b', 'X-Api-Key': 'k', Accept: 'text/plain', 'x-kept': '1' },
       carried: ['X-Kept'],
     });
     const [first, second] = receiver.ledger.map(({ headers }) => headers);
     expect([first!.authorization, first!.cookie, first!['x-api-key']]).toEqual(['Bearer x', 'a=b', 'k']);
-    expect([second!.authorization, second!.cookie, second!['x-api-key'], second!.accept, second!['x-kept'], second!.host]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      'text/plain',
-      '1',
-      `other.test:${receiver.port}`,
-    ]);
+    expect([
+      second!.authorization,
+      second!.cookie,
+      second!['x-api-key'],
+      second!.accept,
+      second!['x-kept'],
+      second!.host,
+    ]).toEqual([undefined, undefined, undefined, 'text/plain', '1', `other.test:${receiver.port}`]);
   });
   test.each<[OutboundRequest['redirects'], number, number]>([
     ['keep-body', 307, 2],
@@ -340,7 +371,8 @@ describe('redirects', () => {
     ['follow-safe', 302, 1],
     ['follow-safe', 307, 1],
   ])('a POST with %s takes %i in %i requests', async (redirects, status, requests) => {
-    receiver.answer = (response, { path }) => void (path === '/a' ? response.writeHead(status, { location: '/b' }).end() : response.writeHead(200).end());
+    receiver.answer = (response, { path }) =>
+      void (path === '/a' ? response.writeHead(status, { location: '/b' }).end() : response.writeHead(200).end());
     const answer = await local.fetch(at('/a'), { method: 'POST', body: 'héllo', redirects: redirects! });
     expect([answer.status, receiver.ledger.length]).toEqual([requests === 2 ? 200 : status, requests]);
     for (const { method, body } of receiver.ledger) expect([method, body.toString()]).toEqual(['POST', 'héllo']);
@@ -356,7 +388,8 @@ describe('answers', () => {
     ['zstd', zstdCompressSync],
     ['gzip, br', (data: Buffer) => brotliCompressSync(gzipSync(data))],
   ])('packed as %s are unpacked, and counted unpacked', async (coding, pack) => {
-    receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
+    receiver.answer = (response) =>
+      void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
     expect((await local.fetch(at('/'), { maxBytes: 1_000_000 })).body.length).toBe(1_000_000);
     expect((await failed(local.fetch(at('/'), { maxBytes: 999_999 }))).failure).toBe('too_large');
     expect((await local.fetch(at('/'), { maxBytes: 10, onTooLarge: 'cut' })).text()).toBe('aaaaaaaaaa');
@@ -402,15 +435,22 @@ describe('answers', () => {
       }
   });
   test('packed too often, or badly, are errors and no crash', async () => {
-    receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': 'gzip, gzip, gzip, gzip' }).end();
+    receiver.answer = (response) =>
+      void response.writeHead(200, { 'content-encoding': 'gzip, gzip, gzip, gzip' }).end();
     expect((await failed(local.fetch(at('/')))).failure).toBe('interrupted');
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip at all');
     expect((await failed(local.fetch(at('/')))).failure).toBe('interrupted');
   });
   test('with headers beyond bytes are read, and their headers as bytes', async () => {
-    receiver.answer = (response) => void response.socket!.end('HTTP/1.1 200 OK\r\nx-note: \u65e5\u672c\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok');
+    receiver.answer = (response) =>
+      void response.socket!.end(
+        'HTTP/1.1 200 OK\r\nx-note: \u65e5\u672c\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok',
+      );
     const answer = await local.fetch(at('/'));
-    expect([answer.text(), Buffer.from(answer.headers.get('x-note')!, 'latin1').toString()]).toEqual(['ok', '\u65e5\u672c']);
+    expect([answer.text(), Buffer.from(answer.headers.get('x-note')!, 'latin1').toString()]).toEqual([
+      'ok',
+      '\u65e5\u672c',
+    ]);
   });
   test('that break off in the body are errors, whether they said how long they are or not', async () => {
     for (const headers of [{ 'content-length': '10' }, {}]) {
@@ -430,7 +470,12 @@ describe('answers', () => {
     expect((await failed(local.fetch(at('/'), { maxBytes: 1_000_000 }))).failure).toBe('too_large');
   });
   test('slow in the head or the body are ended by the time of the whole request [OB10]', async () => {
-    const quick = openOutbound({ timeoutMs: 150, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, connector: beneath([tls.cert]) });
+    const quick = openOutbound({
+      timeoutMs: 150,
+      allowedPrivateCidrs: ['127.0.0.1/32'],
+      resolver,
+      connector: beneath([tls.cert]),
+    });
     receiver.answer = () => {};
     expect(await failed(quick.fetch(at('/')))).toMatchObject({ failure: 'timeout', message: 'timeout', sent: true });
     receiver.answer = (response) => {
@@ -440,14 +485,25 @@ describe('answers', () => {
     };
     expect((await failed(quick.fetch(at('/')))).failure).toBe('timeout');
     names['slow.test'] = ['127.0.0.1'];
-    const never = openOutbound({ timeoutMs: 50, allowedPrivateCidrs: [], resolver: () => new Promise(() => {}), connector: beneath([]) });
+    const never = openOutbound({
+      timeoutMs: 50,
+      allowedPrivateCidrs: [],
+      resolver: () => new Promise(() => {}),
+      connector: beneath([]),
+    });
     expect(await failed(never.fetch('https://slow.test/'))).toMatchObject({ failure: 'timeout', sent: false });
     await Promise.all([quick, never].map((one) => one[Symbol.asyncDispose]()));
   });
   test('that break off say that the request was sent; no connection says that it was not', async () => {
     receiver.answer = (_, __, message) => void message.socket.destroy();
-    expect(await failed(local.fetch(at('/'), { method: 'POST', body: 'x' }))).toMatchObject({ failure: 'interrupted', sent: true });
-    expect(await failed(local.fetch('https://hook.test:1/', { method: 'POST', body: 'x' }))).toMatchObject({ failure: 'unreachable', sent: false });
+    expect(await failed(local.fetch(at('/'), { method: 'POST', body: 'x' }))).toMatchObject({
+      failure: 'interrupted',
+      sent: true,
+    });
+    expect(await failed(local.fetch('https://hook.test:1/', { method: 'POST', body: 'x' }))).toMatchObject({
+      failure: 'unreachable',
+      sent: false,
+    });
     expect(await failed(local.fetch('https://unknown.test/'))).toMatchObject({ failure: 'unreachable', sent: false });
   });
   test('of a server with another name or an unknown authority are refused', async () => {
@@ -459,7 +515,8 @@ describe('answers', () => {
     expect(receiver.ledger).toEqual([]);
   });
   test('come as a stream, limited alike', async () => {
-    receiver.answer = (response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(50_000));
+    receiver.answer = (response) =>
+      void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(50_000));
     const answer = await local.stream(at('/'), { maxBytes: 20_000 });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
     await expect(
@@ -516,11 +573,13 @@ describe('requests', () => {
   test('cannot smuggle headers, hosts or lines', async () => {
     for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x-a\r\nx-evil': '1' }])
       expect((await failed(local.fetch(at('/'), { headers }))).failure).toBe('invalid');
-    await local.fetch(at('/a%0d%0ax-evil:1'), { headers: { Host: 'internal', 'Content-Length': '5', 'Transfer-Encoding': 'chunked', Connection: 'upgrade' } });
+    await local.fetch(at('/a%0d%0ax-evil:1'), {
+      headers: { Host: 'internal', 'Content-Length': '5', 'Transfer-Encoding': 'chunked', Connection: 'upgrade' },
+    });
     await local.fetch(at('/b\r\nx-evil: 1'));
-    expect(receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']])).toEqual(
-      [1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]),
-    );
+    expect(
+      receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']]),
+    ).toEqual([1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]));
   });
   test('carry streams of the length that is said, and no others', async () => {
     const stream = (said: number) => ({
@@ -532,14 +591,26 @@ describe('requests', () => {
       },
     });
     names['turn.test'] = ['127.0.0.9', '127.0.0.1']; // nobody listens at the first
-    const both = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.0/8'], resolver, connector: beneath([tls.cert]) });
+    const both = openOutbound({
+      timeoutMs: 30_000,
+      allowedPrivateCidrs: ['127.0.0.0/8'],
+      resolver,
+      connector: beneath([tls.cert]),
+    });
     for (const host of ['hook.test', 'turn.test']) await both.fetch(at('/', host), { method: 'PUT', body: stream(10) });
     await both[Symbol.asyncDispose]();
-    expect(receiver.ledger.map(({ headers, body }) => [headers['content-length'], headers['transfer-encoding'], body.toString()])).toEqual([
+    expect(
+      receiver.ledger.map(({ headers, body }) => [
+        headers['content-length'],
+        headers['transfer-encoding'],
+        body.toString(),
+      ]),
+    ).toEqual([
       ['10', undefined, 'some bytes'],
       ['10', undefined, 'some bytes'],
     ]);
-    for (const said of [9, 11]) await expect(local.fetch(at('/'), { method: 'PUT', body: stream(said) })).rejects.toThrow();
+    for (const said of [9, 11])
+      await expect(local.fetch(at('/'), { method: 'PUT', body: stream(said) })).rejects.toThrow();
     expect(receiver.ledger).toHaveLength(2);
   });
   test('end when their caller gives up', async () => {

@@ -4,7 +4,8 @@ import type { Connector } from '../../../src/platform/outbound/pools.ts';
 import { systemResolver } from '../../../src/platform/outbound/resolver.ts';
 import { startDnsServer, type Zone } from '../../support/wire/dns-server.ts';
 
-// The real resolver against a name server of this test. Beneath the guard every connection is refused and noted, so that nothing can leave.
+// The real resolver against a name server of this test. Beneath the guard every connection is refused and noted, so
+// that nothing can leave.
 
 const zone: Zone = {};
 const beyond: string[] = [];
@@ -37,7 +38,10 @@ describe('what a name server says is judged', () => {
     ['a private A beside a public AAAA', { 'n.example': ['127.0.0.1', '2606:4700::1111'] }],
     ['an IPv4 address within an IPv6 one', { 'n.example': ['::ffff:169.254.169.254'] }],
     ['an address behind NAT64', { 'n.example': ['64:ff9b::7f00:1'] }],
-    ['another name that leads to a private address', { 'n.example': ['m.example'], 'm.example': ['o.example'], 'o.example': ['172.16.0.1'] }],
+    [
+      'another name that leads to a private address',
+      { 'n.example': ['m.example'], 'm.example': ['o.example'], 'o.example': ['172.16.0.1'] },
+    ],
     ['another name whose AAAA alone is private', { 'n.example': ['m.example'], 'm.example': ['1.1.1.1', '::1'] }],
     ['a neighbour of an opened range', { 'n.example': ['10.10.0.1'] }],
     ['an opened address beside public and refused ones', { 'n.example': ['10.9.0.1', '1.1.1.1', '10.10.0.1'] }],
@@ -67,7 +71,9 @@ describe('a name server that does not say', () => {
     zone['slow.example'] = 'silence';
     zone['broken.example'] = { error: 2 };
     const [slow, broken] = await Promise.all([failed('https://slow.example/'), failed('https://broken.example/')]);
-    expect([slow, broken].map(({ failure, sent, cause }) => [failure, sent, (cause as { code?: string }).code])).toEqual([
+    expect(
+      [slow, broken].map(({ failure, sent, cause }) => [failure, sent, (cause as { code?: string }).code]),
+    ).toEqual([
       ['unreachable', false, 'ETIMEOUT'],
       ['unreachable', false, 'ESERVFAIL'],
     ]);

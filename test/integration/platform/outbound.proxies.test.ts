@@ -16,7 +16,12 @@ const receiver = await startReceiver({ tls });
 const plain = await startReceiver();
 const names: Record<string, string[]> = {};
 const resolver = async (name: string) => names[name] ?? Promise.reject(new Error(`ENOTFOUND ${name}`));
-const outbound = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, authorities: [tls.cert] });
+const outbound = openOutbound({
+  timeoutMs: 30_000,
+  allowedPrivateCidrs: ['127.0.0.1/32'],
+  resolver,
+  authorities: [tls.cert],
+});
 const opened: ProxyServer[] = [];
 const login = { username: 'ann:b', password: 'p@ss word/ü' };
 /** Where those came from who called. */
@@ -43,10 +48,17 @@ const PROTOCOLS = ['socks5', 'http', 'https'] as const;
 async function proxy(options: Parameters<typeof startProxy>[0], more: Partial<Proxy> = {}) {
   const server = await startProxy({ tls, ...options });
   opened.push(server);
-  const given: Proxy = { protocol: options.protocol, host: 'proxy.test', port: server.port, label: 'Amsterdam', ...more };
+  const given: Proxy = {
+    protocol: options.protocol,
+    host: 'proxy.test',
+    port: server.port,
+    label: 'Amsterdam',
+    ...more,
+  };
   return { server, route: outbound.through(given) };
 }
-const asks = (protocol: (typeof PROTOCOLS)[number], port: number) => (protocol === 'socks5' ? `1 127.0.0.1 ${port}` : `CONNECT 127.0.0.1:${port}`);
+const asks = (protocol: (typeof PROTOCOLS)[number], port: number) =>
+  protocol === 'socks5' ? `1 127.0.0.1 ${port}` : `CONNECT 127.0.0.1:${port}`;
 const failed = (promise: Promise<unknown>): Promise<OutboundError> =>
   promise.then(
     () => expect('an answer').toBe('an error'),
@@ -66,9 +78,9 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     const { server, route } = await proxy({ protocol, login }, login);
     const answer = await route.fetch(hook(), { method: 'POST', body: 'hello', headers: { 'x-a': '1' } });
     expect([answer.status, answer.text(), from]).toEqual([200, 'ok', ['127.0.0.2']]);
-    expect(receiver.ledger.map(({ path, headers, body }) => [path, headers.host, headers['x-a'], String(body)])).toEqual([
-      ['/a?b=c', `hook.test:${receiver.port}`, '1', 'hello'],
-    ]);
+    expect(
+      receiver.ledger.map(({ path, headers, body }) => [path, headers.host, headers['x-a'], String(body)]),
+    ).toEqual([['/a?b=c', `hook.test:${receiver.port}`, '1', 'hello']]);
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
 
@@ -111,7 +123,10 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
   });
 
   test('a refusal says what it was', async () => {
-    const replies = protocol === 'socks5' ? { forbidden: [2], target: [1, 3, 4, 5, 6, 7, 8, 99] } : { forbidden: [403], target: [400, 502, 503, 504] };
+    const replies =
+      protocol === 'socks5'
+        ? { forbidden: [2], target: [1, 3, 4, 5, 6, 7, 8, 99] }
+        : { forbidden: [403], target: [400, 502, 503, 504] };
     for (const [fault, codes] of Object.entries(replies))
       for (const refuses of codes) {
         const { route } = await proxy({ protocol, refuses });
@@ -136,9 +151,17 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     const { server, route } = await proxy({ protocol });
     names['mixed.test'] = ['8.8.8.8', '10.0.0.1'];
     names['inside.test'] = ['169.254.169.254'];
-    for (const url of ['https://10.0.0.1/', 'https://[::1]/', 'https://2130706434/', 'https://mixed.test/', 'https://inside.test/', 'http://8.8.8.8/'])
+    for (const url of [
+      'https://10.0.0.1/',
+      'https://[::1]/',
+      'https://2130706434/',
+      'https://mixed.test/',
+      'https://inside.test/',
+      'http://8.8.8.8/',
+    ])
       expect([url, (await failed(route.fetch(url))).failure]).toEqual([url, 'blocked']);
-    receiver.answer = (response) => void response.writeHead(302, { location: 'https://inside.test/latest/meta-data' }).end();
+    receiver.answer = (response) =>
+      void response.writeHead(302, { location: 'https://inside.test/latest/meta-data' }).end();
     expect((await failed(route.fetch(hook()))).failure).toBe('blocked');
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
@@ -147,7 +170,9 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     const { server, route } = await proxy({ protocol, refuses: protocol === 'socks5' ? 4 : 502 });
     names['six.test'] = ['2606:4700:4700::1111'];
     await failed(route.fetch('https://six.test/'));
-    expect(server.asked).toEqual([protocol === 'socks5' ? '4 2606:4700:4700:0000:0000:0000:0000:1111 443' : 'CONNECT [2606:4700:4700::1111]:443']);
+    expect(server.asked).toEqual([
+      protocol === 'socks5' ? '4 2606:4700:4700:0000:0000:0000:0000:1111 443' : 'CONNECT [2606:4700:4700::1111]:443',
+    ]);
   });
 
   test('every address of a name is tried, but only one proxy that is at fault itself', async () => {
@@ -165,7 +190,8 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     const { route } = await proxy({ protocol });
     for (const head of [{}, { 'content-encoding': 'gzip' }]) {
       const body = Buffer.alloc(2_000_000, 'x');
-      receiver.answer = (response) => void response.writeHead(200, head).end('content-encoding' in head ? gzipSync(body) : body);
+      receiver.answer = (response) =>
+        void response.writeHead(200, head).end('content-encoding' in head ? gzipSync(body) : body);
       expect((await failed(route.fetch(hook(), { maxBytes: 1_999_999 }))).failure).toBe('too_large');
       expect((await route.fetch(hook(), { maxBytes: 2_000_000 })).body.length).toBe(2_000_000);
     }
@@ -193,11 +219,20 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     names['other.test'] = ['127.0.0.1'];
     const { server, route } = await proxy({ protocol, login }, login);
     receiver.answer = (response, { path }) =>
-      void (path.startsWith('/a') ? response.writeHead(302, { location: `https://other.test:${receiver.port}/b` }).end() : response.end('there'));
+      void (path.startsWith('/a')
+        ? response.writeHead(302, { location: `https://other.test:${receiver.port}/b` }).end()
+        : response.end('there'));
     const answer = await route.fetch(hook(), { headers: { authorization: 'Bearer x', cookie: 'a=b' } });
     const [first, second] = receiver.ledger.map(({ headers }) => headers);
-    expect([answer.text(), first!.authorization, second!.authorization, second!.cookie]).toEqual(['there', 'Bearer x', undefined, undefined]);
-    expect(receiver.ledger.flatMap(({ headers }) => Object.keys(headers)).filter((name) => name.startsWith('proxy'))).toEqual([]);
+    expect([answer.text(), first!.authorization, second!.authorization, second!.cookie]).toEqual([
+      'there',
+      'Bearer x',
+      undefined,
+      undefined,
+    ]);
+    expect(
+      receiver.ledger.flatMap(({ headers }) => Object.keys(headers)).filter((name) => name.startsWith('proxy')),
+    ).toEqual([]);
     expect(new Set(server.asked)).toEqual(new Set([asks(protocol, receiver.port)]));
   });
 
@@ -213,7 +248,10 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
 
   test('an answer that the proxy gives in the place of the provider is not taken', async () => {
     const { route } = await proxy({ protocol, says: 'injects' });
-    expect(await failed(route.fetch(hook(), { method: 'POST', body: 'secret' }))).toMatchObject({ failure: 'unreachable', sent: false });
+    expect(await failed(route.fetch(hook(), { method: 'POST', body: 'secret' }))).toMatchObject({
+      failure: 'unreachable',
+      sent: false,
+    });
     expect(receiver.ledger).toEqual([]);
   });
 
@@ -226,12 +264,19 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
 });
 
 describe('the proxy itself', () => {
-  test.each(['10.0.0.1', '169.254.169.254', '::1', '[::1]', '0.0.0.0', 'inside.test', 'mixed.test'])('is judged: %s is not called', async (host) => {
-    names['inside.test'] = ['192.168.1.1'];
-    names['mixed.test'] = ['8.8.8.8', '127.0.0.2'];
-    const route = outbound.through({ protocol: 'socks5', host, port: 1080, label: 'x' });
-    expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'blocked', sent: false });
-  });
+  test.each(['10.0.0.1', '169.254.169.254', '::1', '[::1]', '0.0.0.0', 'inside.test', 'mixed.test'])(
+    'is judged: %s is not called',
+    async (host) => {
+      names['inside.test'] = ['192.168.1.1'];
+      names['mixed.test'] = ['8.8.8.8', '127.0.0.2'];
+      const route = outbound.through({ protocol: 'socks5', host, port: 1080, label: 'x' });
+      expect(await failed(route.fetch(hook()))).toMatchObject({
+        failure: 'unreachable',
+        proxy: 'blocked',
+        sent: false,
+      });
+    },
+  );
 
   test('is used at a private address where the operator lists it for its owner, at that port and for nothing else', async () => {
     const ORG = newId();
@@ -245,9 +290,11 @@ describe('the proxy itself', () => {
     });
     names['side.test'] = names['own.test'] = ['127.0.0.1'];
     names['far.test'] = ['8.8.8.8'];
-    const over = (host: string, port = server.port, owner: string | null = null) => strict.through({ protocol: 'socks5', host, port, label: 'x', owner });
+    const over = (host: string, port = server.port, owner: string | null = null) =>
+      strict.through({ protocol: 'socks5', host, port, label: 'x', owner });
     server.breaks();
-    for (const host of ['127.0.0.1', 'side.test', 'SIDE.test']) expect((await failed(over(host).fetch('https://far.test/'))).proxy).toBe('down');
+    for (const host of ['127.0.0.1', 'side.test', 'SIDE.test'])
+      expect((await failed(over(host).fetch('https://far.test/'))).proxy).toBe('down');
     expect(server.accepted).toBe(3);
     for (const owner of [ORG, 'another organization']) {
       expect((await failed(over('127.0.0.1', server.port, owner).fetch('https://far.test/'))).proxy).toBe('blocked');
@@ -255,9 +302,15 @@ describe('the proxy itself', () => {
     expect((await failed(over('own.test', server.port, ORG).fetch('https://far.test/'))).proxy).toBe('down');
     for (const owner of [null, 'another organization'])
       expect((await failed(over('own.test', server.port, owner).fetch('https://far.test/'))).proxy).toBe('blocked');
-    expect((await failed(strict.through({ protocol: 'socks5', host: '127.0.0.1', port: server.port, label: 'x' }).fetch('https://far.test/'))).proxy).toBe(
-      'blocked',
-    );
+    expect(
+      (
+        await failed(
+          strict
+            .through({ protocol: 'socks5', host: '127.0.0.1', port: server.port, label: 'x' })
+            .fetch('https://far.test/'),
+        )
+      ).proxy,
+    ).toBe('blocked');
     expect((await failed(over('proxy.test').fetch('https://far.test/'))).proxy).toBe('blocked');
     expect((await failed(over('127.0.0.1', receiver.port).fetch('https://far.test/'))).proxy).toBe('blocked');
     expect((await failed(over('127.0.0.1').fetch(hook()))).failure).toBe('blocked');
@@ -275,7 +328,13 @@ describe('the proxy itself', () => {
 
   test('may answer nothing at all, and is given up before the call is', async () => {
     const { port } = (await proxy({ protocol: 'socks5', says: 'nothing' })).server;
-    await using brief = openOutbound({ timeoutMs: 30_000, handshakeMs: 300, allowedPrivateCidrs: ['127.0.0.1/32'], resolver, authorities: [tls.cert] });
+    await using brief = openOutbound({
+      timeoutMs: 30_000,
+      handshakeMs: 300,
+      allowedPrivateCidrs: ['127.0.0.1/32'],
+      resolver,
+      authorities: [tls.cert],
+    });
     const route = brief.through({ protocol: 'socks5', host: 'proxy.test', port, label: 'Amsterdam' });
     expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'down', sent: false });
   });
@@ -287,7 +346,12 @@ describe('the proxy itself', () => {
     ]) {
       const { server, route } = await proxy({ protocol: 'socks5', login }, given);
       const error = await failed(route.fetch(hook(), { method: 'POST', body: 'x' }));
-      expect(error).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'login', message: expect.stringContaining('255 bytes') });
+      expect(error).toMatchObject({
+        failure: 'unreachable',
+        sent: false,
+        proxy: 'login',
+        message: expect.stringContaining('255 bytes'),
+      });
       expect(server.asked).toEqual([]);
     }
   });
@@ -315,11 +379,19 @@ for (const [name, protocol, find, address] of [
         await route.fetch(hook(), { method: 'POST', body: 'hello' });
         await route.fetch(`${plain.url}/plain`);
         expect(from).toEqual([address, address]);
-        expect(receiver.ledger.map(({ headers, body }) => [headers.host, String(body)])).toEqual([[`hook.test:${receiver.port}`, 'hello']]);
-        expect(await failed(outbound.through({ ...given, password: 'wrong-password' }).fetch(hook()))).toMatchObject({ proxy: 'login', sent: false });
+        expect(receiver.ledger.map(({ headers, body }) => [headers.host, String(body)])).toEqual([
+          [`hook.test:${receiver.port}`, 'hello'],
+        ]);
+        expect(await failed(outbound.through({ ...given, password: 'wrong-password' }).fetch(hook()))).toMatchObject({
+          proxy: 'login',
+          sent: false,
+        });
         expect((await failed(route.fetch('https://10.0.0.1/'))).failure).toBe('blocked');
         await peer.stop();
-        expect(await failed(outbound.through({ ...given, label: 'away' }).fetch(hook()))).toMatchObject({ proxy: 'down', sent: false });
+        expect(await failed(outbound.through({ ...given, label: 'away' }).fetch(hook()))).toMatchObject({
+          proxy: 'down',
+          sent: false,
+        });
       });
     },
   );

@@ -17,9 +17,16 @@ test('facts are announced by the statement that makes them, in the order of thei
     with channel as (
       select ${orgId}::uuid as org_id, id, false as lost from unnest(${[one, two]}::uuid[]) id
     ), ${announce(sql, {
-      'channel.connected': { from: sql`channel`, payload: { providerId: sql`'x'::text`, name: sql`'Acme ' || right(id::text, 4)` } },
-      'channel.disabled': { from: sql`channel where id = ${two}`, payload: { providerId: sql`'x'::text`, name: sql`'Acme'`, reason: sql`${'plan'}::text` } },
-    })}, ${announce(sql, { 'channel.deleted': { from: sql`channel where lost`, payload: { providerId: sql`'x'`, name: sql`'Acme'`, reason: sql`'person'` } } })}
+      'channel.connected': {
+        from: sql`channel`,
+        payload: { providerId: sql`'x'::text`, name: sql`'Acme ' || right(id::text, 4)` },
+      },
+      'channel.disabled': {
+        from: sql`channel where id = ${two}`,
+        payload: { providerId: sql`'x'::text`, name: sql`'Acme'`, reason: sql`${'plan'}::text` },
+      },
+    })},
+    ${announce(sql, { 'channel.deleted': { from: sql`channel where lost`, payload: { providerId: sql`'x'`, name: sql`'Acme'`, reason: sql`'person'` } } })}
     select from channel`;
   expect(await written()).toEqual([
     { orgId, topic: 'channel.connected', entityId: one, payload: { providerId: 'x', name: `Acme ${one.slice(-4)}` } },

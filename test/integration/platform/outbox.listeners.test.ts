@@ -2,7 +2,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openEmbeddedBus } from '../../../src/platform/actor-runtime/embedded/bus.ts';
 import { type Database, openDatabase, openLease, type Sql } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { append, type Fact, type Listener, listener, type NewFact, OUTBOX_TOPIC, startListeners } from '../../../src/platform/outbox/index.ts';
+import {
+  append,
+  type Fact,
+  type Listener,
+  listener,
+  type NewFact,
+  OUTBOX_TOPIC,
+  startListeners,
+} from '../../../src/platform/outbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { settles } from '../../support/wire/settles.ts';
@@ -15,7 +23,9 @@ const orgId = newId();
 beforeAll(async () => {
   db = await testDatabase({ connections: 8 });
   sql = openDatabase({ url: db.url, connections: 4, onStatement: (text) => void statements.push(text) });
-  await sql`create table heard (listener text, id bigint, reason text, place bigint generated always as identity, primary key (listener, id))`;
+  await sql`
+    create table heard (listener text, id bigint, reason text, place bigint generated always as identity,
+      primary key (listener, id))`;
 });
 afterAll(async () => {
   await sql.end();
@@ -38,12 +48,20 @@ const facts = (count: number, first = 0) =>
     payload: { providerId: 'x', name: 'Acme', reason: String(first + n) },
   }));
 const otherFacts = (count: number) =>
-  Array.from({ length: count }, (): NewFact => ({ orgId, topic: 'post.paused', entityId: newId(), payload: { channelId: newId(), reason: 'channel' } }));
+  Array.from({ length: count }, (): NewFact => ({
+    orgId,
+    topic: 'post.paused',
+    entityId: newId(),
+    payload: { channelId: newId(), reason: 'channel' },
+  }));
 type Refreshes = readonly Fact<'channel.refresh_needed'>[];
 
 /** A table of what was heard, whose key refuses a fact that is heard twice. */
 const write = (tx: Sql, name: string, heard: Refreshes) =>
-  tx`insert into heard (listener, id, reason) select ${name}, * from unnest(${heard.map(({ id }) => id)}::bigint[], ${heard.map(({ payload }) => payload.reason)}::text[])`;
+  tx`
+    insert into heard (listener, id, reason)
+    select ${name}, *
+    from unnest(${heard.map(({ id }) => id)}::bigint[], ${heard.map(({ payload }) => payload.reason)}::text[])`;
 const listenerTo = (name: string, before: (tx: Sql, heard: Refreshes) => unknown = () => {}): Listener =>
   listener({
     name,
@@ -61,7 +79,16 @@ function start(holder: string, more: Partial<Parameters<typeof startListeners>[0
   const bus = openEmbeddedBus({ clock: systemClock, log: quietLog() });
   const wakeUps: unknown[] = [];
   bus.subscribe('heard', async (message) => void wakeUps.push(message));
-  const hearing = startListeners({ sql, clock: systemClock, bus, listeners: [first, second], holder, log: quietLog(), lookMs: 20, ...more });
+  const hearing = startListeners({
+    sql,
+    clock: systemClock,
+    bus,
+    listeners: [first, second],
+    holder,
+    log: quietLog(),
+    lookMs: 20,
+    ...more,
+  });
   running.push(hearing);
   return { hearing, bus, wakeUps };
 }
@@ -70,7 +97,8 @@ const reasonsOf = async (name = 'first') =>
 const hears = (count: number, name = 'first') => settles(async () => expect(await reasonsOf(name)).toHaveLength(count));
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 const outbox = async () => (await db.sql`select count(*)::int as n from outbox`)[0]!['n'] as number;
-const refused = () => db.sql`select listener, payload ->> 'reason' as reason, error from outbox_refused order by listener, id`;
+const refused = () =>
+  db.sql`select listener, payload ->> 'reason' as reason, error from outbox_refused order by listener, id`;
 
 describe('listeners', () => {
   test('hear each fact once and in order, and wake once for each batch; what all have heard is deleted', async () => {
@@ -92,7 +120,11 @@ describe('listeners', () => {
     await hears(500);
     await settles(() => expect(statements.length).toBeGreaterThanOrEqual(7));
     // the cursor, once for the process; look, begin, move, hear, commit; the look that deletes and finds nothing
-    expect(statements.map((text) => /outbox_cursors \(|from lease|begin|update outbox_cursors|into heard|commit/.exec(text)?.[0])).toEqual([
+    expect(
+      statements.map(
+        (text) => /outbox_cursors \(|from lease|begin|update outbox_cursors|into heard|commit/.exec(text)?.[0],
+      ),
+    ).toEqual([
       'outbox_cursors (',
       'from lease',
       'begin',
@@ -177,7 +209,8 @@ describe('processes', () => {
     start('same', { listeners: [first] });
     await hears(900);
     await settles(async () => expect(await outbox()).toBe(0));
-    expect([await reasonsOf(), await refused()]).toEqual([upTo(900), []]); // a fact twice would break the key of `heard` and be set aside
+    // a fact twice would break the key of `heard` and be set aside
+    expect([await reasonsOf(), await refused()]).toEqual([upTo(900), []]);
   });
 });
 
@@ -185,14 +218,17 @@ describe('a listener that fails', () => {
   test('with some facts has them set aside with the reason, for itself alone; the others go on', async () => {
     const picky = listenerTo(
       'picky',
-      (tx, heard) => tx`select 1 / (reason::int - 2) from unnest(${heard.map(({ payload }) => payload.reason)}::text[]) reason`,
+      (tx, heard) =>
+        tx`select 1 / (reason::int - 2) from unnest(${heard.map(({ payload }) => payload.reason)}::text[]) reason`,
     );
     await append(sql, facts(4));
     start('a', { listeners: [picky, second] });
     await hears(3, 'picky');
     await hears(4, 'second');
     expect([await reasonsOf('picky'), await reasonsOf('second')]).toEqual([[0, 1, 3], upTo(4)]);
-    expect(await refused()).toEqual([{ listener: 'picky', reason: '2', error: expect.stringContaining('division by zero') }]);
+    expect(await refused()).toEqual([
+      { listener: 'picky', reason: '2', error: expect.stringContaining('division by zero') },
+    ]);
     await settles(async () => expect(await outbox()).toBe(0));
     await append(sql, facts(1, 4));
     await hears(4, 'picky');
@@ -210,7 +246,9 @@ describe('a listener that fails', () => {
 
   test('for want of its database keeps its facts, and delays no other', async () => {
     let away = true;
-    const stuck = listenerTo('stuck', () => (away ? Promise.reject(Object.assign(new Error('shutting down'), { code: '57P01' })) : undefined));
+    const stuck = listenerTo('stuck', () =>
+      away ? Promise.reject(Object.assign(new Error('shutting down'), { code: '57P01' })) : undefined,
+    );
     const { hearing } = start('a', { listeners: [stuck, second] });
     await append(sql, facts(3));
     await hears(3, 'second');
@@ -233,7 +271,9 @@ describe('a listener that fails', () => {
       },
     });
     await append(sql, facts(3));
-    await sql`insert into outbox (org_id, topic, entity_id, payload) values (${orgId}, 'channel.refresh_needed', ${newId()}, '{"reason": "3", "more": 1}')`;
+    await sql`
+      insert into outbox (org_id, topic, entity_id, payload)
+      values (${orgId}, 'channel.refresh_needed', ${newId()}, '{"reason": "3", "more": 1}')`;
     start('a', { listeners: [halfWay] });
     await settles(async () => expect(await refused()).toHaveLength(2));
     expect([await reasonsOf(), (await refused()).map(({ reason }) => reason as string)]).toEqual([
@@ -275,12 +315,14 @@ describe('transactions that end out of order', () => {
 
   test('a fact that is seen while those of earlier transactions with greater ids are heard is not skipped', async () => {
     const [earlier, later] = [await transaction(), await transaction()];
-    await earlier.tx`insert into leases (name, holder, expires_at) values ('any write', 'a', now())`; // it has its number now
+    await earlier.tx`
+      insert into leases (name, holder, expires_at) values ('any write', 'a', now())`; // it has its number now
     await append(later.tx, facts(5, 1_100));
     await append(earlier.tx, facts(1_100));
     await earlier.ends();
     let ended: Promise<unknown> | undefined;
-    start('a', { listeners: [listenerTo('first', () => (ended ??= later.ends()))] }); // within the first of three batches
+    // within the first of three batches
+    start('a', { listeners: [listenerTo('first', () => (ended ??= later.ends()))] });
     await hears(1_105);
     expect(await reasonsOf()).toEqual(upTo(1_105));
   });
@@ -288,7 +330,8 @@ describe('transactions that end out of order', () => {
   test('a transaction that waited for the lock of a later one comes after it', async () => {
     start('a', { listeners: [first] });
     const [waiting, holding] = [await transaction(), await transaction()];
-    await waiting.tx`insert into leases (name, holder, expires_at) values ('any write', 'a', now())`; // it has its number now
+    await waiting.tx`
+      insert into leases (name, holder, expires_at) values ('any write', 'a', now())`; // it has its number now
     await append(holding.tx, facts(1));
     await holding.ends();
     await append(waiting.tx, facts(1, 1));
@@ -313,7 +356,11 @@ test('while a backup holds a snapshot, a look does not read what has been heard'
   const backup = await db.sql.reserve();
   await backup`begin isolation level repeatable read`;
   await backup`select from outbox`;
-  const own = openDatabase({ url: db.url, connections: 1, onStatement: (text) => void (text.includes('from lease') && looked.push(text)) });
+  const own = openDatabase({
+    url: db.url,
+    connections: 1,
+    onStatement: (text) => void (text.includes('from lease') && looked.push(text)),
+  });
   const looked: string[] = [];
   try {
     const { hearing } = start('a', { sql: own, listeners: [first], lookMs: 600_000 });
@@ -325,8 +372,10 @@ test('while a backup holds a snapshot, a look does not read what has been heard'
     };
     const blocks = async () => {
       await own`select pg_stat_force_next_flush()`;
-      const [row] =
-        await own`select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int as n from pg_statio_user_tables where relname = 'outbox'`;
+      const [row] = await own`
+          select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int as n
+          from pg_statio_user_tables
+          where relname = 'outbox'`;
       return row!['n'] as number;
     };
     const blocksOf = async (work: () => Promise<unknown>) => {
@@ -361,10 +410,13 @@ describe('a database that was restored in another cluster', () => {
     const { hearing } = start('a', { listeners: [first] });
     await hears(2);
     await hearing[Symbol.asyncDispose]();
-    // as a dump brings it: numbers of a cluster that is far ahead, a fact that was heard and not deleted yet, and one that was not heard
+    // as a dump brings it: numbers of a cluster that is far ahead, a fact that was heard and not deleted yet, and one
+    // that was not heard
     await append(sql, facts(2, 2));
     await db.sql`insert into heard (listener, id, reason) select 'first', min(id), '2' from outbox`;
-    await db.sql`update outbox set txid = case when id = (select min(id) from outbox) then '900000000000' else '900000000002' end::xid8`;
+    await db.sql`
+      update outbox
+      set txid = case when id = (select min(id) from outbox) then '900000000000' else '900000000002' end::xid8`;
     await db.sql`update outbox_cursors set since = '900000000001', until = '900000000001', id = 0`;
 
     start('b', { listeners: [first] });
@@ -378,7 +430,13 @@ describe('a database that was restored in another cluster', () => {
 test('a lease that is fresh enough is read, and neither written nor locked', async () => {
   const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 600 }));
   expect([await a!.held(), await a!.held(), await b!.held()]).toEqual([true, true, false]);
-  expect((await sql`select xmax::text from leases`)[0]).toEqual({ xmax: '0' }); // a lock would stand here, and in the log that each commit waits for
+  expect(
+    (
+      await sql`
+    select xmax::text
+    from leases`
+    )[0],
+  ).toEqual({ xmax: '0' }); // a lock would stand here, and in the log that each commit waits for
 });
 
 test('a lease has one holder, is kept by asking, and follows the clock of the database', async () => {

@@ -50,9 +50,12 @@ const SEEDED = [
   ['vpn', 'nordvpn', 3],
 ];
 const FEATURED = '/admin/providers/featured';
-const rows = async (domain = ''): Promise<Featured[]> => (await admin.get(`${FEATURED}${domain && `?domain=${domain}`}`)).body;
-const placed = (list: readonly Featured[]) => list.map(({ domain, providerId, featuredSortOrder }) => [domain, providerId, featuredSortOrder]);
-const catalog = async (domain = ''): Promise<Entry[]> => (await ann.client.get(`/providers/catalog${domain && `?domain=${domain}`}`)).body;
+const rows = async (domain = ''): Promise<Featured[]> =>
+  (await admin.get(`${FEATURED}${domain && `?domain=${domain}`}`)).body;
+const placed = (list: readonly Featured[]) =>
+  list.map(({ domain, providerId, featuredSortOrder }) => [domain, providerId, featuredSortOrder]);
+const catalog = async (domain = ''): Promise<Entry[]> =>
+  (await ann.client.get(`/providers/catalog${domain && `?domain=${domain}`}`)).body;
 
 /** As after a start: the seeded rows alone. */
 beforeEach(async () => {
@@ -108,7 +111,10 @@ describe('the catalog', () => {
     expect(new Set(social.map(({ domain }) => domain))).toEqual(new Set(['social']));
     expect(social.length).toBe(adapters.filter(({ domain }) => domain === 'social').length);
     for (const domain of ['nonsense', 'SOCIAL', 'social%20', '__proto__'])
-      expect((await ann.client.get(`/providers/catalog?domain=${domain}`)).body).toMatchObject({ statusCode: 400, code: 'unknown_domain' });
+      expect((await ann.client.get(`/providers/catalog?domain=${domain}`)).body).toMatchObject({
+        statusCode: 400,
+        code: 'unknown_domain',
+      });
     expect((await product.client().get('/providers/catalog')).status).toBe(401);
   });
 
@@ -116,13 +122,19 @@ describe('the catalog', () => {
     await admin.post(FEATURED, { domain: 'social', providerId: 'pixelfed', featuredSortOrder: 5 });
     await admin.post(FEATURED, { domain: 'social', providerId: 'nostr', featuredSortOrder: 2 });
     const social = await catalog('social');
-    expect(social.slice(0, 2).map(({ providerId, featured, featuredSortOrder }) => [providerId, featured, featuredSortOrder])).toEqual([
+    expect(
+      social
+        .slice(0, 2)
+        .map(({ providerId, featured, featuredSortOrder }) => [providerId, featured, featuredSortOrder]),
+    ).toEqual([
       ['nostr', true, 2],
       ['pixelfed', true, 5],
     ]);
     const others = social.slice(2);
     expect(others.every(({ featured, featuredSortOrder }) => !featured && featuredSortOrder === null)).toBe(true);
-    expect(others.map(({ displayName }) => displayName)).toEqual(others.map(({ displayName }) => displayName).toSorted((a, b) => a.localeCompare(b, 'en')));
+    expect(others.map(({ displayName }) => displayName)).toEqual(
+      others.map(({ displayName }) => displayName).toSorted((a, b) => a.localeCompare(b, 'en')),
+    );
   });
 });
 
@@ -132,14 +144,20 @@ describe('featured providers', () => {
     expect(placed(list)).toEqual(SEEDED);
     expect(list.every(({ seeded }) => seeded)).toBe(true);
     expect(placed(await rows('vpn'))).toEqual(SEEDED.filter(([domain]) => domain === 'vpn'));
-    expect((await admin.get(`${FEATURED}?domain=nonsense`)).body).toMatchObject({ statusCode: 400, code: 'unknown_domain' });
+    expect((await admin.get(`${FEATURED}?domain=nonsense`)).body).toMatchObject({
+      statusCode: 400,
+      code: 'unknown_domain',
+    });
   });
 
   test('a start brings the seeded rows back to their order and leaves those of an operator alone [PV11, S162, S224]', async () => {
     await using db = await testDatabase();
     const start = () => wholeProduct({ env: { DATABASE_URL: db.url } });
     const stored = () =>
-      db.sql`select domain, provider_id, sort_order, seeded from featured_providers order by domain, sort_order, provider_id`.then((all) =>
+      db.sql`
+        select domain, provider_id, sort_order, seeded
+        from featured_providers
+        order by domain, sort_order, provider_id`.then((all) =>
         all.map((row) => [row['domain'], row['provider_id'], row['sort_order'], row['seeded']]),
       );
     {
@@ -148,7 +166,10 @@ describe('featured providers', () => {
       await client.delete(FEATURED, { domain: 'ai', providerId: 'openai' });
       await client.delete(FEATURED, { domain: 'vpn', providerId: 'custom' });
       await client.post(FEATURED, { domain: 'social', providerId: 'mastodon', featuredSortOrder: 7 });
-      await client.put(`${FEATURED}/reorder`, { domain: 'vpn', items: [{ providerId: 'hideme', featuredSortOrder: 9 }] });
+      await client.put(`${FEATURED}/reorder`, {
+        domain: 'vpn',
+        items: [{ providerId: 'hideme', featuredSortOrder: 9 }],
+      });
       expect((await stored()).length).toBe(11);
       expect(await stored()).toContainEqual(['vpn', 'hideme', 9, true]);
     }
@@ -160,11 +181,17 @@ describe('featured providers', () => {
   test('one is added last, or where it is put, once whatever its version [PV9, PV15, S162]', async () => {
     const add = (body: object) => admin.post(FEATURED, body);
     const made = await add({ domain: 'social', providerId: 'mastodon' });
-    expect([made.status, made.body]).toEqual([201, { domain: 'social', providerId: 'mastodon', featuredSortOrder: 1, displayName: 'Mastodon', seeded: false }]);
+    expect([made.status, made.body]).toEqual([
+      201,
+      { domain: 'social', providerId: 'mastodon', featuredSortOrder: 1, displayName: 'Mastodon', seeded: false },
+    ]);
     expect((await add({ domain: 'social', providerId: 'nostr' })).body.featuredSortOrder).toBe(2);
     expect((await add({ domain: 'social', providerId: 'mastodon', sortOrder: 8 })).body.featuredSortOrder).toBe(8);
     expect((await add({ domain: 'social', providerId: 'mastodon' })).body.featuredSortOrder).toBe(8);
-    expect((await add({ domain: 'social', providerId: 'mastodon', featuredSortOrder: 0, sortOrder: 4 })).body.featuredSortOrder).toBe(0);
+    expect(
+      (await add({ domain: 'social', providerId: 'mastodon', featuredSortOrder: 0, sortOrder: 4 })).body
+        .featuredSortOrder,
+    ).toBe(0);
     expect(placed(await rows('social'))).toEqual([
       ['social', 'mastodon', 0],
       ['social', 'nostr', 2],
@@ -173,7 +200,9 @@ describe('featured providers', () => {
 
   test('a hundred that add providers at once leave each in one row, and no two last [PV9]', async () => {
     const ids = ['mastodon', 'nostr', 'pixelfed', 'bluesky'];
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => admin.post(FEATURED, { domain: 'social', providerId: ids[n % 4] })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => admin.post(FEATURED, { domain: 'social', providerId: ids[n % 4] })),
+    );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     const list = await rows('social');
     expect(list.map(({ providerId }) => providerId).toSorted()).toEqual(ids.toSorted());
@@ -196,7 +225,9 @@ describe('featured providers', () => {
   test('one is removed by a JSON body; one that is not there is 404 [PV16, S162]', async () => {
     await admin.post(FEATURED, { domain: 'social', providerId: 'mastodon' });
     expect((await admin.delete(`${FEATURED}?domain=social&providerId=mastodon`)).status).toBe(400);
-    expect((await admin.delete(FEATURED, { domain: 'social', providerId: 'mastodon' })).body).toEqual({ success: true });
+    expect((await admin.delete(FEATURED, { domain: 'social', providerId: 'mastodon' })).body).toEqual({
+      success: true,
+    });
     expect((await admin.delete(FEATURED, { domain: 'social', providerId: 'mastodon' })).status).toBe(404);
     expect(await rows('social')).toEqual([]);
   });
@@ -205,7 +236,8 @@ describe('featured providers', () => {
     const reorder = (items: object[], domain = 'vpn') => admin.put(`${FEATURED}/reorder`, { domain, items });
     const at = (providerId: string, featuredSortOrder: number) => ({ providerId, featuredSortOrder });
     const done = await reorder([at('nordvpn', 1), at('custom', 2), at('hideme', 3)]);
-    expect([done.status, placed(done.body)]).toEqual([200, [['vpn', 'nordvpn', 1], ['vpn', 'custom', 2], ['vpn', 'hideme', 3]]]); // prettier-ignore
+    // prettier-ignore
+    expect([done.status, placed(done.body)]).toEqual([200, [['vpn', 'nordvpn', 1], ['vpn', 'custom', 2], ['vpn', 'hideme', 3]]]);
     const before = await rows();
     for (const [items, field] of [
       [[at('hideme', 1), at('openai', 2)], 'items.1.providerId'],
@@ -222,7 +254,10 @@ describe('featured providers', () => {
   test('each change is in the audit log of the instance', async () => {
     await emptyAuditLog(product.db.sql);
     await admin.post(FEATURED, { domain: 'social', providerId: 'mastodon' });
-    await admin.put(`${FEATURED}/reorder`, { domain: 'social', items: [{ providerId: 'mastodon', featuredSortOrder: 3 }] });
+    await admin.put(`${FEATURED}/reorder`, {
+      domain: 'social',
+      items: [{ providerId: 'mastodon', featuredSortOrder: 3 }],
+    });
     await admin.delete(FEATURED, { domain: 'social', providerId: 'mastodon' });
     const noted = await product.db.sql`select org_id, action, resource, detail from audit_log order by id`;
     expect(noted.map(({ action, resource }) => [action, resource])).toEqual([
@@ -242,7 +277,8 @@ describe('health', () => {
 
   test('every registered version has its counters, zeros where it was never called [PV8, PV13, S155, S164]', async () => {
     const { body } = await admin.get('/admin/providers/health');
-    const keyOf = ({ domain, providerId, version }: Pick<Entry, 'domain' | 'providerId' | 'version'>) => `${domain}/${providerId}@${version}`;
+    const keyOf = ({ domain, providerId, version }: Pick<Entry, 'domain' | 'providerId' | 'version'>) =>
+      `${domain}/${providerId}@${version}`;
     expect(body.map(keyOf)).toEqual((await catalog()).map(keyOf));
     const { body: social } = await admin.get('/admin/providers/health?domain=social');
     expect(social.map(keyOf)).toEqual((await catalog('social')).map(keyOf));
@@ -258,7 +294,10 @@ describe('health', () => {
   test('a domain that there is not is 400; the health of the service knows none [PV20, S225]', async () => {
     for (const domain of ['nonsense', 'SOCIAL', 'social%20', '__proto__'])
       for (const path of ['/admin/providers/health', '/providers/catalog'])
-        expect((await admin.get(`${path}?domain=${domain}`)).body).toMatchObject({ statusCode: 400, code: 'unknown_domain' });
+        expect((await admin.get(`${path}?domain=${domain}`)).body).toMatchObject({
+          statusCode: 400,
+          code: 'unknown_domain',
+        });
     expect((await admin.get('/health?domain=nonsense')).status).toBe(200);
   });
 
@@ -267,20 +306,34 @@ describe('health', () => {
     const adapter = providers.resolve('social', 'sandbox', { allowPreview: true });
     const tokens = (await providers.signIn(adapter, { name: 'ann' }))!;
     const good = providers.connect(adapter, { values: { name: 'ann' }, account: 'ann', tokens });
-    const stranger = providers.connect(adapter, { values: { name: 'eve' }, account: 'eve', tokens: { accessToken: 'no-token-at-all' } });
+    const stranger = providers.connect(adapter, {
+      values: { name: 'eve' },
+      account: 'eve',
+      tokens: { accessToken: 'no-token-at-all' },
+    });
     for (let n = 1; n <= 3; n += 1) {
       await failureOf(stranger.profile());
-      expect((await health('sandbox')).health).toMatchObject({ successCount: 1, errorCount: n, consecutiveErrors: n }); // each is written before the next
+      // each is written before the next
+      expect((await health('sandbox')).health).toMatchObject({ successCount: 1, errorCount: n, consecutiveErrors: n });
     }
     await good.profile();
     await failureOf(stranger.profile());
-    const { successCount, errorCount, consecutiveErrors, lastSuccessAt, lastErrorAt } = (await health('sandbox', 'social')).health;
+    const { successCount, errorCount, consecutiveErrors, lastSuccessAt, lastErrorAt } = (
+      await health('sandbox', 'social')
+    ).health;
     expect([successCount, errorCount, consecutiveErrors]).toEqual([2, 4, 1]);
     for (const instant of [lastSuccessAt, lastErrorAt]) expect(new Date(instant).toJSON()).toBe(instant);
     expect(lastErrorAt >= lastSuccessAt).toBe(true);
 
-    await product.db.sql`update provider_health set success_count = 2 ^ 40, last_error_at = null where provider_id = 'sandbox'`;
-    expect((await health('sandbox')).health).toEqual({ successCount: 2 ** 40, errorCount: 4, consecutiveErrors: 1, lastSuccessAt, lastErrorAt: null });
+    await product.db
+      .sql`update provider_health set success_count = 2 ^ 40, last_error_at = null where provider_id = 'sandbox'`;
+    expect((await health('sandbox')).health).toEqual({
+      successCount: 2 ** 40,
+      errorCount: 4,
+      consecutiveErrors: 1,
+      lastSuccessAt,
+      lastErrorAt: null,
+    });
   });
 
   test('processes that count at once lose no call [PV8]', async () => {
@@ -297,16 +350,19 @@ describe('health', () => {
     for (let round = 0; round < 10; round += 1)
       await Promise.all(
         processes.map((counts, n) => {
-          for (const id of n % 2 === 0 ? ['smtp', 'empty'] : ['empty', 'smtp']) for (const ok of [true, false]) counts.note(of(id, ok));
+          for (const id of n % 2 === 0 ? ['smtp', 'empty'] : ['empty', 'smtp'])
+            for (const ok of [true, false]) counts.note(of(id, ok));
           return counts.tallies();
         }),
       );
     for (const counts of processes) await counts[Symbol.asyncDispose]();
-    for (const id of ['smtp', 'empty']) expect((await health(id)).health).toMatchObject({ successCount: 80, errorCount: 80, consecutiveErrors: 1 });
+    for (const id of ['smtp', 'empty'])
+      expect((await health(id)).health).toMatchObject({ successCount: 80, errorCount: 80, consecutiveErrors: 1 });
   });
 
   test('is for super-admins, as all of /admin/providers [PV18]', async () => {
-    for (const path of ['/admin/providers/health', FEATURED]) expect((await ann.client.get(path)).body).toMatchObject({ statusCode: 403 });
+    for (const path of ['/admin/providers/health', FEATURED])
+      expect((await ann.client.get(path)).body).toMatchObject({ statusCode: 403 });
     expect((await ann.client.post(FEATURED, { domain: 'social', providerId: 'mastodon' })).status).toBe(403);
     expect((await ann.client.put(`${FEATURED}/reorder`, { domain: 'vpn', items: [] })).status).toBe(403);
     expect((await ann.client.delete(FEATURED, { domain: 'ai', providerId: 'openai' })).status).toBe(403);

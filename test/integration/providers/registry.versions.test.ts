@@ -46,7 +46,8 @@ async function startedWith(...versions: readonly [name: `v${number}`, status: Li
   const { channels } = product;
   return {
     channels,
-    connect: (refresh?: string) => channels.complete(person(), 'sandbox', { fields: { name: 'ann' }, ...(refresh !== undefined && { refresh }) }),
+    connect: (refresh?: string) =>
+      channels.complete(person(), 'sandbox', { fields: { name: 'ann' }, ...(refresh !== undefined && { refresh }) }),
     [Symbol.asyncDispose]: () => product[Symbol.asyncDispose](),
   };
 }
@@ -65,7 +66,9 @@ describe('a connected channel', () => {
     await using after = await startedWith(['v1', 'active'], ['v2', 'active']); // which makes the first one deprecated
     expect((await after.connect(id)).id).toBe(id);
     expect(await versionOf(after.channels, id)).toBe('v1');
-    await expect((await after.channels.connect(ann.orgId, id)).social.profile()).resolves.toMatchObject({ name: 'ann' });
+    await expect((await after.channels.connect(ann.orgId, id)).social.profile()).resolves.toMatchObject({
+      name: 'ann',
+    });
     expect(await after.connect()).toMatchObject({ id, created: false });
     expect(await versionOf(after.channels, id)).toBe('v2');
   });
@@ -77,7 +80,10 @@ describe('a connected channel', () => {
     const { channels } = after;
     expect((await channels.list(ann.orgId)).map((channel) => channel.id)).toEqual([id]);
     expect(await refusal(channels.rulesOf(ann.orgId, id))).toBe('410 version_retired');
-    expect(await failureOf(channels.connect(ann.orgId, id))).toMatchObject({ failure: 'unsupported', message: expect.stringContaining('retired') });
+    expect(await failureOf(channels.connect(ann.orgId, id))).toMatchObject({
+      failure: 'unsupported',
+      message: expect.stringContaining('retired'),
+    });
     expect((await after.connect(id)).id).toBe(id);
     expect(await versionOf(channels, id)).toBe('v2');
     await using retired = await startedWith(['v1', 'retired']);
@@ -87,7 +93,10 @@ describe('a connected channel', () => {
   test('is of a preview only when that is asked for [VE6]', async () => {
     await using preview = await startedWith(['v1', 'preview']);
     expect(await refusal(preview.connect())).toBe('400 preview_not_allowed');
-    const { id } = await preview.channels.complete(person(), 'sandbox', { fields: { name: 'ann' }, allowPreview: true });
+    const { id } = await preview.channels.complete(person(), 'sandbox', {
+      fields: { name: 'ann' },
+      allowPreview: true,
+    });
     expect((await preview.connect(id)).id).toBe(id); // it was allowed once
   });
 });
@@ -95,13 +104,19 @@ describe('a connected channel', () => {
 test('whatever is kept of a provider has its exact version, which is never null once the provider is known [VE17]', async () => {
   const columns = await db.sql<{ table: string; name: string; nullable: boolean; checked: boolean }[]>`
     select c.table_name as table, c.column_name as name, c.is_nullable = 'YES' as nullable, exists (
-      select from pg_constraint k where k.conrelid = c.table_name::regclass and pg_get_constraintdef(k.oid) like '%' || c.column_name || ' IS NOT NULL%') as checked
+      select
+      from pg_constraint k
+      where k.conrelid = c.table_name::regclass
+        and pg_get_constraintdef(k.oid) like '%' || c.column_name || ' IS NOT NULL%') as checked
     from information_schema.columns c
     where c.table_schema = 'public' and c.column_name ~ '^(provider|storage)_(id|version)$'`;
   const named = (pattern: RegExp) => columns.filter(({ name }) => pattern.test(name));
   expect(named(/_version$/).filter(({ nullable, checked }) => nullable && !checked)).toEqual([]);
   const pinned = new Set(named(/_version$/).map(({ table }) => table));
-  /** Not of a version: an account at a login provider, a login that lasts ten minutes, a place in a list, and what is to be removed by a setting, which has one. */
+  /**
+   * Not of a version: an account at a login provider, a login that lasts ten minutes, a place in a list, and what is to
+   * be removed by a setting, which has one.
+   */
   const free = ['featured_providers', 'login_states', 'media_pending_deletions', 'users'];
   expect(named(/_id$/).flatMap(({ table }) => (pinned.has(table) || free.includes(table) ? [] : table))).toEqual([]);
 });
@@ -133,5 +148,8 @@ test('a change of settings in one process drops what the others have open with t
 
   changes.tell(null, { domain: 'auth', id: 'github' });
   await heard();
-  expect([one.login(adapter, values) === before[0], other.login(adapter, values) === before[1]]).toEqual([false, false]);
+  expect([one.login(adapter, values) === before[0], other.login(adapter, values) === before[1]]).toEqual([
+    false,
+    false,
+  ]);
 });

@@ -31,7 +31,15 @@ const PLAIN: Record<string, string> = {
   bucketId: '0192d1f0-0000-7000-8000-000000000001',
 };
 const address = (name: string, { form }: Field, host: string): string =>
-  form ? `https://${host}` : name === 'port' ? (host === 'one.example' ? '1080' : '1081') : name === 'sidecar' ? `${host}:1080` : host;
+  form
+    ? `https://${host}`
+    : name === 'port'
+      ? host === 'one.example'
+        ? '1080'
+        : '1081'
+      : name === 'sidecar'
+        ? `${host}:1080`
+        : host;
 const fieldsOf = (adapter: AnyAdapter) => Object.entries(adapter.setup?.fields ?? {});
 const secretsOf = (adapter: AnyAdapter) => fieldsOf(adapter).filter(([, { secret, fault }]) => secret && !fault);
 
@@ -46,7 +54,11 @@ function valuesFor(adapter: AnyAdapter, host: string): Record<string, string> {
 }
 const places = (adapter: AnyAdapter) => {
   const forAll = adapter.setup!.owners.includes('instance');
-  return { client: forAll ? admin.client : ann.client, path: forAll ? '/admin/providers/settings' : '/providers/settings', orgId: forAll ? null : ann.orgId };
+  return {
+    client: forAll ? admin.client : ann.client,
+    path: forAll ? '/admin/providers/settings' : '/providers/settings',
+    orgId: forAll ? null : ann.orgId,
+  };
 };
 async function create(adapter: AnyAdapter): Promise<string> {
   const { client, path } = places(adapter);
@@ -67,17 +79,25 @@ const kept = adapters.filter((adapter) => (adapter.setup?.owners.length ?? 0) > 
 const cases = kept.flatMap((adapter) =>
   fieldsOf(adapter)
     .filter(([, field]) => isAddressField(field))
-    .map(([name, field]): [string, string, AnyAdapter, Field] => [`${adapter.domain}/${adapter.id}`, name, adapter, field]),
+    .map(([name, field]): [string, string, AnyAdapter, Field] => [
+      `${adapter.domain}/${adapter.id}`,
+      name,
+      adapter,
+      field,
+    ]),
 );
 
 test('places that calls go to are declared as addresses, and each kind is among the cases', () => {
   const named = /^(host|port|server|endpoint|baseurl|api|issuer|.*url|sidecar|service)$/i;
   const suspects = kept.flatMap((adapter) =>
     fieldsOf(adapter).flatMap(([name, field]) =>
-      (named.test(name) || field.form) && !field.secret && !field.options && !isAddressField(field) ? [`${adapter.domain}/${adapter.id} ${name}`] : [],
+      (named.test(name) || field.form) && !field.secret && !field.options && !isAddressField(field)
+        ? [`${adapter.domain}/${adapter.id} ${name}`]
+        : [],
     ),
   );
-  expect([...new Set(suspects.map((one) => one.split(' ')[1]))]).toEqual(['publicUrl']); // people are sent there, no call of ours
+  // people are sent there, no call of ours
+  expect([...new Set(suspects.map((one) => one.split(' ')[1]))]).toEqual(['publicUrl']);
   for (const adapter of kept)
     for (const [, name] of ('api' in adapter ? adapter.api : '').matchAll(/^(?:[a-z]+:\/\/)?\{(\w+)\}(?=[/:]|$)/g)) {
       const field = adapter.setup!.fields[name!]!;
@@ -87,26 +107,42 @@ test('places that calls go to are declared as addresses, and each kind is among 
 });
 
 describe('a changed address', () => {
-  test.each(cases)('of %s in %s drops the secrets beside it unless they are given again [S157, S163]', async (_, name, adapter, field) => {
-    const { client, path } = places(adapter);
-    const id = await create(adapter);
-    const moved = { options: { [name]: address(name, field, 'two.example') } };
-    const same = await client.put(`${path}/${id}`, { options: { [name]: address(name, field, 'one.example') }, name: 'Still there' });
-    expect([same.status, isSet(same.body, adapter)]).toEqual([200, all(adapter, true)]);
+  test.each(cases)(
+    'of %s in %s drops the secrets beside it unless they are given again [S157, S163]',
+    async (_, name, adapter, field) => {
+      const { client, path } = places(adapter);
+      const id = await create(adapter);
+      const moved = { options: { [name]: address(name, field, 'two.example') } };
+      const same = await client.put(`${path}/${id}`, {
+        options: { [name]: address(name, field, 'one.example') },
+        name: 'Still there',
+      });
+      expect([same.status, isSet(same.body, adapter)]).toEqual([200, all(adapter, true)]);
 
-    const required = secretsOf(adapter).flatMap(([secret, { required: must }]) => (must ? [`credentials.${secret} required`] : []));
-    const { status, body } = await client.put(`${path}/${id}`, moved);
-    if (required.length > 0) {
-      expect([status, body.errors.map((error: { field: string; rule: string }) => `${error.field} ${error.rule}`)]).toEqual([400, required]);
-      const [row] = await product.db.sql`select options from provider_settings where id = ${id}`;
-      expect(row!['options'][name]).toBe(valuesFor(adapter, 'one.example')[name]); // nothing has changed
-    } else expect([status, isSet(body, adapter)]).toEqual([200, all(adapter, false)]);
+      const required = secretsOf(adapter).flatMap(([secret, { required: must }]) =>
+        must ? [`credentials.${secret} required`] : [],
+      );
+      const { status, body } = await client.put(`${path}/${id}`, moved);
+      if (required.length > 0) {
+        expect([
+          status,
+          body.errors.map((error: { field: string; rule: string }) => `${error.field} ${error.rule}`),
+        ]).toEqual([400, required]);
+        const [row] = await product.db.sql`select options from provider_settings where id = ${id}`;
+        expect(row!['options'][name]).toBe(valuesFor(adapter, 'one.example')[name]); // nothing has changed
+      } else expect([status, isSet(body, adapter)]).toEqual([200, all(adapter, false)]);
 
-    const again = { credentials: Object.fromEntries(secretsOf(adapter).map(([secret]) => [secret, secretFor(adapter, secret)])) };
-    const given = await client.put(`${path}/${id}`, { options: { [name]: address(name, field, 'three.example') }, ...again });
-    if (name !== 'port') expect([given.status, isSet(given.body, adapter)]).toEqual([200, all(adapter, true)]);
-    await client.delete(`${path}/${id}`);
-  });
+      const again = {
+        credentials: Object.fromEntries(secretsOf(adapter).map(([secret]) => [secret, secretFor(adapter, secret)])),
+      };
+      const given = await client.put(`${path}/${id}`, {
+        options: { [name]: address(name, field, 'three.example') },
+        ...again,
+      });
+      if (name !== 'port') expect([given.status, isSet(given.body, adapter)]).toEqual([200, all(adapter, true)]);
+      await client.delete(`${path}/${id}`);
+    },
+  );
 
   test('is noted with the hosts of before and now, never with a secret', async () => {
     const smtp = adapters.find(({ domain, id }) => domain === 'email' && id === 'smtp')!;
@@ -120,17 +156,19 @@ describe('a changed address', () => {
   });
 });
 
-test.each([...new Set(cases.map(([, , adapter]) => adapter))].map((adapter): [string, AnyAdapter] => [`${adapter.domain}/${adapter.id}`, adapter]))(
-  '%s shows the end of keys only, and nothing of passwords, names and account numbers [S156]',
-  async (_, adapter) => {
-    const { client, path } = places(adapter);
-    const id = await create(adapter);
-    const { credentials } = (await client.get(path)).body.find((one: { id: string }) => one.id === id);
-    for (const [name] of secretsOf(adapter))
-      expect([name, credentials[name].hint]).toEqual([
-        name,
-        /password|username|accountNumber|wireguard/i.test(name) ? null : `…${secretFor(adapter, name).slice(-4)}`,
-      ]);
-    await client.delete(`${path}/${id}`);
-  },
-);
+test.each(
+  [...new Set(cases.map(([, , adapter]) => adapter))].map((adapter): [string, AnyAdapter] => [
+    `${adapter.domain}/${adapter.id}`,
+    adapter,
+  ]),
+)('%s shows the end of keys only, and nothing of passwords, names and account numbers [S156]', async (_, adapter) => {
+  const { client, path } = places(adapter);
+  const id = await create(adapter);
+  const { credentials } = (await client.get(path)).body.find((one: { id: string }) => one.id === id);
+  for (const [name] of secretsOf(adapter))
+    expect([name, credentials[name].hint]).toEqual([
+      name,
+      /password|username|accountNumber|wireguard/i.test(name) ? null : `…${secretFor(adapter, name).slice(-4)}`,
+    ]);
+  await client.delete(`${path}/${id}`);
+});

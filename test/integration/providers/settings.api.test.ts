@@ -30,10 +30,17 @@ afterAll(async () => {
 beforeEach(async () => void (await db.sql`delete from provider_settings`));
 
 const SECRET = 'gh-secret-0123456789-WXYZ';
-const github = (more: object = {}) => ({ domain: 'auth', providerId: 'github', credentials: { clientId: 'the-client', clientSecret: SECRET }, ...more });
+const github = (more: object = {}) => ({
+  domain: 'auth',
+  providerId: 'github',
+  credentials: { clientId: 'the-client', clientSecret: SECRET },
+  ...more,
+});
 const create = (body: object) => client.post('/admin/providers/settings', body);
-const list = async (domain = '') => (await client.get(`/admin/providers/settings${domain && `?domain=${domain}`}`)).body;
-const faults = ({ body }: { body: { errors?: { field: string; rule: string }[] } }) => (body.errors ?? []).map(({ field, rule }) => `${field} ${rule}`);
+const list = async (domain = '') =>
+  (await client.get(`/admin/providers/settings${domain && `?domain=${domain}`}`)).body;
+const faults = ({ body }: { body: { errors?: { field: string; rule: string }[] } }) =>
+  (body.errors ?? []).map(({ field, rule }) => `${field} ${rule}`);
 
 describe('settings for the whole instance', () => {
   test('a setting is written with its plain fields readable and its secrets sealed, and is listed without them [S156, S157, S163]', async () => {
@@ -62,26 +69,44 @@ describe('settings for the whole instance', () => {
     expect(await list('auth')).toEqual([made.body]);
     expect(await list('social')).toEqual([]);
     const [row] = await db.sql`select * from provider_settings`;
-    expect([row!['org_id'], JSON.stringify(row).includes(SECRET), row!['credentials'].startsWith('v2:')]).toEqual([null, false, true]);
+    expect([row!['org_id'], JSON.stringify(row).includes(SECRET), row!['credentials'].startsWith('v2:')]).toEqual([
+      null,
+      false,
+      true,
+    ]);
   });
 
   test('a change leaves what it does not name, null clears, and another default takes the place of the first [S157]', async () => {
     const { body: first } = await create(github({ isDefault: true }));
-    const renamed = await client.put(`/admin/providers/settings/${first.id}`, { name: 'Our GitHub', credentials: { clientId: 'another-client' } });
+    const renamed = await client.put(`/admin/providers/settings/${first.id}`, {
+      name: 'Our GitHub',
+      credentials: { clientId: 'another-client' },
+    });
     expect(renamed.body).toMatchObject({
       name: 'Our GitHub',
       options: { clientId: 'another-client' },
       credentials: { clientSecret: { set: true, hint: '…WXYZ' } },
     });
-    const rotated = await client.put(`/admin/providers/settings/${first.id}`, { credentials: { clientSecret: 'a-new-secret-that-ends-in-KLMN' } });
+    const rotated = await client.put(`/admin/providers/settings/${first.id}`, {
+      credentials: { clientSecret: 'a-new-secret-that-ends-in-KLMN' },
+    });
     expect(rotated.body.credentials.clientSecret).toEqual({ set: true, hint: '…KLMN' });
     const cleared = await client.put(`/admin/providers/settings/${first.id}`, { credentials: { clientSecret: null } });
     expect([cleared.status, faults(cleared)]).toEqual([400, ['credentials.clientSecret required']]);
-    const { body: wallet } = await create({ domain: 'auth', providerId: 'wallet', credentials: { rpcUrl: 'https://rpc.example.com' } });
+    const { body: wallet } = await create({
+      domain: 'auth',
+      providerId: 'wallet',
+      credentials: { rpcUrl: 'https://rpc.example.com' },
+    });
     const without = await client.put(`/admin/providers/settings/${wallet.id}`, { options: { rpcUrl: null } });
     expect(without.body.options).toEqual({ chainId: '1' });
     await client.put(`/admin/providers/settings/${wallet.id}`, { isDefault: true });
-    expect((await list()).map(({ providerId, isDefault }: { providerId: string; isDefault: boolean }) => [providerId, isDefault])).toEqual([
+    expect(
+      (await list()).map(({ providerId, isDefault }: { providerId: string; isDefault: boolean }) => [
+        providerId,
+        isDefault,
+      ]),
+    ).toEqual([
       ['wallet', true],
       ['github', false],
     ]);
@@ -104,9 +129,27 @@ describe('settings for the whole instance', () => {
     ['a provider of another domain', github({ providerId: 'mastodon' }), 400, 'unknown_version', []],
     ['an unknown version', github({ version: 'v9' }), 400, 'unknown_version', []],
     ['an unknown version before its fields', github({ version: 'v9', credentials: {} }), 400, 'unknown_version', []],
-    ['a provider that has nothing to set', { domain: 'auth', providerId: 'local', credentials: {} }, 400, 'invalid_request', []],
-    ['a domain that has nothing to set', { domain: 'social', providerId: 'bluesky', credentials: {} }, 400, 'invalid_request', []],
-    ['missing fields', github({ credentials: {} }), 400, 'validation_failed', ['credentials.clientId required', 'credentials.clientSecret required']],
+    [
+      'a provider that has nothing to set',
+      { domain: 'auth', providerId: 'local', credentials: {} },
+      400,
+      'invalid_request',
+      [],
+    ],
+    [
+      'a domain that has nothing to set',
+      { domain: 'social', providerId: 'bluesky', credentials: {} },
+      400,
+      'invalid_request',
+      [],
+    ],
+    [
+      'missing fields',
+      github({ credentials: {} }),
+      400,
+      'validation_failed',
+      ['credentials.clientId required', 'credentials.clientSecret required'],
+    ],
     [
       'fields that there are not',
       github({ credentials: { clientId: 'a', clientSecret: SECRET, colour: 'red' } }),
@@ -121,13 +164,55 @@ describe('settings for the whole instance', () => {
       'unknown_field',
       ['credentials.constructor unknown'],
     ],
-    ['options that there are not', github({ options: { colour: 'red' } }), 400, 'unknown_field', ['options.colour unknown']],
-    ['what every object inherits', github({ options: { constructor: 'x' } }), 400, 'unknown_field', ['options.constructor unknown']],
-    ['a secret among the options', github({ options: { clientSecret: SECRET } }), 400, 'validation_failed', ['options.clientSecret misplaced']],
-    ['an address that is none', github({ options: { api: 'not an address' } }), 400, 'validation_failed', ['credentials.api invalid_format']],
-    ['an address with a password', github({ options: { api: 'https://a:b@api.github.com' } }), 400, 'validation_failed', ['credentials.api invalid_format']],
-    ['an address of a private network', github({ options: { api: 'https://10.0.0.1/api' } }), 400, 'blocked_url', ['credentials.api blocked_url']],
-    ['an address of the cloud around us', github({ options: { server: '169.254.169.254' } }), 400, 'blocked_url', ['credentials.server blocked_url']],
+    [
+      'options that there are not',
+      github({ options: { colour: 'red' } }),
+      400,
+      'unknown_field',
+      ['options.colour unknown'],
+    ],
+    [
+      'what every object inherits',
+      github({ options: { constructor: 'x' } }),
+      400,
+      'unknown_field',
+      ['options.constructor unknown'],
+    ],
+    [
+      'a secret among the options',
+      github({ options: { clientSecret: SECRET } }),
+      400,
+      'validation_failed',
+      ['options.clientSecret misplaced'],
+    ],
+    [
+      'an address that is none',
+      github({ options: { api: 'not an address' } }),
+      400,
+      'validation_failed',
+      ['credentials.api invalid_format'],
+    ],
+    [
+      'an address with a password',
+      github({ options: { api: 'https://a:b@api.github.com' } }),
+      400,
+      'validation_failed',
+      ['credentials.api invalid_format'],
+    ],
+    [
+      'an address of a private network',
+      github({ options: { api: 'https://10.0.0.1/api' } }),
+      400,
+      'blocked_url',
+      ['credentials.api blocked_url'],
+    ],
+    [
+      'an address of the cloud around us',
+      github({ options: { server: '169.254.169.254' } }),
+      400,
+      'blocked_url',
+      ['credentials.server blocked_url'],
+    ],
     [
       'neither an issuer nor addresses',
       { domain: 'auth', providerId: 'generic', credentials: { clientId: 'a', clientSecret: SECRET } },
@@ -140,7 +225,12 @@ describe('settings for the whole instance', () => {
       {
         domain: 'auth',
         providerId: 'generic',
-        credentials: { clientId: 'a', clientSecret: SECRET, authUrl: 'https://l.example/a', tokenUrl: 'https://l.example/t' },
+        credentials: {
+          clientId: 'a',
+          clientSecret: SECRET,
+          authUrl: 'https://l.example/a',
+          tokenUrl: 'https://l.example/t',
+        },
       },
       400,
       'validation_failed',
@@ -167,15 +257,25 @@ describe('settings for the whole instance', () => {
   });
 
   test('a refusal by the provider is the answer of a test, and is remembered until the setting changes [S160]', async () => {
-    const { body } = await create({ domain: 'auth', providerId: 'wallet', credentials: { rpcUrl: 'http://127.0.0.1:9/' } });
+    const { body } = await create({
+      domain: 'auth',
+      providerId: 'wallet',
+      credentials: { rpcUrl: 'http://127.0.0.1:9/' },
+    });
     const tested = await client.post(`/admin/providers/settings/${body.id}/test`);
-    expect([tested.status, tested.body]).toEqual([200, { ok: false, message: expect.stringContaining('Crypto wallet'), latencyMs: expect.any(Number) }]);
+    expect([tested.status, tested.body]).toEqual([
+      200,
+      { ok: false, message: expect.stringContaining('Crypto wallet'), latencyMs: expect.any(Number) },
+    ]);
     expect((await list())[0]).toMatchObject({ lastTestOk: false, lastTestAt: expect.any(String) });
     await client.put(`/admin/providers/settings/${body.id}`, { options: { rpcUrl: null } });
     expect((await list())[0]).toMatchObject({ lastTestOk: null, lastTestAt: null });
     expect((await client.post(`/admin/providers/settings/${body.id}/test`)).body.ok).toBe(true);
     expect((await list())[0]).toMatchObject({ lastTestOk: true });
-    expect((await client.post('/admin/providers/settings/test', github({ options: { server: 'http://127.0.0.1:9' } }))).body.ok).toBe(false);
+    expect(
+      (await client.post('/admin/providers/settings/test', github({ options: { server: 'http://127.0.0.1:9' } }))).body
+        .ok,
+    ).toBe(false);
     expect(await list()).toHaveLength(1);
   });
 
@@ -193,10 +293,17 @@ describe('settings for the whole instance', () => {
     const { body } = await create(github());
     await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
-        client.put(`/admin/providers/settings/${body.id}`, n % 2 ? { name: 'Changed' } : { options: { clientId: 'changed' } }),
+        client.put(
+          `/admin/providers/settings/${body.id}`,
+          n % 2 ? { name: 'Changed' } : { options: { clientId: 'changed' } },
+        ),
       ),
     );
-    expect((await list())[0]).toMatchObject({ name: 'Changed', options: { clientId: 'changed' }, credentials: { clientSecret: { set: true } } });
+    expect((await list())[0]).toMatchObject({
+      name: 'Changed',
+      options: { clientId: 'changed' },
+      credentials: { clientSecret: { set: true } },
+    });
   });
 
   test('only a super-admin sees or changes them [S163]', async () => {
@@ -218,9 +325,24 @@ describe('settings for the whole instance', () => {
     await client.put(`/admin/providers/settings/${body.id}`, { credentials: { clientSecret: `${SECRET}-2` } });
     await client.post(`/admin/providers/settings/${body.id}/upgrade`, { version: 'v1' });
     await client.delete(`/admin/providers/settings/${body.id}`);
-    const notes = await db.sql`select action, user_id, resource, resource_id, org_id, detail from audit_log order by id`;
-    expect(notes.map(({ action, user_id, resource, resource_id, org_id }) => [action, user_id, resource, resource_id, org_id])).toEqual(
-      ['created', 'updated', 'upgraded', 'deleted'].map((word) => [`provider_setting.${word}`, admin.userId, 'providers', body.id, null]),
+    const notes =
+      await db.sql`select action, user_id, resource, resource_id, org_id, detail from audit_log order by id`;
+    expect(
+      notes.map(({ action, user_id, resource, resource_id, org_id }) => [
+        action,
+        user_id,
+        resource,
+        resource_id,
+        org_id,
+      ]),
+    ).toEqual(
+      ['created', 'updated', 'upgraded', 'deleted'].map((word) => [
+        `provider_setting.${word}`,
+        admin.userId,
+        'providers',
+        body.id,
+        null,
+      ]),
     );
     expect(notes[1]!['detail']).toEqual({ domain: 'auth', providerId: 'github', fields: ['clientSecret'] });
     expect(JSON.stringify(notes)).not.toContain(SECRET);
@@ -228,10 +350,15 @@ describe('settings for the whole instance', () => {
 
   test('secrets that the key does not open count as not set, and can be set again', async () => {
     const { body } = await create(github());
-    await db.sql`update provider_settings set credentials = ${openVault(Buffer.alloc(32)).seal('{"clientSecret":"x"}')}`;
+    await db.sql`
+      update provider_settings set credentials = ${openVault(Buffer.alloc(32)).seal('{"clientSecret":"x"}')}`;
     expect((await list())[0].credentials.clientSecret).toEqual({ set: false, hint: null });
-    expect(faults(await client.put(`/admin/providers/settings/${body.id}`, { name: 'x' }))).toEqual(['credentials.clientSecret required']);
-    expect((await client.put(`/admin/providers/settings/${body.id}`, { credentials: { clientSecret: SECRET } })).status).toBe(200);
+    expect(faults(await client.put(`/admin/providers/settings/${body.id}`, { name: 'x' }))).toEqual([
+      'credentials.clientSecret required',
+    ]);
+    expect(
+      (await client.put(`/admin/providers/settings/${body.id}`, { credentials: { clientSecret: SECRET } })).status,
+    ).toBe(200);
   });
 });
 
@@ -244,7 +371,11 @@ describe('versions', () => {
       title: 'Demo',
       description: 'Demo',
       authType: 'oauth2',
-      credentials: { name: text('Name'), ...(version === 'v3' && { more: text('More', { default: 'given' }) }), key: secret('Key') },
+      credentials: {
+        name: text('Name'),
+        ...(version === 'v3' && { more: text('More', { default: 'given' }) }),
+        key: secret('Key'),
+      },
       api: 'https://demo.example',
       by: 'consent',
       connect: () => ({ by: 'password' }),
@@ -266,7 +397,8 @@ describe('versions', () => {
       changes: { tell: (...change) => void told.push(change) },
       providers: {
         list: () => all as never,
-        resolve: (domain, id, options = {}) => chooseVersion(all, domain, id, options, app.context.clock.now()) as never,
+        resolve: (domain, id, options = {}) =>
+          chooseVersion(all, domain, id, options, app.context.clock.now()) as never,
         status: (adapter) => lifecycleOf(adapter, all, app.context.clock.now()),
         fields: (adapter, input, at) => readFields(adapter.credentials, input, at),
         check: () => asked?.(),
@@ -277,7 +409,12 @@ describe('versions', () => {
   beforeEach(() => {
     all = [versionOf('v1', 'active')];
   });
-  const demo = (more: object = {}) => ({ domain: 'auth', providerId: 'demo', credentials: { name: 'n', key: 'k' }, ...more });
+  const demo = (more: object = {}) => ({
+    domain: 'auth',
+    providerId: 'demo',
+    credentials: { name: 'n', key: 'k' },
+    ...more,
+  });
   const refusal = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
@@ -288,11 +425,21 @@ describe('versions', () => {
     const made = await settings.create(null, demo(), by);
     expect([made.version, made.upgradeAvailable]).toEqual(['v1', null]);
     all = [versionOf('v1', 'deprecated'), versionOf('v3', 'active')];
-    expect((await settings.list(null))[0]).toMatchObject({ version: 'v1', status: 'deprecated', upgradeAvailable: 'v3' });
+    expect((await settings.list(null))[0]).toMatchObject({
+      version: 'v1',
+      status: 'deprecated',
+      upgradeAvailable: 'v3',
+    });
     expect(await refusal(settings.create(null, demo({ version: 'v1' }), by))).toBe('400 version_deprecated');
     expect(await settings.list(null)).toHaveLength(1);
-    expect(await settings.update(null, made.id, { name: 'still v1' }, by)).toMatchObject({ version: 'v1', name: 'still v1' });
-    expect(await settings.upgrade(null, made.id, { version: 'v3' }, by)).toMatchObject({ version: 'v3', options: { name: 'n', more: 'given' } });
+    expect(await settings.update(null, made.id, { name: 'still v1' }, by)).toMatchObject({
+      version: 'v1',
+      name: 'still v1',
+    });
+    expect(await settings.upgrade(null, made.id, { version: 'v3' }, by)).toMatchObject({
+      version: 'v3',
+      options: { name: 'n', more: 'given' },
+    });
     expect(await refusal(settings.upgrade(null, made.id, { version: 'v1' }, by))).toBe('400 version_deprecated');
   });
 
@@ -300,7 +447,8 @@ describe('versions', () => {
     const { id } = await settings.create(null, demo(), by);
     all = [versionOf('v1', 'retired'), versionOf('v3', 'preview')];
     for (const more of [{}, { credentials: { surprise: 'x' } }]) {
-      expect(await refusal(settings.create(null, demo({ version: 'v1', ...more }), by))).toBe('410 version_retired'); // the status before the fields
+      // the status before the fields
+      expect(await refusal(settings.create(null, demo({ version: 'v1', ...more }), by))).toBe('410 version_retired');
       expect(await refusal(settings.create(null, demo(more), by))).toBe('400 preview_not_allowed');
       expect(await refusal(settings.tryOut(null, demo(more)))).toBe('400 preview_not_allowed');
     }
@@ -326,7 +474,8 @@ describe('versions', () => {
     ])
       expect(await refusal(work)).toBe('404 not_found');
     expect(await settings.list(ann.orgId)).toEqual([]);
-    expect(await refusal(settings.create(ann.orgId, demo(), by))).toBe('400 invalid_request'); // logins are of the whole instance
+    // logins are of the whole instance
+    expect(await refusal(settings.create(ann.orgId, demo(), by))).toBe('400 invalid_request');
   });
 
   test('of several that are enabled the default is used, else the oldest', async () => {
@@ -342,7 +491,8 @@ describe('versions', () => {
     await settings.update(null, first.id, { enabled: false }, by);
     expect(await used()).toBe('second');
     expect(await settings.chosen(null, 'auth')).toMatchObject({ name: 'second', values: { name: 'n', key: 'k' } });
-    expect(await settings.pinned(null, 'auth', first.id)).toMatchObject({ id: first.id, name: 'first' }); // what was written with it is read with it
+    // what was written with it is read with it
+    expect(await settings.pinned(null, 'auth', first.id)).toMatchObject({ id: first.id, name: 'first' });
     expect(await refusal(settings.pinned(null, 'social', first.id))).toBe('404 not_found');
     expect(await refusal(settings.pinned(ann.orgId, 'auth', first.id))).toBe('404 not_found');
   });
@@ -351,7 +501,10 @@ describe('versions', () => {
     await db.sql`create table needs_setting (setting_id uuid not null references provider_settings)`;
     for (let round = 0; round < 10; round += 1) {
       const { id } = await settings.create(null, demo(), by);
-      const [removed, added] = await Promise.allSettled([settings.remove(null, id, by), db.sql`insert into needs_setting values (${id})`]);
+      const [removed, added] = await Promise.allSettled([
+        settings.remove(null, id, by),
+        db.sql`insert into needs_setting values (${id})`,
+      ]);
       expect([removed.status, added.status].toSorted()).toEqual(['fulfilled', 'rejected']);
       const left = await settings.list(null);
       expect(left.length).toBe(added.status === 'fulfilled' ? 1 : 0);
@@ -392,13 +545,18 @@ describe('versions', () => {
     const [first] = all;
     const { id } = await settings.create(null, demo(), by);
     const wrong = { credentials: { name: 'n', key: '', surprise: 'x' } };
-    const word = async (work: Promise<unknown>) => (await work.catch((error: { code: string; extra: { errors: { field: string }[] } }) => [error.code, error.extra.errors.map(({ field }) => field)])) as unknown; // prettier-ignore
+    // prettier-ignore
+    const word = async (work: Promise<unknown>) => (await work.catch((error: { code: string; extra: { errors: { field: string }[] } }) => [error.code, error.extra.errors.map(({ field }) => field)])) as unknown;
     const expected = ['unknown_field', ['credentials.surprise', 'credentials.key']];
     expect(await word(settings.create(null, demo(wrong), by))).toEqual(expected);
     expect(await word(settings.tryOut(null, demo(wrong)))).toEqual(expected);
     expect(await word(settings.update(null, id, wrong, by))).toEqual(expected);
-    await db.sql`update provider_settings set credentials = 'sealed by a key that is gone', provider_version = ${first!.version}`;
-    expect(await word(settings.upgrade(null, id, { version: 'v2' }, by))).toEqual(['validation_failed', ['credentials.key']]);
+    await db.sql`
+      update provider_settings set credentials = 'sealed by a key that is gone', provider_version = ${first!.version}`;
+    expect(await word(settings.upgrade(null, id, { version: 'v2' }, by))).toEqual([
+      'validation_failed',
+      ['credentials.key'],
+    ]);
     expect(await word(settings.test(null, id))).toEqual(['validation_failed', ['credentials.key']]);
   });
 });
@@ -410,7 +568,8 @@ describe('settings of an organization', () => {
     credentials: { apiKey: 'dub-key-0123456789-WXYZ' },
     ...more,
   });
-  const ask = (who: Client, method: string, path = '', body?: unknown) => who.send(method, `/providers/settings${path}`, body);
+  const ask = (who: Client, method: string, path = '', body?: unknown) =>
+    who.send(method, `/providers/settings${path}`, body);
 
   test('are kept by its people, apart from those of the instance and of others [S156, S157, S163]', async () => {
     const made = await ask(ann.client, 'POST', '', own());
@@ -434,6 +593,10 @@ describe('settings of an organization', () => {
 
   test('are of its own providers only: how people log in is of the whole instance', async () => {
     const { status, body } = await ask(ann.client, 'POST', '', github());
-    expect([status, body.code, body.message]).toEqual([400, 'invalid_request', 'auth/github is set for the whole instance only']);
+    expect([status, body.code, body.message]).toEqual([
+      400,
+      'invalid_request',
+      'auth/github is set for the whole instance only',
+    ]);
   });
 });

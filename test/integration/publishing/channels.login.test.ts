@@ -42,16 +42,20 @@ afterEach(async () => {
 });
 
 const begin = async (who: { get: Client['get'] } = ann.client, more = '') => {
-  const { status, body } = await who.get(`/integrations/social/mastodon?externalUrl=${encodeURIComponent(network.url)}${more}`);
+  const { status, body } = await who.get(
+    `/integrations/social/mastodon?externalUrl=${encodeURIComponent(network.url)}${more}`,
+  );
   if (status !== 200) throw new Error(`begin: ${status} ${JSON.stringify(body)}`);
   return body.url as string;
 };
-const finish = (sent: Record<string, unknown>, who: SignedUp = ann, provider = 'mastodon') => who.client.post(`/integrations/social-connect/${provider}`, sent);
+const finish = (sent: Record<string, unknown>, who: SignedUp = ann, provider = 'mastodon') =>
+  who.client.post(`/integrations/social-connect/${provider}`, sent);
 const consentAndFinish = async (who: SignedUp = ann, more = '') => {
   const { code, state } = network.consent(await begin(who.client, more));
   return finish({ code, state }, who);
 };
-const sandboxChannel = (name: string, who: SignedUp = ann) => who.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
+const sandboxChannel = (name: string, who: SignedUp = ann) =>
+  who.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
 
 const CHANNEL_KEYS = [
   'additionalSettings',
@@ -110,7 +114,8 @@ describe('by consent', () => {
       await db.sql`select * from connect_states`,
       await db.sql`select * from outbox`,
     ]);
-    for (const secret of [token, [...network.apps.values()][0]!.clientSecret, state, code]) expect(dump).not.toContain(secret);
+    for (const secret of [token, [...network.apps.values()][0]!.clientSecret, state, code])
+      expect(dump).not.toContain(secret);
     expect(JSON.stringify(body)).not.toContain(token);
     expect(app.context.vault.open(row!['credentials'] as string)).toContain(token);
   });
@@ -120,7 +125,8 @@ describe('by consent', () => {
     const [row] = await db.sql`select *, expires_at - now() as left from connect_states`;
     expect(Buffer.from(row!['state_hash'] as Uint8Array)).toEqual(sha256(state));
     expect(row!['sealed']).toMatch(/^v2:/);
-    const [left] = await db.sql`select extract(epoch from expires_at - now()) between 3500 and 3600 as ok from connect_states`;
+    const [left] =
+      await db.sql`select extract(epoch from expires_at - now()) between 3500 and 3600 as ok from connect_states`;
     expect(left!['ok']).toBe(true);
   });
 
@@ -145,13 +151,16 @@ describe('by consent', () => {
     expect((await finish({ code, state }, ann, 'pixelfed')).status).toBe(400);
     await db.sql`update connect_states set expires_at = now() - interval '1 second'`;
     expect((await finish({ code, state })).status).toBe(400);
-    for (const forged of ['x', state.slice(1), `${state}x`, '\u0000', '']) expect((await finish({ code, state: forged })).status).toBe(400);
+    for (const forged of ['x', state.slice(1), `${state}x`, '\u0000', ''])
+      expect((await finish({ code, state: forged })).status).toBe(400);
     expect(await db.sql`select 1 from channels where org_id = ${ben.orgId}`).toHaveLength(0);
   });
 
   test('of ten uses of one state at once exactly one succeeds [X25, S130]', async () => {
     const { code, state } = network.consent(await begin());
-    const statuses = (await Promise.all(Array.from({ length: 10 }, () => finish({ code, state })))).map(({ status }) => status);
+    const statuses = (await Promise.all(Array.from({ length: 10 }, () => finish({ code, state })))).map(
+      ({ status }) => status,
+    );
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
     expect(statuses.filter((status) => status === 400)).toHaveLength(9);
     expect(network.grants).toEqual(['authorization_code']);
@@ -201,15 +210,24 @@ describe('by consent', () => {
     const again = await consentAndFinish(ann, `&refresh=${channel.id}`);
     expect([again.status, again.body.id, again.body.refreshNeeded]).toEqual([200, channel.id, false]);
     for (const refresh of [newId(), 'x', '%00'])
-      expect((await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${refresh}`)).status).toBe(refresh === '%00' ? 400 : 404);
-    expect((await ben.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${channel.id}`)).status).toBe(404);
+      expect(
+        (await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${refresh}`)).status,
+      ).toBe(refresh === '%00' ? 400 : 404);
+    expect(
+      (await ben.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&refresh=${channel.id}`)).status,
+    ).toBe(404);
     const { code, state } = network.consent(await begin(ben.client));
-    expect(await finish({ code, state, refresh: channel.id }, ben)).toMatchObject({ status: 400, body: { errors: [{ field: 'refresh' }] } });
+    expect(await finish({ code, state, refresh: channel.id }, ben)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'refresh' }] },
+    });
   });
 
   test('the server address is needed, and judged before anything is sent [S130, X1]', async () => {
     const ask = async (externalUrl: string | undefined) =>
-      await ann.client.get(`/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`);
+      await ann.client.get(
+        `/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`,
+      );
     for (const externalUrl of [undefined, '', 'http://', 'ftp://a.example', 'x'.repeat(3_000), 'javascript:alert(1)'])
       expect([externalUrl, (await ask(externalUrl)).status]).toEqual([externalUrl, 400]);
     expect((await ask(undefined)).body).toMatchObject({ err: true, errors: [{ field: 'externalUrl' }] });
@@ -232,10 +250,14 @@ describe('by consent', () => {
       '//partner.example',
       'x',
     ])
-      expect([bad, (await ann.client.get(`/integrations/social/mastodon?externalUrl=${network.url}&returnUrl=${encodeURIComponent(bad)}`)).status]).toEqual([
+      expect([
         bad,
-        400,
-      ]);
+        (
+          await ann.client.get(
+            `/integrations/social/mastodon?externalUrl=${network.url}&returnUrl=${encodeURIComponent(bad)}`,
+          )
+        ).status,
+      ]).toEqual([bad, 400]);
   });
 
   test('the app of the operator is used where there is one, else one that the server gives [S128]', async () => {
@@ -261,8 +283,16 @@ describe('by fields', () => {
 
   test('a person connects with `fields` or with `code`, without a state [S132, S243, S244]', async () => {
     const first = await sandboxChannel('studio');
-    expect([first.status, first.body.name, first.body.identifier, first.body.isCustomFields]).toEqual([200, 'studio', 'sandbox', true]);
-    const second = await ann.client.post('/integrations/social-connect/sandbox', { code: base64({ name: 'studio' }), allowPreview: true });
+    expect([first.status, first.body.name, first.body.identifier, first.body.isCustomFields]).toEqual([
+      200,
+      'studio',
+      'sandbox',
+      true,
+    ]);
+    const second = await ann.client.post('/integrations/social-connect/sandbox', {
+      code: base64({ name: 'studio' }),
+      allowPreview: true,
+    });
     expect(second.body.id).toBe(first.body.id);
     const [row] = await db.sql`select credentials from channels`;
     expect(row!['credentials']).toMatch(/^v2:/);
@@ -273,11 +303,14 @@ describe('by fields', () => {
     const first = await sandboxChannel('studio');
     const [before] = await db.sql`select credentials from channels where id = ${first.body.id}`;
     const role = newId();
-    await db.sql`insert into roles (id, org_id, name, permissions) values (${role}, ${ann.orgId}, 'Creator', '{channels:create,channels:read}')`;
+    await db.sql`
+      insert into roles (id, org_id, name, permissions)
+      values (${role}, ${ann.orgId}, 'Creator', '{channels:create,channels:read}')`;
     await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${ben.userId}, ${role})`;
     try {
       const creator = { showorg: ann.orgId };
-      const connect = (name: string) => ben.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true }, creator);
+      const connect = (name: string) =>
+        ben.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true }, creator);
       expect(await connect('studio')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
       expect((await connect('another')).status).toBe(200);
       expect(await db.sql`select credentials from channels where id = ${first.body.id}`).toEqual([before]);
@@ -287,10 +320,13 @@ describe('by fields', () => {
   });
 
   test('a preview needs allowPreview [S243]', async () => {
-    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' } })).body.code).toBe('preview_not_allowed');
-    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' }, allowPreview: false })).body.code).toBe(
+    expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' } })).body.code).toBe(
       'preview_not_allowed',
     );
+    expect(
+      (await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' }, allowPreview: false }))
+        .body.code,
+    ).toBe('preview_not_allowed');
   });
 
   test('every bad field is named, and nothing is written [S6, S7, S132, X24]', async () => {
@@ -318,7 +354,10 @@ describe('by fields', () => {
       const answer = await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: true, ...body });
       expect([body, answer.status, answer.body.errors?.[0]?.field]).toEqual([body, 400, field]);
     }
-    expect((await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: 'yes', fields: { name: 'a' } })).status).toBe(400);
+    expect(
+      (await ann.client.post('/integrations/social-connect/sandbox', { allowPreview: 'yes', fields: { name: 'a' } }))
+        .status,
+    ).toBe(400);
     expect(await db.sql`select 1 from channels`).toHaveLength(0);
   });
 
@@ -334,7 +373,9 @@ describe('by fields', () => {
     });
     expect([answer.status, answer.body.provider]).toEqual([400, 'bluesky']);
     expect(answer.text).not.toContain('wrong-app-password');
-    expect((await ann.client.post('/integrations/social-connect/myspace', { fields: {} })).body.code).toBe('unknown_version');
+    expect((await ann.client.post('/integrations/social-connect/myspace', { fields: {} })).body.code).toBe(
+      'unknown_version',
+    );
     expect((await ann.client.get('/integrations/social/sandbox?allowPreview=true')).status).toBe(400);
     expect((await ann.client.get('/integrations/social/myspace')).status).toBe(400);
   });
@@ -344,19 +385,43 @@ describe('channels', () => {
   test('are listed for the console and the public API, without tokens, and only the own ones [S127, S129, S262, S9, X11]', async () => {
     const [a, b] = [(await sandboxChannel('a')).body, (await sandboxChannel('b')).body];
     const foreign = (await sandboxChannel('c', ben)).body;
-    expect((await ann.client.get('/integrations/list')).body.integrations.map(({ id }: { id: string }) => id)).toEqual([a.id, b.id]);
+    expect((await ann.client.get('/integrations/list')).body.integrations.map(({ id }: { id: string }) => id)).toEqual([
+      a.id,
+      b.id,
+    ]);
     await ann.client.put(`/integrations/${b.id}/customer-name`, { name: 'Client' });
     const listed = (await annKey.get('/public/v1/integrations')).body;
     const customer = { id: expect.any(String), name: 'Client' };
     expect(listed).toEqual([
-      { id: a.id, name: 'a', identifier: 'sandbox', picture: null, disabled: false, profile: 'a', refreshNeeded: false },
-      { id: b.id, name: 'b', identifier: 'sandbox', picture: null, disabled: false, profile: 'b', refreshNeeded: false, customer },
+      {
+        id: a.id,
+        name: 'a',
+        identifier: 'sandbox',
+        picture: null,
+        disabled: false,
+        profile: 'a',
+        refreshNeeded: false,
+      },
+      {
+        id: b.id,
+        name: 'b',
+        identifier: 'sandbox',
+        picture: null,
+        disabled: false,
+        profile: 'b',
+        refreshNeeded: false,
+        customer,
+      },
     ]);
     const groups = (await annKey.get('/public/v1/groups')).body;
     expect(groups).toEqual([customer]);
-    expect((await annKey.get(`/public/v1/integrations?group=${groups[0].id}`)).body.map(({ id }: { id: string }) => id)).toEqual([b.id]);
-    for (const group of [newId(), 'x']) expect((await annKey.get(`/public/v1/integrations?group=${group}`)).body).toEqual([]);
-    for (const path of [`/integrations/${foreign.id}`, `/integrations/${newId()}`, '/integrations/x']) expect((await ann.client.get(path)).status).toBe(404);
+    expect(
+      (await annKey.get(`/public/v1/integrations?group=${groups[0].id}`)).body.map(({ id }: { id: string }) => id),
+    ).toEqual([b.id]);
+    for (const group of [newId(), 'x'])
+      expect((await annKey.get(`/public/v1/integrations?group=${group}`)).body).toEqual([]);
+    for (const path of [`/integrations/${foreign.id}`, `/integrations/${newId()}`, '/integrations/x'])
+      expect((await ann.client.get(path)).status).toBe(404);
     expect((await annKey.get(`/public/v1/integration-settings/${foreign.id}`)).status).toBe(404);
   });
 
@@ -374,17 +439,28 @@ describe('channels', () => {
       isChromeExtension: false,
       customFields: [],
     });
-    expect(by['bluesky'].customFields.find(({ key }: { key: string }) => key === 'password')).toMatchObject({ type: 'password', required: true });
+    expect(by['bluesky'].customFields.find(({ key }: { key: string }) => key === 'password')).toMatchObject({
+      type: 'password',
+      required: true,
+    });
   });
 
   test('public routes answer exactly as agreed [S130, S136]', async () => {
     const { body: channel } = await sandboxChannel('a');
     const settings = await annKey.get(`/public/v1/integration-settings/${channel.id}`);
     expect(settings.body).toEqual({
-      output: { rules: expect.any(String), maxLength: 10_000, settings: expect.objectContaining({ type: 'object' }), tools: [] },
+      output: {
+        rules: expect.any(String),
+        maxLength: 10_000,
+        settings: expect.objectContaining({ type: 'object' }),
+        tools: [],
+      },
     });
     for (const provider of ['mastodon', 'bluesky', 'sandbox', 'myspace'])
-      expect(await annKey.get(`/public/v1/social/${provider}`)).toMatchObject({ status: 400, body: { msg: 'Integration not allowed' } });
+      expect(await annKey.get(`/public/v1/social/${provider}`)).toMatchObject({
+        status: 400,
+        body: { msg: 'Integration not allowed' },
+      });
     expect(await annKey.delete(`/public/v1/integrations/${channel.id}`, {})).toMatchObject({
       status: 200,
       body: { id: channel.id, name: 'a', identifier: 'sandbox' },
@@ -396,8 +472,14 @@ describe('channels', () => {
   test('are disabled, enabled and deleted by id, never those of others [S136, S9, X11]', async () => {
     const { body: channel } = await sandboxChannel('a');
     for (const times of [1, 2])
-      expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([times, { id: channel.id, disabled: true }]);
-    expect((await ann.client.post('/integrations/enable', { id: channel.id })).body).toEqual({ id: channel.id, disabled: false });
+      expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([
+        times,
+        { id: channel.id, disabled: true },
+      ]);
+    expect((await ann.client.post('/integrations/enable', { id: channel.id })).body).toEqual({
+      id: channel.id,
+      disabled: false,
+    });
     for (const path of ['/integrations/enable', '/integrations/disable']) {
       expect((await ben.client.post(path, { id: channel.id })).status).toBe(404);
       for (const [body, field] of [
@@ -412,7 +494,10 @@ describe('channels', () => {
     expect((await ben.client.delete(`/integrations/${channel.id}`)).status).toBe(404);
     expect((await ben.client.delete('/integrations', { id: channel.id })).status).toBe(404);
     expect((await ann.client.delete('/integrations', {})).status).toBe(400);
-    expect(await ann.client.delete('/integrations/', { id: channel.id })).toMatchObject({ status: 200, body: { id: channel.id } });
+    expect(await ann.client.delete('/integrations/', { id: channel.id })).toMatchObject({
+      status: 200,
+      body: { id: channel.id },
+    });
     expect((await ann.client.delete(`/integrations/${channel.id}`)).status).toBe(404);
     expect((await ann.client.get('/integrations/list')).body.integrations).toEqual([]);
   });
@@ -421,7 +506,10 @@ describe('channels', () => {
     const { body: channel } = await sandboxChannel('a');
     const foreign = (await sandboxChannel('b', ben)).body;
     const at = `/integrations/${channel.id}`;
-    expect((await ann.client.post(`${at}/time`, { time: [{ time: 600 }, { time: 0 }, { time: 600 }, { time: 1_439 }] })).body).toEqual({
+    expect(
+      (await ann.client.post(`${at}/time`, { time: [{ time: 600 }, { time: 0 }, { time: 600 }, { time: 1_439 }] }))
+        .body,
+    ).toEqual({
       id: channel.id,
       postingTimes: [{ time: 0 }, { time: 600 }, { time: 1_439 }],
     });
@@ -433,10 +521,18 @@ describe('channels', () => {
     expect((await ann.client.get(at)).body.customer).toBeNull();
     await ann.client.put(`${at}/group`, { group: groups[0].id });
     expect((await ann.client.get(at)).body.customer).toEqual(groups[0]);
-    expect((await ann.client.post(`${at}/settings`, { additionalSettings: '{"latencyMs":5}' })).body).toEqual({ success: true });
-    expect((await ann.client.post(`${at}/nickname`, { name: 'Our studio', picture: 'https://a.example/p.png' })).body).toEqual({ success: true });
+    expect((await ann.client.post(`${at}/settings`, { additionalSettings: '{"latencyMs":5}' })).body).toEqual({
+      success: true,
+    });
+    expect(
+      (await ann.client.post(`${at}/nickname`, { name: 'Our studio', picture: 'https://a.example/p.png' })).body,
+    ).toEqual({ success: true });
     await sandboxChannel('a');
-    expect((await ann.client.get(at)).body).toMatchObject({ name: 'Our studio', picture: 'https://a.example/p.png', additionalSettings: '{"latencyMs":5}' });
+    expect((await ann.client.get(at)).body).toMatchObject({
+      name: 'Our studio',
+      picture: 'https://a.example/p.png',
+      additionalSettings: '{"latencyMs":5}',
+    });
 
     const bad: [string, string, Record<string, unknown>, number][] = [
       ['POST', 'time', {}, 400],
@@ -468,7 +564,10 @@ describe('channels', () => {
       ['POST', 'settings', { additionalSettings: '{}' }],
       ['POST', 'nickname', { name: 'x' }],
     ] as const)
-      expect([path, (await ann.client.send(method, `/integrations/${foreign.id}/${path}`, body)).status]).toEqual([path, 404]);
+      expect([path, (await ann.client.send(method, `/integrations/${foreign.id}/${path}`, body)).status]).toEqual([
+        path,
+        404,
+      ]);
     expect((await ben.client.put(`/integrations/${foreign.id}/group`, { group: groups[0].id })).status).toBe(400);
     expect((await ben.client.get(`/integrations/${foreign.id}`)).body).toMatchObject({ name: 'b', customer: null });
   });
@@ -485,7 +584,8 @@ describe('channels', () => {
     const status = async (answer: Promise<{ status: number }>) => (await answer).status;
     expect({
       list: await status(program.get('/public/v1/integrations')),
-      begin: await status(program.get('/public/v1/social/mastodon')), // allowed: then 400, for it needs the address of a server
+      // allowed: then 400, for it needs the address of a server
+      begin: await status(program.get('/public/v1/social/mastodon')),
       refresh: await status(program.get(`/public/v1/social/mastodon?refresh=${channel.id}`)),
       remove: await status(program.delete(`/public/v1/integrations/${channel.id}`)),
     }).toEqual(expected);

@@ -46,16 +46,27 @@ describe('a server is asked what it takes when a channel is connected', () => {
     const id = await connect();
     expect(await create(id, 'x'.repeat(5_000), 6)).toBe(201);
     expect(await create(id, `${'x'.repeat(4_969)} https://a.example/${'y'.repeat(500)}`)).toBe(201);
-    expect(await create(id, 'x'.repeat(5_001))).toEqual([400, 'invalid_content', expect.stringContaining('longer than 5000 characters')]);
+    expect(await create(id, 'x'.repeat(5_001))).toEqual([
+      400,
+      'invalid_content',
+      expect.stringContaining('longer than 5000 characters'),
+    ]);
     expect(await create(id, 'x', 7)).toEqual([400, 'invalid_content', expect.stringContaining('at most 6 files')]);
     const { maxLength, rules } = await settings(id);
-    expect([maxLength, rules]).toEqual([5_000, expect.stringMatching(/at most 5000 characters; at most 6 pictures.*every link counts as 30/)]);
+    expect([maxLength, rules]).toEqual([
+      5_000,
+      expect.stringMatching(/at most 5000 characters; at most 6 pictures.*every link counts as 30/),
+    ]);
   });
 
   test('one that takes less refuses at create, and an edit too', async () => {
     network.instance = says({ max_characters: 100, max_media_attachments: 1 });
     const id = await connect();
-    expect(await create(id, 'x'.repeat(101))).toEqual([400, 'invalid_content', expect.stringContaining('longer than 100 characters')]);
+    expect(await create(id, 'x'.repeat(101))).toEqual([
+      400,
+      'invalid_content',
+      expect.stringContaining('longer than 100 characters'),
+    ]);
     expect(await create(id, 'x', 2)).toEqual([400, 'invalid_content', expect.stringContaining('at most 1 files')]);
     expect(await create(id, 'x'.repeat(100), 1)).toBe(201);
     expect((await settings(id)).maxLength).toBe(100);
@@ -68,13 +79,20 @@ describe('a server is asked what it takes when a channel is connected', () => {
     ['says nothing', undefined],
     ['answers what is no JSON', '<html>busy</html>'],
     ['answers another shape', JSON.stringify([1, 2])],
-    ['names impossible limits', says({ max_characters: -1, max_media_attachments: 'many', characters_reserved_per_url: 1e12 })],
+    [
+      'names impossible limits',
+      says({ max_characters: -1, max_media_attachments: 'many', characters_reserved_per_url: 1e12 }),
+    ],
     ['sends megabytes', `{"configuration":"${'x'.repeat(20_000_000)}"}`],
   ])('one that %s leaves the limits of its network', async (_, instance) => {
     network.instance = instance;
     const id = await connect();
     expect(await create(id, 'x'.repeat(500), 4)).toBe(201);
-    expect(await create(id, 'x'.repeat(501))).toEqual([400, 'invalid_content', expect.stringContaining('longer than 500 characters')]);
+    expect(await create(id, 'x'.repeat(501))).toEqual([
+      400,
+      'invalid_content',
+      expect.stringContaining('longer than 500 characters'),
+    ]);
     expect((await settings(id)).maxLength).toBe(500);
   });
 
@@ -95,7 +113,11 @@ test('a server that changes its mind is asked again by the sweep, once, and neve
   await due(id);
   await Promise.all([sweep(), sweep()]);
   expect(network.instanceAsked).toBe(asked + 1);
-  expect(await create(id, 'x'.repeat(1_001))).toEqual([400, 'invalid_content', expect.stringContaining('longer than 1000 characters')]);
+  expect(await create(id, 'x'.repeat(1_001))).toEqual([
+    400,
+    'invalid_content',
+    expect.stringContaining('longer than 1000 characters'),
+  ]);
 });
 
 test('one that breaks later keeps the limits that it had', async () => {

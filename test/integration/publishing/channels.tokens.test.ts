@@ -22,7 +22,9 @@ const beside = () => ({ engine: { engine: world.engine, bus: world.bus } });
 beforeAll(async () => {
   db = await testDatabase();
   await db.sql`insert into organizations (id, name) values (${person.orgId}, 'Acme')`;
-  await db.sql`insert into users (id, email, provider_name, provider_id) values (${person.userId}, 'a@example.com', 'local', ${person.userId})`;
+  await db.sql`
+    insert into users (id, email, provider_name, provider_id)
+    values (${person.userId}, 'a@example.com', 'local', ${person.userId})`;
   world = await start();
   ({ channels, vault } = world);
 });
@@ -49,13 +51,18 @@ async function connected(expiresIn: number | undefined): Promise<string> {
 }
 /** What the taking update of a publisher has read, as old as it may be by then. */
 const snapshotOf = async (id: string): Promise<Snapshot> => {
-  const [row] = await db.sql<
-    Snapshot[]
-  >`select provider_id as "providerId", provider_version as "providerVersion", credentials, settings, egress_setting_id as "routeId" from channels where id = ${id}`;
+  const [row] = await db.sql<Snapshot[]>`
+    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings,
+      egress_setting_id as "routeId"
+    from channels
+    where id = ${id}`;
   return row!;
 };
 const stateOf = async (id: string) =>
-  (await db.sql`select refresh_needed, disabled, refresh_claim, refresh_until, credentials from channels where id = ${id}`)[0]!;
+  (
+    await db.sql`
+      select refresh_needed, disabled, refresh_claim, refresh_until, credentials from channels where id = ${id}`
+  )[0]!;
 const publish = async (id: string, here = channels, snapshot?: Snapshot) =>
   (await here.connect(person.orgId, id, snapshot)).social.publish(postOf('hello'), {}, handleOf());
 /** The token as good as expired: as if the login had been that long ago. */
@@ -63,7 +70,10 @@ const wait = async (id: string, seconds: number) => {
   const { credentials } = await stateOf(id);
   const open = JSON.parse(vault.open(credentials as string)) as { tokens: { expiresAt: string }; grantedAt: string };
   const earlier = (at: string) => new Date(Date.parse(at) - seconds * 1_000).toISOString();
-  await db.sql`update channels set credentials = ${vault.seal(JSON.stringify({ ...open, grantedAt: earlier(open.grantedAt), tokens: { ...open.tokens, expiresAt: earlier(open.tokens.expiresAt) } }))} where id = ${id}`;
+  await db.sql`
+    update channels
+    set credentials = ${vault.seal(JSON.stringify({ ...open, grantedAt: earlier(open.grantedAt), tokens: { ...open.tokens, expiresAt: earlier(open.tokens.expiresAt) } }))}
+    where id = ${id}`;
 };
 
 describe('a token that has expired', () => {
@@ -139,10 +149,13 @@ describe('a token that has expired', () => {
     await wait(id, 3_600);
     network.refreshTokens.clear();
     const failures = await Promise.allSettled(Array.from({ length: 5 }, () => publish(id)));
-    for (const failure of failures) expect(failure).toMatchObject({ status: 'rejected', reason: { failure: 'reauthorize' } });
+    for (const failure of failures)
+      expect(failure).toMatchObject({ status: 'rejected', reason: { failure: 'reauthorize' } });
     expect(network.grants).toEqual(['refresh_token']);
     expect(await stateOf(id)).toMatchObject({ refresh_needed: true, disabled: false, refresh_claim: null });
-    expect(await db.sql`select topic from outbox where entity_id = ${id} and topic = 'channel.refresh_needed'`).toHaveLength(1);
+    expect(
+      await db.sql`select topic from outbox where entity_id = ${id} and topic = 'channel.refresh_needed'`,
+    ).toHaveLength(1);
     await expect(publish(id)).rejects.toMatchObject({ failure: 'reauthorize' });
     expect(network.grants).toHaveLength(1);
   });
@@ -151,7 +164,9 @@ describe('a token that has expired', () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     const old = await snapshotOf(id);
-    const login = network.consent((await channels.begin(person, 'mastodon', { externalUrl: network.url, refresh: id })).url);
+    const login = network.consent(
+      (await channels.begin(person, 'mastodon', { externalUrl: network.url, refresh: id })).url,
+    );
     const { passed: reached, open: arrived } = gate();
     const { passed, open } = gate();
     network.beforeGrant = async (grant) => {
@@ -172,7 +187,8 @@ describe('a token that has expired', () => {
   test('whose renewal died with its process is renewed by the next one when the claim ends', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
-    await db.sql`update channels set refresh_claim = ${newId()}, refresh_until = now() + interval '1 second' where id = ${id}`;
+    await db.sql`
+      update channels set refresh_claim = ${newId()}, refresh_until = now() + interval '1 second' where id = ${id}`;
     await publish(id);
     expect(network.grants).toEqual(['refresh_token']);
   });
@@ -198,7 +214,10 @@ describe('a token that the network refuses', () => {
 
   test('and cannot be renewed is believed when the account refuses, too; a single refused call is not [S137]', async () => {
     const id = await connected(undefined);
-    network.beforeStatus = async () => ({ status: 403, body: { error: 'This action is outside the authorized scopes' } });
+    network.beforeStatus = async () => ({
+      status: 403,
+      body: { error: 'This action is outside the authorized scopes' },
+    });
     await expect(publish(id)).rejects.toMatchObject({ failure: 'rejected' });
     expect(await stateOf(id)).toMatchObject({ refresh_needed: false });
     network.beforeStatus = async () => undefined;
@@ -227,14 +246,23 @@ describe('a server that a person names', () => {
     startReceiver({
       answer(response, { path }) {
         const didDoc = home && { service: [{ id: '#atproto_pds', serviceEndpoint: home() }] };
-        const session = { accessJwt: 'x.e30.x', refreshJwt: 'refresh', did: did(), handle: 'ann.test', ...(didDoc && { didDoc }) };
+        const session = {
+          accessJwt: 'x.e30.x',
+          refreshJwt: 'refresh',
+          did: did(),
+          handle: 'ann.test',
+          ...(didDoc && { didDoc }),
+        };
         const isThere = path.endsWith('Session') || path.endsWith('did.json');
         response
           .writeHead(isThere ? 200 : 400, { 'content-type': 'application/json' })
-          .end(JSON.stringify(path.endsWith('did.json') ? document() : isThere ? session : { error: 'RecordNotFound' }));
+          .end(
+            JSON.stringify(path.endsWith('did.json') ? document() : isThere ? session : { error: 'RecordNotFound' }),
+          );
       },
     });
-  const connect = (service: string) => channels.complete(person, 'bluesky', { fields: { service, identifier: 'ann.test', password: 'app-password' } });
+  const connect = (service: string) =>
+    channels.complete(person, 'bluesky', { fields: { service, identifier: 'ann.test', password: 'app-password' } });
 
   test('gets no channel of an account that it only claims: the identity of the account says where it lives', async () => {
     await using pds = await claims(
@@ -272,11 +300,18 @@ describe('a server that a person names', () => {
   test.each([
     ['of a kind that is not known', () => 'did:key:z6Mk', (pds: { port: number; url: string }) => documentOf(pds)],
     ['of another address', () => 'did:web:localhost%3A1%2Fx', (pds: { port: number; url: string }) => documentOf(pds)],
-    ['whose document is of another account', undefined, (pds: { port: number; url: string }) => ({ ...documentOf(pds), id: 'did:web:other.example' })],
+    [
+      'whose document is of another account',
+      undefined,
+      (pds: { port: number; url: string }) => ({ ...documentOf(pds), id: 'did:web:other.example' }),
+    ],
     ['that lives nowhere', undefined, (pds: { port: number; url: string }) => ({ ...documentOf(pds), service: [] })],
   ])('is refused with an account %s', async (_, did, document) => {
     await using pds = await claims(did ?? (() => didOf(pds)), () => document(pds));
-    await expect(connect(pds.url)).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/^service: /) });
+    await expect(connect(pds.url)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(/^service: /),
+    });
     expect(await db.sql`select 1 from channels`).toHaveLength(0);
   });
 });
@@ -284,7 +319,8 @@ describe('a server that a person names', () => {
 describe('an app password', () => {
   test('opens the door again when the refresh token is refused, and a wrong one needs a person [S137]', async () => {
     let good = true;
-    const jwt = (seconds: number) => `x.${Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1_000) + seconds })).toString('base64url')}.x`;
+    const jwt = (seconds: number) =>
+      `x.${Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1_000) + seconds })).toString('base64url')}.x`;
     let life = -10;
     const asked: string[] = [];
     await using pds = await startReceiver({
@@ -303,14 +339,22 @@ describe('an app password', () => {
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       },
     });
-    const { id } = await channels.complete(person, 'bluesky', { fields: { service: pds.url, identifier: 'ann.test', password: 'app-password' } });
+    const { id } = await channels.complete(person, 'bluesky', {
+      fields: { service: pds.url, identifier: 'ann.test', password: 'app-password' },
+    });
     asked.length = 0;
     life = 3_600;
     const { lane, once } = await channels.connect(person.orgId, id);
     expect([lane, once, asked]).toEqual([`bluesky ${pds.url}`, 'own-id', ['refreshSession', 'createSession']]);
-    await db.sql`update channels set credentials = ${vault.seal(vault.open((await stateOf(id))['credentials'] as string).replace(/"expiresAt":"[^"]+"/, '"expiresAt":"2020-01-01T00:00:00.000Z"'))} where id = ${id}`;
+    await db.sql`
+      update channels
+      set credentials = ${vault.seal(vault.open((await stateOf(id))['credentials'] as string).replace(/"expiresAt":"[^"]+"/, '"expiresAt":"2020-01-01T00:00:00.000Z"'))}
+      where id = ${id}`;
     good = false;
-    await expect(channels.connect(person.orgId, id)).rejects.toMatchObject({ failure: 'reauthorize', message: expect.not.stringContaining('app-password') });
+    await expect(channels.connect(person.orgId, id)).rejects.toMatchObject({
+      failure: 'reauthorize',
+      message: expect.not.stringContaining('app-password'),
+    });
     expect(await stateOf(id)).toMatchObject({ refresh_needed: true });
   });
 });
@@ -320,10 +364,19 @@ test('the settings of a channel stand under those of a post', async () => {
   await using product = await start({ servers: { 'social/sandbox': sandbox.url }, ...beside() });
   const here = product.channels;
   const { id } = await here.complete(person, 'sandbox', { fields: { name: 'told' }, allowPreview: true });
-  await here.setAdditional(person.orgId, id, '[{"name":"outcome","value":"rate_limited"},{"name":"retryAfterSeconds","value":7}]');
+  await here.setAdditional(
+    person.orgId,
+    id,
+    '[{"name":"outcome","value":"rate_limited"},{"name":"retryAfterSeconds","value":7}]',
+  );
   const { social } = await here.connect(person.orgId, id);
-  await expect(social.publish(postOf('a'), {}, handleOf())).rejects.toMatchObject({ failure: 'rate_limited', retryAfterMs: 7_000 });
-  await expect(social.publish(postOf('b'), { outcome: 'ok' }, handleOf())).resolves.toMatchObject({ id: expect.any(String) });
+  await expect(social.publish(postOf('a'), {}, handleOf())).rejects.toMatchObject({
+    failure: 'rate_limited',
+    retryAfterMs: 7_000,
+  });
+  await expect(social.publish(postOf('b'), { outcome: 'ok' }, handleOf())).resolves.toMatchObject({
+    id: expect.any(String),
+  });
 });
 
 test('a channel of another organization, or a deleted one, cannot be opened [X11]', async () => {

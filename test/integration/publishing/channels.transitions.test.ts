@@ -13,7 +13,10 @@ let channels: Channels;
 const orgId = newId();
 const other = newId();
 const login = (name = 'studio', org = orgId) =>
-  channels.complete({ orgId: org, userId: newId(), mayUpdate: true }, 'sandbox', { fields: { name }, allowPreview: true });
+  channels.complete({ orgId: org, userId: newId(), mayUpdate: true }, 'sandbox', {
+    fields: { name },
+    allowPreview: true,
+  });
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -44,30 +47,56 @@ interface Row {
 async function post(
   channel: string,
   name: string,
-  { state = 'QUEUE', detail = 'scheduled' as string | null, hours = 1, root = null as string | null, due = true, org = orgId } = {},
+  {
+    state = 'QUEUE',
+    detail = 'scheduled' as string | null,
+    hours = 1,
+    root = null as string | null,
+    due = true,
+    org = orgId,
+  } = {},
 ): Promise<string> {
   const id = newId();
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, root_post_id, state, detail, content, publish_date, due_at)
-    values (${id}, ${org}, ${channel}, 'g', ${root}, ${state}, ${detail}, ${name}, now() + ${hours}::float8 * interval '1 hour', ${due ? db.sql`now() + ${hours}::float8 * interval '1 hour'` : null})`;
+    values (${id}, ${org}, ${channel}, 'g', ${root}, ${state}, ${detail}, ${name},
+      now() + ${hours}::float8 * interval '1 hour',
+      ${due ? db.sql`now() + ${hours}::float8 * interval '1 hour'` : null})`;
   return id;
 }
 const posts = async (channel: string): Promise<Record<string, Omit<Row, 'name'>>> => {
   const rows = await db.sql<Row[]>`
-    select content as name, state, detail, deleted_at is not null as deleted, error_kind as "errorKind", round(extract(epoch from due_at - now()) / 360)::float8 / 10 as due from posts where channel_id = ${channel} order by seq`;
+    select content as name, state, detail, deleted_at is not null as deleted, error_kind as "errorKind",
+      round(extract(epoch from due_at - now()) / 360)::float8 / 10 as due
+    from posts
+    where channel_id = ${channel}
+    order by seq`;
   return Object.fromEntries(rows.map(({ name, ...row }) => [name, row]));
 };
 const details = async (channel: string) =>
-  Object.fromEntries(Object.entries(await posts(channel)).map(([name, row]) => [name, row.deleted ? 'deleted' : `${row.state} ${row.detail}`]));
+  Object.fromEntries(
+    Object.entries(await posts(channel)).map(([name, row]) => [
+      name,
+      row.deleted ? 'deleted' : `${row.state} ${row.detail}`,
+    ]),
+  );
 /** Hours until the next due time. */
 const nextDue = async (channel: string) =>
-  (await db.sql`select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, reminder_due_at from channels where id = ${channel}`)[0]![
-    'hours'
-  ] as number | null;
+  (
+    await db.sql`
+      select round(extract(epoch from next_due_at - now()) / 360)::float8 / 10 as hours, reminder_due_at
+      from channels
+      where id = ${channel}`
+  )[0]!['hours'] as number | null;
 const set = (channel: string, hours: number) =>
-  db.sql`update channels set next_due_at = now() + ${hours}::float8 * interval '1 hour', reminder_due_at = now() where id = ${channel}`;
+  db.sql`
+    update channels
+    set next_due_at = now() + ${hours}::float8 * interval '1 hour', reminder_due_at = now()
+    where id = ${channel}`;
 const kinds = async () =>
-  (await db.sql`select kind, count(*)::int from post_timeline group by kind order by kind`).map((row) => `${row['kind']} ${row['count']}`);
+  (await db.sql`select kind, count(*)::int from post_timeline group by kind order by kind`).map(
+    (row) => `${row['kind']} ${row['count']}`,
+  );
 const topics = async () => (await db.sql`select topic from outbox order by id`).map((row) => row['topic'] as string);
 
 /** One post in each of the states that a post can be in. */
@@ -100,7 +129,12 @@ describe.each([
     await post(beside.id, 'neighbour');
     await set(id, 1);
     expect(await move(id)).toBe(true);
-    expect(await details(id)).toEqual({ soon: 'QUEUE paused', later: 'QUEUE paused', again: 'QUEUE paused', ...UNTOUCHED });
+    expect(await details(id)).toEqual({
+      soon: 'QUEUE paused',
+      later: 'QUEUE paused',
+      again: 'QUEUE paused',
+      ...UNTOUCHED,
+    });
     expect(await details(beside.id)).toEqual({ neighbour: 'QUEUE scheduled' });
     expect(await nextDue(id)).toBeNull();
     expect(await kinds()).toEqual(['paused 3']);
@@ -126,9 +160,18 @@ describe('enable', () => {
     await set(id, 1);
     await channels.disable(orgId, id);
     expect(await channels.enable(orgId, id)).toBe(true);
-    expect(await details(id)).toEqual({ soon: 'QUEUE scheduled', later: 'QUEUE scheduled', again: 'QUEUE scheduled', ...UNTOUCHED });
+    expect(await details(id)).toEqual({
+      soon: 'QUEUE scheduled',
+      later: 'QUEUE scheduled',
+      again: 'QUEUE scheduled',
+      ...UNTOUCHED,
+    });
     expect(await nextDue(id)).toBe(1);
-    expect([await channels.enable(orgId, id), await channels.enable(other, id), await channels.enable(orgId, newId())]).toEqual([false, false, false]);
+    expect([
+      await channels.enable(orgId, id),
+      await channels.enable(other, id),
+      await channels.enable(orgId, newId()),
+    ]).toEqual([false, false, false]);
     expect(await kinds()).toEqual(['paused 3', 'resumed 3']);
     expect((await topics()).filter((topic) => topic.startsWith('post.'))).toEqual([
       'post.paused',
@@ -155,7 +198,10 @@ describe('enable', () => {
     await post(id, 'reply', { detail: 'paused', root, due: false });
     await db.sql`update channels set disabled = true where id = ${id}`;
     await channels.enable(orgId, id);
-    expect(await posts(id)).toMatchObject({ root: { detail: 'scheduled', due: 1 }, reply: { detail: 'scheduled', due: null } });
+    expect(await posts(id)).toMatchObject({
+      root: { detail: 'scheduled', due: 1 },
+      reply: { detail: 'scheduled', due: null },
+    });
   });
 
   test('gives a post that was made while the channel was stopped its due time', async () => {
@@ -176,13 +222,29 @@ describe('a new login', () => {
   };
 
   test.each([
-    ['publish, by default', { reconnectPolicy: undefined }, { early: 'QUEUE scheduled', 'hour late': 'QUEUE scheduled', 'day late': 'QUEUE paused' }, 0],
-    ['ask', { reconnectPolicy: 'ask' }, { early: 'QUEUE scheduled', 'hour late': 'QUEUE paused', 'day late': 'QUEUE paused' }, 3],
-    ['drop', { reconnectPolicy: 'drop' }, { early: 'QUEUE scheduled', 'hour late': 'ERROR missed', 'day late': 'ERROR missed' }, 3],
+    [
+      'publish, by default',
+      { reconnectPolicy: undefined },
+      { early: 'QUEUE scheduled', 'hour late': 'QUEUE scheduled', 'day late': 'QUEUE paused' },
+      0,
+    ],
+    [
+      'ask',
+      { reconnectPolicy: 'ask' },
+      { early: 'QUEUE scheduled', 'hour late': 'QUEUE paused', 'day late': 'QUEUE paused' },
+      3,
+    ],
+    [
+      'drop',
+      { reconnectPolicy: 'drop' },
+      { early: 'QUEUE scheduled', 'hour late': 'ERROR missed', 'day late': 'ERROR missed' },
+      3,
+    ],
   ])('resumes by the policy of the organization: %s [S135]', async (_, settings, expected, next) => {
     const { id } = await login();
     await late(id);
-    await db.sql`update organizations set settings = ${db.sql.json(JSON.parse(JSON.stringify(settings)))} where id = ${orgId}`;
+    await db.sql`
+      update organizations set settings = ${db.sql.json(JSON.parse(JSON.stringify(settings)))} where id = ${orgId}`;
     expect(await login()).toMatchObject({ id, created: false });
     expect(await details(id)).toEqual(expected);
     expect(await nextDue(id)).toBe(next);
@@ -206,7 +268,11 @@ describe('a new login', () => {
     await post(id, 'soon');
     await channels.disable(orgId, id);
     await login();
-    expect([(await channels.get(orgId, id)).disabled, await details(id), await nextDue(id)]).toEqual([true, { soon: 'QUEUE paused' }, null]);
+    expect([(await channels.get(orgId, id)).disabled, await details(id), await nextDue(id)]).toEqual([
+      true,
+      { soon: 'QUEUE paused' },
+      null,
+    ]);
   });
 
   test('changes nothing for posts that wait in a channel that works [S246]', async () => {
@@ -214,7 +280,12 @@ describe('a new login', () => {
     await full(id);
     await set(id, 1);
     await login();
-    expect(await details(id)).toEqual({ soon: 'QUEUE scheduled', later: 'QUEUE scheduled', again: 'QUEUE retrying', ...UNTOUCHED });
+    expect(await details(id)).toEqual({
+      soon: 'QUEUE scheduled',
+      later: 'QUEUE scheduled',
+      again: 'QUEUE retrying',
+      ...UNTOUCHED,
+    });
     expect(await nextDue(id)).toBe(1);
     expect(await kinds()).toEqual([]);
   });
@@ -225,8 +296,19 @@ describe('remove', () => {
     const { id } = await login();
     await full(id);
     await set(id, 1);
-    expect([await channels.remove(other, id), await channels.remove(orgId, id), await channels.remove(orgId, id)]).toEqual([false, true, false]);
-    expect(await details(id)).toEqual({ ...UNTOUCHED, soon: 'deleted', later: 'deleted', again: 'deleted', draft: 'deleted', failed: 'deleted' });
+    expect([
+      await channels.remove(other, id),
+      await channels.remove(orgId, id),
+      await channels.remove(orgId, id),
+    ]).toEqual([false, true, false]);
+    expect(await details(id)).toEqual({
+      ...UNTOUCHED,
+      soon: 'deleted',
+      later: 'deleted',
+      again: 'deleted',
+      draft: 'deleted',
+      failed: 'deleted',
+    });
     expect(await nextDue(id)).toBeNull();
     await expect(channels.get(orgId, id)).rejects.toMatchObject({ code: 'not_found' });
     expect(await topics()).toContain('channel.deleted');
@@ -271,7 +353,9 @@ test('a login that comes while the channel is being stopped sets going what was 
     logging = login();
     await eventually(
       'the login waits for the row',
-      async () => (await db.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).length > 0,
+      async () =>
+        (await db.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
+          .length > 0,
     );
   });
   await logging;
@@ -282,7 +366,12 @@ test('fifty moves at once leave channel and posts agreed', async () => {
   const { id } = await login();
   for (let n = 0; n < 20; n++) await post(id, `p${n}`, { hours: 1 + n });
   await set(id, 1);
-  const moves = [() => channels.disable(orgId, id), () => channels.enable(orgId, id), () => channels.needsLogin(orgId, id, 'x'), () => login()];
+  const moves = [
+    () => channels.disable(orgId, id),
+    () => channels.enable(orgId, id),
+    () => channels.needsLogin(orgId, id, 'x'),
+    () => login(),
+  ];
   await Promise.all(Array.from({ length: 50 }, (_, n) => moves[n % moves.length]!()));
   const [row] = await db.sql`select disabled or refresh_needed as stopped from channels where id = ${id}`;
   const found = new Set(Object.values(await details(id)));

@@ -16,10 +16,14 @@ let eve: SignedUp;
 let first: string;
 let second: string;
 beforeAll(async () => {
-  const echo = stack.use(await startReceiver({ answer: (response, _, { socket }) => void response.end(socket.remoteAddress) }));
+  const echo = stack.use(
+    await startReceiver({ answer: (response, _, { socket }) => void response.end(socket.remoteAddress) }),
+  );
   proxy = stack.use(await startProxy({ protocol: 'socks5' }));
   product = stack.use(await wholeProduct({ env: { EGRESS_ECHO_URL: `http://127.0.0.1:${echo.port}/` } }));
-  await product.db.sql`insert into leases (name, holder, expires_at) values ('sweeper', 'nobody', 'infinity')`; // so that routes are checked only when that is asked for
+  await product.db.sql`
+    insert into leases (name, holder, expires_at)
+    values ('sweeper', 'nobody', 'infinity')`; // so that routes are checked only when that is asked for
   admin = await product.signUp(); // the first: a super-admin
   ann = await product.signUp();
   eve = await product.signUp();
@@ -55,14 +59,18 @@ async function made({ client }: SignedUp, path = '/providers/settings', more: ob
 }
 const plain = () => ({ credentials: { host: '127.0.0.1', port: String(proxy.port) } });
 const choose = ({ client }: SignedUp, route: unknown) => client.put('/egress', { route });
-const chooseFor = ({ client }: SignedUp, channel: string, route: unknown) => client.put(`/integrations/${channel}/egress`, { route });
+const chooseFor = ({ client }: SignedUp, channel: string, route: unknown) =>
+  client.put(`/integrations/${channel}/egress`, { route });
 const choices = async () => {
   const { route, channels } = (await ann.client.get('/egress')).body;
   return [route, ...channels.map((one: { route: string; effective: string }) => [one.route, one.effective])];
 };
 const noted = async () => [
   ...(await product.db.sql`
-    select org_id as "orgId", user_id as "userId", action, resource, resource_id as "resourceId", detail from audit_log where action like '%route_chosen' order by id`),
+    select org_id as "orgId", user_id as "userId", action, resource, resource_id as "resourceId", detail
+    from audit_log
+    where action like '%route_chosen'
+    order by id`),
 ];
 
 describe('choosing', () => {
@@ -121,13 +129,17 @@ describe('choosing', () => {
     const foreign = await made(eve);
     const [mail] = await product.db.sql`
       insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
-      values (${newId()}, ${ann.orgId}, 'email', 'smtp', 'v1', 'Mail', ${product.context.vault.seal('{}')}) returning id`;
+      values (${newId()}, ${ann.orgId}, 'email', 'smtp', 'v1', 'Mail', ${product.context.vault.seal('{}')})
+      returning id`;
     const answers = [];
-    for (const id of [foreign, newId(), mail!['id'], 'impossible', "' or 1=1"]) answers.push(await choose(ann, id), await chooseFor(ann, first, id));
+    for (const id of [foreign, newId(), mail!['id'], 'impossible', "' or 1=1"])
+      answers.push(await choose(ann, id), await chooseFor(ann, first, id));
     answers.push(await chooseFor(eve, first, newId()));
-    for (const { status, body, text } of answers) expect([status, body.errors[0].field, text]).toEqual([400, 'route', answers[0]!.text]);
+    for (const { status, body, text } of answers)
+      expect([status, body.errors[0].field, text]).toEqual([400, 'route', answers[0]!.text]);
     for (const odd of ['', 'x'.repeat(65), null, 7, undefined])
-      for (const { status, body } of [await choose(ann, odd), await chooseFor(ann, first, odd)]) expect([status, body.errors[0].field]).toEqual([400, 'route']);
+      for (const { status, body } of [await choose(ann, odd), await chooseFor(ann, first, odd)])
+        expect([status, body.errors[0].field]).toEqual([400, 'route']);
     const org = await choose(ann, 'org'); // there is nothing above the organization
     expect([org.status, org.body.errors[0].field]).toEqual([400, 'route']);
     expect([await choices(), await noted()]).toEqual([['open', ['org', 'open'], ['org', 'open']], []]);
@@ -169,7 +181,8 @@ describe('choosing', () => {
 test('a viewer sees routes and places and changes nothing; an editor does not choose for the organization [S52]', async () => {
   const route = await made(ann);
   const asked = async (role: string) => {
-    await product.db.sql`update memberships set role_key = ${role} where org_id = ${ann.orgId} and user_id = ${ann.userId}`;
+    await product.db
+      .sql`update memberships set role_key = ${role} where org_id = ${ann.orgId} and user_id = ${ann.userId}`;
     const answers = [
       await ann.client.get('/egress'),
       await ann.client.get(`/egress/${route}/places`),
@@ -179,13 +192,15 @@ test('a viewer sees routes and places and changes nothing; an editor does not ch
     ];
     return answers.map(({ status }) => status);
   };
-  await product.db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${admin.userId}, 'owner')`;
+  await product.db
+    .sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${admin.userId}, 'owner')`;
   try {
     expect(await asked('viewer')).toEqual([200, 200, 403, 403, 403]);
     expect(await asked('editor')).toEqual([200, 200, 403, 200, 200]);
     expect(await asked('admin')).toEqual([200, 200, 200, 200, 200]);
   } finally {
-    await product.db.sql`update memberships set role_key = 'owner' where org_id = ${ann.orgId} and user_id = ${ann.userId}`;
+    await product.db
+      .sql`update memberships set role_key = 'owner' where org_id = ${ann.orgId} and user_id = ${ann.userId}`;
     await product.db.sql`delete from memberships where org_id = ${ann.orgId} and user_id = ${admin.userId}`;
   }
 });
@@ -206,13 +221,24 @@ describe('asking', () => {
     });
     proxy.breaks();
     const bad = await check(ann, route);
-    expect(bad).toMatchObject({ ok: false, exitAddress: '127.0.0.2', message: expect.stringContaining('Berlin'), failingSince: expect.any(String) });
+    expect(bad).toMatchObject({
+      ok: false,
+      exitAddress: '127.0.0.2',
+      message: expect.stringContaining('Berlin'),
+      failingSince: expect.any(String),
+    });
     expect((await check(ann, route)).failingSince).toBe(bad.failingSince);
-    expect((await ann.client.get('/egress')).body.routes[0].health).toMatchObject({ ok: false, failingSince: bad.failingSince });
+    expect((await ann.client.get('/egress')).body.routes[0].health).toMatchObject({
+      ok: false,
+      failingSince: bad.failingSince,
+    });
     proxy.back();
     expect(await check(ann, route)).toMatchObject({ ok: true, failingSince: null });
     await ann.client.put(`/providers/settings/${route}`, { enabled: false });
-    expect(await check(ann, route)).toMatchObject({ ok: false, message: 'The route “Berlin” cannot be used: it is disabled' });
+    expect(await check(ann, route)).toMatchObject({
+      ok: false,
+      message: 'The route “Berlin” cannot be used: it is disabled',
+    });
   });
 
   test('what one organization found of a route of the instance is not told to another', async () => {
@@ -224,7 +250,10 @@ describe('asking', () => {
   test('places are those that the provider lists, and none where it lists none', async () => {
     const { status, body } = await ann.client.get(`/egress/${await made(ann)}/places`);
     expect([status, body]).toEqual([200, []]);
-    const nord = await made(ann, undefined, { providerId: 'nordvpn', credentials: { serviceUsername: 'ann', servicePassword: 'a-secret' } });
+    const nord = await made(ann, undefined, {
+      providerId: 'nordvpn',
+      credentials: { serviceUsername: 'ann', servicePassword: 'a-secret' },
+    });
     const listed = await ann.client.get(`/egress/${nord}/places`);
     expect([listed.status, listed.body[0]]).toEqual([200, { id: 'nl', name: 'Netherlands', country: 'NL' }]);
   });
@@ -232,7 +261,10 @@ describe('asking', () => {
   test('routes of others, unknown and impossible ids are 404 alike, and nobody is asked [S9]', async () => {
     const foreign = await made(ann, undefined, plain());
     const before = proxy.accepted;
-    for (const ask of [(id: string) => eve.client.post(`/egress/${id}/check`, {}), (id: string) => eve.client.get(`/egress/${id}/places`)]) {
+    for (const ask of [
+      (id: string) => eve.client.post(`/egress/${id}/check`, {}),
+      (id: string) => eve.client.get(`/egress/${id}/places`),
+    ]) {
       const answers = [await ask(foreign), await ask(newId()), await ask('impossible')];
       for (const { status, text } of answers) expect([status, text]).toEqual([404, answers[0]!.text]);
     }

@@ -11,7 +11,10 @@ import { startSocialServer } from '../../support/peers/social-server.ts';
 const stack = new AsyncDisposableStack();
 const person = { orgId: newId(), userId: newId(), mayUpdate: true };
 const by = { userId: person.userId, impersonatorId: null, ip: '127.0.0.1' };
-/** Ours, and not the network's: moved on, every login has expired for us, while the network takes each token that it has just given. */
+/**
+ * Ours, and not the network's: moved on, every login has expired for us, while the network takes each token that it has
+ * just given.
+ */
 let ahead = 0;
 const clock: Clock = { ...systemClock, now: () => systemClock.in(ahead), in: (ms) => systemClock.in(ahead + ms) };
 const TOKEN_SECONDS = 3_600;
@@ -20,7 +23,9 @@ let db: Awaited<ReturnType<typeof testDatabase>>;
 beforeAll(async () => {
   db = stack.use(await testDatabase());
   await db.sql`insert into organizations (id, name) values (${person.orgId}, 'Acme')`;
-  await db.sql`insert into users (id, email, provider_name, provider_id) values (${person.userId}, 'a@example.com', 'local', ${person.userId})`;
+  await db.sql`
+    insert into users (id, email, provider_name, provider_id)
+    values (${person.userId}, 'a@example.com', 'local', ${person.userId})`;
 });
 afterAll(() => stack.disposeAsync());
 
@@ -29,14 +34,19 @@ test('login, renewal and publishing of a channel take its route, and nothing goe
   const proxy = stack.use(await startProxy({ protocol: 'socks5' }));
   const { channels, egress, providerSettings } = stack.use(await openPublishing({ url: db.url, clock }));
   const credentials = { host: '127.0.0.1', port: String(proxy.port) };
-  const route = await providerSettings.create(person.orgId, { domain: 'vpn', providerId: 'custom', name: 'Berlin', credentials }, by);
+  const route = await providerSettings.create(
+    person.orgId,
+    { domain: 'vpn', providerId: 'custom', name: 'Berlin', credentials },
+    by,
+  );
   await egress.choose(person.orgId, choiceOf(route.id), by);
 
   network.expiresIn = TOKEN_SECONDS;
   const { url } = await channels.begin(person, 'mastodon', { externalUrl: network.url });
   const { code, state } = network.consent(url);
   const { id } = await channels.complete(person, 'mastodon', { code, state });
-  const publish = async () => (await channels.connect(person.orgId, id)).social.publish(postOf('hello'), {}, handleOf());
+  const publish = async () =>
+    (await channels.connect(person.orgId, id)).social.publish(postOf('hello'), {}, handleOf());
   expire();
   await publish();
   const asked = new Set(proxy.asked);

@@ -18,7 +18,9 @@ let proxy: ProxyServer;
 const from: (string | undefined)[] = [];
 /** One process. `beside`: one that is there already, whose engine the new one calls by. */
 async function host(beside?: Pick<Host, 'engine' | 'bus'>) {
-  return stack.use(await openPublishing({ url: db.url, env: { EGRESS_ECHO_URL: echoUrl }, ...(beside && { engine: beside }) }));
+  return stack.use(
+    await openPublishing({ url: db.url, env: { EGRESS_ECHO_URL: echoUrl }, ...(beside && { engine: beside }) }),
+  );
 }
 type Host = Awaited<ReturnType<typeof openPublishing>>;
 let one: Host;
@@ -26,7 +28,10 @@ let egress: Host['egress'];
 let settings: Host['providerSettings'];
 let vault: Vault;
 /** Events that were told since the last look. */
-const told = () => one.log.lines.splice(0).flatMap(({ detail }) => /^route\.(down|up)$/.exec(String((detail as { event?: string }).event))?.[1] ?? []);
+const told = () =>
+  one.log.lines
+    .splice(0)
+    .flatMap(({ detail }) => /^route\.(down|up)$/.exec(String((detail as { event?: string }).event))?.[1] ?? []);
 
 beforeAll(async () => {
   db = stack.use(await testDatabase({ connections: 12 }));
@@ -66,11 +71,18 @@ async function newChannel(): Promise<string> {
   return id;
 }
 async function route({ port }: { port: number } = proxy, owner: string | null = orgId): Promise<string> {
-  const setting = { domain: 'vpn', providerId: 'custom', name: 'Berlin', credentials: { host: '127.0.0.1', port: String(port) } };
+  const setting = {
+    domain: 'vpn',
+    providerId: 'custom',
+    name: 'Berlin',
+    credentials: { host: '127.0.0.1', port: String(port) },
+  };
   return (await settings.create(owner, setting, by)).id;
 }
-const healthOf = async (id: string, org = orgId) => (await egress.overview(org)).routes.find((found) => found.id === id)!;
-const age = (minutes: number) => db.sql`update egress_checks set checked_at = now() - ${minutes}::int * interval '1 minute'`;
+const healthOf = async (id: string, org = orgId) =>
+  (await egress.overview(org)).routes.find((found) => found.id === id)!;
+const age = (minutes: number) =>
+  db.sql`update egress_checks set checked_at = now() - ${minutes}::int * interval '1 minute'`;
 
 describe('routes are checked from time to time', () => {
   test('those that an organization or a channel uses, and no others', async () => {
@@ -110,7 +122,12 @@ describe('routes are checked from time to time', () => {
     const orgs = [orgId, await newOrg(), await newOrg()];
     for (const org of orgs) await egress.choose(org, choiceOf(shared), by);
     const { egress: other } = await host(one);
-    const taken = await Promise.all([egress.checkDue(500), other.checkDue(500), egress.checkDue(500), other.checkDue(500)]);
+    const taken = await Promise.all([
+      egress.checkDue(500),
+      other.checkDue(500),
+      egress.checkDue(500),
+      other.checkDue(500),
+    ]);
     expect(taken.reduce((sum, n) => sum + n)).toBe(3);
     expect(from.filter((address) => address === '127.0.0.2')).toHaveLength(3);
     for (const org of orgs) expect(await healthOf(shared, org)).toMatchObject({ ok: true });
@@ -143,7 +160,12 @@ describe('routes are checked from time to time', () => {
     const elsewhere = openVault(sha256('another key')).seal('{"password":"x"}');
     await db.sql`update provider_settings set options = '{}', credentials = ${elsewhere} where id = ${routes[2]!}`;
     expect(await egress.checkDue(500)).toBe(4);
-    expect((await Promise.all(routes.map((id) => healthOf(id)))).map(({ ok }) => ok)).toEqual([false, false, false, true]);
+    expect((await Promise.all(routes.map((id) => healthOf(id)))).map(({ ok }) => ok)).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ]);
   });
 
   test('a check that fails for a reason of ours is told, and the others are done all the same', async () => {
@@ -186,15 +208,26 @@ test('what is chosen or changed at one host holds at once at another: route, log
 describe('choosing a route while it is deleted', () => {
   const chosenAndGone = async () =>
     (
-      await db.sql`select 1 from organizations where id = ${orgId} and egress_setting_id is not null and egress_setting_id not in (select id from provider_settings)`
+      await db.sql`
+        select 1
+        from organizations
+        where id = ${orgId}
+          and egress_setting_id is not null
+          and egress_setting_id not in (select id from provider_settings)`
     ).length;
   const waiting = (count: number) =>
     eventually(
       `${count} that wait`,
-      async () => (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length >= count,
+      async () =>
+        (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+          .length >= count,
     );
   /** Holds what a work will want to write, begins it, then `other` while it waits, and lets go. */
-  async function meanwhile<A, B>(hold: (tx: Sql) => PromiseLike<unknown>, work: () => Promise<A>, other: () => Promise<B>) {
+  async function meanwhile<A, B>(
+    hold: (tx: Sql) => PromiseLike<unknown>,
+    work: () => Promise<A>,
+    other: () => Promise<B>,
+  ) {
     const results = await db.sql.begin(async (tx) => {
       await hold(tx);
       const first = Promise.allSettled([work()]);
@@ -213,7 +246,10 @@ describe('choosing a route while it is deleted', () => {
       () => egress.choose(orgId, choiceOf(id), by),
       () => settings.remove(orgId, id, by),
     );
-    expect([choice!.status, removal]).toEqual(['fulfilled', { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) }]);
+    expect([choice!.status, removal]).toEqual([
+      'fulfilled',
+      { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) },
+    ]);
     expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, id]);
   });
 
@@ -228,7 +264,9 @@ describe('choosing a route while it is deleted', () => {
       'fulfilled',
       {
         status: 'rejected',
-        reason: expect.objectContaining({ extra: expect.objectContaining({ errors: [expect.objectContaining({ field: 'route', rule: 'unknown_id' })] }) }),
+        reason: expect.objectContaining({
+          extra: expect.objectContaining({ errors: [expect.objectContaining({ field: 'route', rule: 'unknown_id' })] }),
+        }),
       },
     ]);
     expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, 'open']);

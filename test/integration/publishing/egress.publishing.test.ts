@@ -12,8 +12,8 @@ import { settled, stateOf } from '../../support/worlds/publishing.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 
-// The whole product, a network on this machine and two proxies, each with an address of its own. Judged at the sockets: whatever calls the
-// network from 127.0.0.1 took the open route.
+// The whole product, a network on this machine and two proxies, each with an address of its own. Judged at the sockets:
+// whatever calls the network from 127.0.0.1 took the open route.
 
 const OPEN = '127.0.0.1';
 const BERLIN = '127.0.0.2';
@@ -38,16 +38,26 @@ let network: number;
 let channelId: string;
 
 beforeAll(async () => {
-  const echo = stack.use(await startReceiver({ answer: (response, _, { socket }) => void response.end(socket.remoteAddress) }));
+  const echo = stack.use(
+    await startReceiver({ answer: (response, _, { socket }) => void response.end(socket.remoteAddress) }),
+  );
   product = stack.use(await wholeProduct({ sandbox: true, env: { EGRESS_ECHO_URL: echo.url } }));
   await product.signUp(); // the super-admin
   ann = await product.signUp();
-  [berlin, oslo] = [stack.use(await startProxy({ protocol: 'socks5', from: BERLIN })), stack.use(await startProxy({ protocol: 'http', from: OSLO }))];
+  [berlin, oslo] = [
+    stack.use(await startProxy({ protocol: 'socks5', from: BERLIN })),
+    stack.use(await startProxy({ protocol: 'http', from: OSLO })),
+  ];
   for (const [name, protocol, { port }] of [
     ['Berlin', 'socks5', berlin],
     ['Oslo', 'http', oslo],
   ] as const) {
-    const setting = { domain: 'vpn', providerId: 'custom', name, credentials: { protocol, host: '127.0.0.1', port: String(port) } };
+    const setting = {
+      domain: 'vpn',
+      providerId: 'custom',
+      name,
+      credentials: { protocol, host: '127.0.0.1', port: String(port) },
+    };
     routes[name] = (await ann.client.post('/providers/settings', setting)).body.id;
   }
   await choose(routes['Berlin']!);
@@ -66,9 +76,13 @@ beforeEach(() => {
 });
 
 const choose = async (route: string) => expect((await ann.client.put('/egress', { route })).status).toBe(200);
-const chooseFor = async (channel: string, route: string) => expect((await ann.client.put(`/integrations/${channel}/egress`, { route })).status).toBe(200);
+const chooseFor = async (channel: string, route: string) =>
+  expect((await ann.client.put(`/integrations/${channel}/egress`, { route })).status).toBe(200);
 async function connect(): Promise<string> {
-  const { status, body } = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: newId() }, allowPreview: true });
+  const { status, body } = await ann.client.post('/integrations/social-connect/sandbox', {
+    fields: { name: newId() },
+    allowPreview: true,
+  });
   expect(status).toBe(200);
   return body.id;
 }
@@ -78,7 +92,9 @@ async function publish(channel: string, image: object[] = []): Promise<string> {
     shortLink: false,
     date: new Date().toISOString(),
     tags: [],
-    posts: [{ integration: { id: channel }, value: [{ content: '<p>Hi</p>', image }], settings: { __type: 'sandbox' } }],
+    posts: [
+      { integration: { id: channel }, value: [{ content: '<p>Hi</p>', image }], settings: { __type: 'sandbox' } },
+    ],
   });
   expect(status).toBe(201);
   return body[0].postId;
@@ -86,7 +102,8 @@ async function publish(channel: string, image: object[] = []): Promise<string> {
 const state = (postId: string) => stateOf(product.db.sql, postId);
 const calls = () => made.filter(({ port }) => port === network).map(({ from }) => from);
 /** What the network took of a post. */
-const taken = (postId: string) => product.db.sql`select step from sandbox_ledger where idempotency_key = ${postId} and accepted`;
+const taken = (postId: string) =>
+  product.db.sql`select step from sandbox_ledger where idempotency_key = ${postId} and accepted`;
 
 test('login, publishing and what a channel asks go over the route of its organization', async () => {
   const post = await publish(channelId);
@@ -98,10 +115,13 @@ test('login, publishing and what a channel asks go over the route of its organiz
 test('an answer that is lost on the route is looked for over the route, for as long as that is away, and never past it', async () => {
   berlin.hears = (bytes) => (String(bytes).includes('/posts/') ? 'break' : undefined);
   const post = await publish(channelId);
-  const asked = async () => (await product.db.sql<{ n: number }[]>`select look_ups as n from posts where id = ${post}`)[0]!.n;
+  const asked = async () =>
+    (await product.db.sql<{ n: number }[]>`select look_ups as n from posts where id = ${post}`)[0]!.n;
   /** In the place of the seconds until the next look-up. */
   const look = () =>
-    product.context.engine.remind([{ type: postActor.type, id: tenantKey(ann.orgId, post), name: 'look-up', due: new Date(), owner: ann.orgId }]);
+    product.context.engine.remind([
+      { type: postActor.type, id: tenantKey(ann.orgId, post), name: 'look-up', due: new Date(), owner: ann.orgId },
+    ]);
   await eventually('the answer is lost', async () => (await state(post)).detail === 'unconfirmed');
   for (const n of [1, 2]) {
     await look();
@@ -127,11 +147,16 @@ test('a route that breaks in the middle of a publish stops it; the post is tried
   };
   const post = await publish(channelId, [{ id, path }]);
   await eventually('the attempt ends', async () => (await state(post)).detail === 'retrying');
-  expect([broken, await state(post), await taken(post)]).toEqual([1, expect.objectContaining({ state: 'QUEUE', errorKind: 'network' }), []]);
+  expect([broken, await state(post), await taken(post)]).toEqual([
+    1,
+    expect.objectContaining({ state: 'QUEUE', errorKind: 'network' }),
+    [],
+  ]);
   expect((await ann.client.post(`/egress/${routes['Berlin']}/check`, {})).body.ok).toBe(false);
   berlin.hears = undefined;
   berlin.back();
-  await product.db.sql`update posts set due_at = now() where id = ${post}`; // in the place of the ten seconds until it is tried again
+  await product.db.sql`
+    update posts set due_at = now() where id = ${post}`; // in the place of the ten seconds until it is tried again
   await product.context.actors(channelActor, tenantKey(ann.orgId, channelId)).wake({});
   await settled(product.db.sql, ann.orgId, { timeoutMs: 60_000 });
   expect([(await state(post)).state, await taken(post)]).toEqual(['PUBLISHED', [{ step: 'publish' }]]);
@@ -165,7 +190,8 @@ test('the sweep notes how the routes in use are', async () => {
     name: string;
     health: { ok: boolean | null; exitAddress: string | null };
   }
-  const healthOf = async (name: string) => ((await ann.client.get('/egress')).body.routes as Route[]).find((one) => one.name === name)!.health;
+  const healthOf = async (name: string) =>
+    ((await ann.client.get('/egress')).body.routes as Route[]).find((one) => one.name === name)!.health;
   await product.db.sql`delete from egress_checks`;
   // In rounds: the sweeper makes its own, too, and what that has just taken up is not due here.
   await eventually('both are noted', async () => {
@@ -176,5 +202,7 @@ test('the sweep notes how the routes in use are', async () => {
   });
   expect((await healthOf('Oslo')).exitAddress).toBe(OSLO);
   expect((await healthOf('Berlin')).exitAddress).not.toBe(OPEN);
-  expect(await product.db.sql`select last_status from cron_runs where name = 'routes'`).toEqual([{ last_status: 'ok' }]);
+  expect(await product.db.sql`select last_status from cron_runs where name = 'routes'`).toEqual([
+    { last_status: 'ok' },
+  ]);
 });

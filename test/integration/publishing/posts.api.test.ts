@@ -2,7 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Answer, type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { channelOf, type Network, newPost, openNetwork, type Publisher, sealedLogin, settled, startPublisher } from '../../support/worlds/publishing.ts';
+import {
+  channelOf,
+  type Network,
+  newPost,
+  openNetwork,
+  type Publisher,
+  sealedLogin,
+  settled,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 let db: TestDatabase;
@@ -36,17 +45,29 @@ beforeEach(() => {
   network.behave = undefined;
 });
 
-async function connect(orgId: string, name: string, more: { disabled?: boolean; refreshNeeded?: boolean } = {}): Promise<string> {
+async function connect(
+  orgId: string,
+  name: string,
+  more: { disabled?: boolean; refreshNeeded?: boolean } = {},
+): Promise<string> {
   const id = newId();
-  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, disabled, refresh_needed)
-    values (${id}, ${orgId}, 'fake', 'v1', ${id}, ${name}, ${sealedLogin(id)}, ${more.disabled ?? false}, ${more.refreshNeeded ?? false})`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, disabled,
+      refresh_needed)
+    values (${id}, ${orgId}, 'fake', 'v1', ${id}, ${name}, ${sealedLogin(id)}, ${more.disabled ?? false},
+      ${more.refreshNeeded ?? false})`;
   return id;
 }
 const HOUR = 3_600_000;
 const later = (ms = HOUR) => systemClock.in(ms).toISOString();
-const element = (id: string, content = '<p>Hi</p>', more: object = {}) => ({ integration: { id }, value: [{ content }], ...more });
+const element = (id: string, content = '<p>Hi</p>', more: object = {}) => ({
+  integration: { id },
+  value: [{ content }],
+  ...more,
+});
 const schedule = (more: object = {}) => ({ type: 'schedule', date: later(), posts: [element(channel)], ...more });
-const create = (body: object = schedule(), client = key, headers: Record<string, string> = {}) => client.post('/public/v1/posts', body, headers);
+const create = (body: object = schedule(), client = key, headers: Record<string, string> = {}) =>
+  client.post('/public/v1/posts', body, headers);
 const rows = async () => (await db.sql`select count(*)::int as n from posts`)[0]!['n'] as number;
 async function made(body: object = schedule()): Promise<string> {
   const answer = await create(body);
@@ -100,7 +121,14 @@ describe('create', () => {
           {
             integration: { id: channel },
             group: 'optional',
-            value: [{ content: '<p>Hi</p>', id: 'optional', delay: 0, image: [{ id: 'm1', path: 'https://a.example/x.png', alt: '', thumbnail: '' }] }],
+            value: [
+              {
+                content: '<p>Hi</p>',
+                id: 'optional',
+                delay: 0,
+                image: [{ id: 'm1', path: 'https://a.example/x.png', alt: '', thumbnail: '' }],
+              },
+            ],
             settings: { __type: 'x', who_can_reply_post: 'everyone' },
           },
         ],
@@ -126,7 +154,9 @@ describe('create', () => {
         date: '2026-09-01T10:00:00',
         shortLink: false,
         tags: [],
-        posts: [{ integration: { id: channel }, group: '', value: [{ content: 'Hi', id: '', image: [] }], settings: {} }],
+        posts: [
+          { integration: { id: channel }, group: '', value: [{ content: 'Hi', id: '', image: [] }], settings: {} },
+        ],
       },
       {
         type: 'schedule',
@@ -146,19 +176,34 @@ describe('create', () => {
         date: null,
         tags: null,
         inter: null,
-        posts: [{ integration: { id: channel }, group: null, value: [{ content: 'x', id: null, delay: null, image: null }], settings: null }],
+        posts: [
+          {
+            integration: { id: channel },
+            group: null,
+            value: [{ content: 'x', id: null, delay: null, image: null }],
+            settings: null,
+          },
+        ],
       },
     ];
     for (const body of bodies) {
       const answer = await create(body);
-      expect([answer.status, answer.text]).toEqual([201, JSON.stringify([{ postId: answer.body[0]?.postId, integration: channel }])]);
+      expect([answer.status, answer.text]).toEqual([
+        201,
+        JSON.stringify([{ postId: answer.body[0]?.postId, integration: channel }]),
+      ]);
       const found = await key.get(`/public/v1/posts/${answer.body[0].postId}`);
       expect([found.status, JSON.parse(found.body.settings).__type]).toEqual([200, 'fake']);
     }
     const cli = await db.sql`select creation_method from posts where content = 'second item'`;
     expect(cli).toEqual([{ creation_method: 'CLI' }]);
-    const inside = await create(schedule({ posts: [element(channel, 'x', { value: [{ content: 'x', image: [{ path: 'https://10.0.0.1/a.jpg' }] }] })] }));
-    expect([inside.status, inside.body.errors[0].field]).toEqual([400, 'posts.0.value.0.image.0.path']); // media is judged where it is named
+    const inside = await create(
+      schedule({
+        posts: [element(channel, 'x', { value: [{ content: 'x', image: [{ path: 'https://10.0.0.1/a.jpg' }] }] })],
+      }),
+    );
+    // media is judged where it is named
+    expect([inside.status, inside.body.errors[0].field]).toEqual([400, 'posts.0.value.0.image.0.path']);
   });
 
   test('every key of the vocabulary passes, invented ones are named, inside settings they pass [T6]', async () => {
@@ -185,7 +230,15 @@ describe('create', () => {
               id: 'y',
               delay: 3,
               image: [
-                { id: 'i', path: 'https://a.example/i.png', alt: 'a', thumbnail: 'https://a.example/t.png', thumbnailTimestamp: 1, name: 'n', type: 'image' },
+                {
+                  id: 'i',
+                  path: 'https://a.example/i.png',
+                  alt: 'a',
+                  thumbnail: 'https://a.example/t.png',
+                  thumbnailTimestamp: 1,
+                  name: 'n',
+                  type: 'image',
+                },
               ],
             },
           ],
@@ -206,12 +259,18 @@ describe('create', () => {
       'posts.0.value.0.bogus': { ...whole, posts: [{ ...whole.posts[0], value: [{ content: 'x', bogus: 1 }] }] },
       'posts.0.value.0.image.0.bogus': {
         ...whole,
-        posts: [{ ...whole.posts[0], value: [{ content: 'x', image: [{ path: 'https://a.example/i.png', bogus: 1 }] }] }],
+        posts: [
+          { ...whole.posts[0], value: [{ content: 'x', image: [{ path: 'https://a.example/i.png', bogus: 1 }] }] },
+        ],
       },
       'tags.0.bogus': { ...whole, tags: [{ label: 'l', bogus: 1 }] },
     })) {
       const refused = await create(body);
-      expect([refused.status, refused.body.code, refused.body.errors?.[0]?.field]).toEqual([400, 'unknown_field', field]);
+      expect([refused.status, refused.body.code, refused.body.errors?.[0]?.field]).toEqual([
+        400,
+        'unknown_field',
+        field,
+      ]);
     }
   });
 
@@ -223,7 +282,9 @@ describe('create', () => {
       const { publishDate } = await read(await made(schedule({ date })));
       expect(new Date(publishDate).setMilliseconds(0)).toBe(at.getTime());
     }
-    expect((await read(await made(schedule({ type: 'draft', date: '2020-01-01' })))).publishDate).toBe('2020-01-01T00:00:00.000Z');
+    expect((await read(await made(schedule({ type: 'draft', date: '2020-01-01' })))).publishDate).toBe(
+      '2020-01-01T00:00:00.000Z',
+    );
     const now = await made(schedule({ type: 'now', date: '2020-01-01T10:00:00' }));
     await settled(db.sql, ann.orgId, { details: ['scheduled'] });
     expect((await read(now)).publishDate > '2026').toBe(true);
@@ -264,7 +325,11 @@ describe('create', () => {
     const before = await rows();
     for (const id of [newId(), foreign, gone, 'no-id', '']) {
       const { status, body } = await create(schedule({ posts: [element(channel), element(id)] }));
-      expect([status, body.msg, body.errors[0].field]).toEqual([400, 'Integration not found', 'posts.1.integration.id']);
+      expect([status, body.msg, body.errors[0].field]).toEqual([
+        400,
+        'Integration not found',
+        'posts.1.integration.id',
+      ]);
     }
     expect(await rows()).toBe(before);
   });
@@ -272,9 +337,13 @@ describe('create', () => {
   test('a disabled channel takes drafts only; one that needs a login takes posts and pauses them [S107]', async () => {
     const disabled = await connect(ann.orgId, 'Disabled', { disabled: true });
     const waiting = await connect(ann.orgId, 'Waiting', { refreshNeeded: true });
-    for (const type of ['schedule', 'now']) expect((await create({ ...schedule({ type }), posts: [element(disabled)] })).status).toBe(400);
+    for (const type of ['schedule', 'now'])
+      expect((await create({ ...schedule({ type }), posts: [element(disabled)] })).status).toBe(400);
     await made({ ...schedule({ type: 'draft' }), posts: [element(disabled)] });
-    expect(await read(await made({ ...schedule(), posts: [element(waiting)] }))).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+    expect(await read(await made({ ...schedule(), posts: [element(waiting)] }))).toMatchObject({
+      state: 'QUEUE',
+      detail: 'paused',
+    });
   });
 
   test('content that the network would refuse is 400 with provider and name; all or none are stored [S108]', async () => {
@@ -286,7 +355,9 @@ describe('create', () => {
       [{ content: 'ok' }, { content: long }],
       [{ content: 'x', image: Array.from({ length: 5 }, () => ({ path: 'https://a.example/x.png' })) }],
     ]) {
-      const { status, body } = await create(schedule({ posts: [element(second), { integration: { id: channel }, value }] }));
+      const { status, body } = await create(
+        schedule({ posts: [element(second), { integration: { id: channel }, value }] }),
+      );
       expect([status, body.code, body.provider, body.name]).toEqual([400, 'invalid_content', 'fake', 'First']);
     }
     expect(await rows()).toBe(before);
@@ -353,7 +424,11 @@ describe('create', () => {
     ];
     for (const [field, body] of cases) {
       const { status, body: answer } = await create(body);
-      expect([field, status, answer.errors?.map((error: { field: string }) => error.field)]).toEqual([field, 400, expect.arrayContaining([field])]);
+      expect([field, status, answer.errors?.map((error: { field: string }) => error.field)]).toEqual([
+        field,
+        400,
+        expect.arrayContaining([field]),
+      ]);
     }
     expect(await rows()).toBe(before);
   });
@@ -364,7 +439,9 @@ describe('create', () => {
     const before = await rows();
     const again = await create(body, key, { 'idempotency-key': 'once' });
     expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
-    expect((await create(schedule({ tags: [{ label: 'x' }] }), key, { 'idempotency-key': 'once' })).body.code).toBe('idempotency_mismatch');
+    expect((await create(schedule({ tags: [{ label: 'x' }] }), key, { 'idempotency-key': 'once' })).body.code).toBe(
+      'idempotency_mismatch',
+    );
     expect(await rows()).toBe(before);
     const racing = await Promise.all(Array.from({ length: 8 }, () => create(body, key, { 'idempotency-key': 'race' })));
     expect(racing.filter(({ status }) => status === 201).length).toBeGreaterThanOrEqual(1);
@@ -378,20 +455,35 @@ describe('create', () => {
     const [{ postId }] = (await create({ ...schedule(), posts: [{ integration: { id: channel }, value }] })).body;
     for (const answer of [await ann.client.get(`/posts/${postId}`), await key.get(`/public/v1/posts/${postId}`)]) {
       const { id, content, group, thread } = answer.body;
-      expect([id, content, thread.map((item: { content: string }) => item.content)]).toEqual([postId, 'one', ['two', 'three']]);
+      expect([id, content, thread.map((item: { content: string }) => item.content)]).toEqual([
+        postId,
+        'one',
+        ['two', 'three'],
+      ]);
       const whole = (await ann.client.get(`/posts/group/${group}`)).body;
-      expect([whole.group, whole.posts.map((post: { content: string }) => post.content)]).toEqual([group, ['one', 'two', 'three']]);
+      expect([whole.group, whole.posts.map((post: { content: string }) => post.content)]).toEqual([
+        group,
+        ['one', 'two', 'three'],
+      ]);
     }
   });
 
   test('a body edits the posts that it names, whatever its type; foreign ids never [S106, S263, S103]', async () => {
     const {
       body: [{ postId }],
-    } = await create({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two', delay: 5 }] }] });
+    } = await create({
+      ...schedule(),
+      posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two', delay: 5 }] }],
+    });
     const [two] = (await read(postId)).thread;
     const answer = await create({
       type: 'update',
-      posts: [{ integration: { id: channel }, value: [{ content: 'new one', id: postId }, { content: 'new two', id: two.id }, { content: 'three' }] }],
+      posts: [
+        {
+          integration: { id: channel },
+          value: [{ content: 'new one', id: postId }, { content: 'new two', id: two.id }, { content: 'three' }],
+        },
+      ],
     });
     expect([answer.status, answer.body]).toEqual([201, [{ postId, integration: channel }]]);
     const post = await read(postId);
@@ -407,20 +499,31 @@ describe('create', () => {
       ['three', true, true],
     ]);
 
-    const unknown = await create({ type: 'update', posts: [element(channel, 'x', { value: [{ content: 'x', id: newId() }] })] });
+    const unknown = await create({
+      type: 'update',
+      posts: [element(channel, 'x', { value: [{ content: 'x', id: newId() }] })],
+    });
     expect([unknown.status, unknown.body.errors[0].field]).toEqual([400, 'posts.0.value.0.id']);
     const other = await eve.withKey();
     const theirs = (await create({ ...schedule(), posts: [element(foreign, 'theirs')] }, other)).body[0].postId;
-    const mine = await made({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'mine', id: theirs }] }] });
+    const mine = await made({
+      ...schedule(),
+      posts: [{ integration: { id: channel }, value: [{ content: 'mine', id: theirs }] }],
+    });
     expect(mine).not.toBe(theirs);
     expect((await read(theirs, eve.client)).content).toBe('theirs');
-    const moved = await create({ type: 'draft', posts: [{ integration: { id: second }, value: [{ content: 'x', id: postId }] }] });
+    const moved = await create({
+      type: 'draft',
+      posts: [{ integration: { id: second }, value: [{ content: 'x', id: postId }] }],
+    });
     expect([moved.status, moved.body.errors[0].field]).toEqual([400, 'posts.0.integration.id']);
   });
 });
 
 describe('a body that edits and creates', () => {
-  const contents = () => db.sql`select id, state, content, publish_date, version, updated_at from posts where org_id = ${ann.orgId} order by id`;
+  const contents = () =>
+    db.sql`
+      select id, state, content, publish_date, version, updated_at from posts where org_id = ${ann.orgId} order by id`;
   const told = () => db.sql`select count(*)::int as n, max(id) as last from post_timeline where org_id = ${ann.orgId}`;
   const edited = (id: string, content: string) => ({ integration: { id: channel }, value: [{ id, content }] });
   const both = (first: string, other: string) => ({
@@ -443,7 +546,10 @@ describe('a body that edits and creates', () => {
     const headers = { 'idempotency-key': 'one act, accepted' };
     const body = both(first, other);
     const answer = await create(body, key, headers);
-    expect([answer.status, answer.body.map(({ postId }: { postId: string }) => postId)]).toEqual([201, [first, expect.any(String), other]]);
+    expect([answer.status, answer.body.map(({ postId }: { postId: string }) => postId)]).toEqual([
+      201,
+      [first, expect.any(String), other],
+    ]);
     expect(await read(first)).toMatchObject({ content: '<p>Changed</p>', version: 2 });
     expect(await read(answer.body[1].postId)).toMatchObject({ content: '<p>New</p>', state: 'QUEUE' });
     expect((await create(body, key, headers)).body).toEqual(answer.body);
@@ -454,7 +560,11 @@ describe('a body that edits and creates', () => {
     const first = await made();
     const before = [await contents(), await told()];
     const [outcome] = await world.posts.admitPosts(ann.orgId, [
-      { posts: [newPost(foreign)], edits: [{ postId: first, change: { content: '<p>Changed</p>' } }], createdBy: ann.userId },
+      {
+        posts: [newPost(foreign)],
+        edits: [{ postId: first, change: { content: '<p>Changed</p>' } }],
+        createdBy: ann.userId,
+      },
     ]);
     expect(outcome!.refused).toMatchObject({ code: 'invalid_request' });
     expect([await contents(), await told()]).toEqual(before);
@@ -463,8 +573,16 @@ describe('a body that edits and creates', () => {
   test('meets others that cross it on the same channels, and none waits for another for ever', async () => {
     const [here, there] = [await made(), await made({ ...schedule(), posts: [element(second)] })];
     const crossing = Array.from({ length: 10 }, (_, n) => [
-      { posts: [newPost(second, { publishDate: new Date(later()) })], edits: [{ postId: here, change: { content: `<p>${n}</p>` } }], createdBy: ann.userId },
-      { posts: [newPost(channel, { publishDate: new Date(later()) })], edits: [{ postId: there, change: { content: `<p>${n}</p>` } }], createdBy: ann.userId },
+      {
+        posts: [newPost(second, { publishDate: new Date(later()) })],
+        edits: [{ postId: here, change: { content: `<p>${n}</p>` } }],
+        createdBy: ann.userId,
+      },
+      {
+        posts: [newPost(channel, { publishDate: new Date(later()) })],
+        edits: [{ postId: there, change: { content: `<p>${n}</p>` } }],
+        createdBy: ann.userId,
+      },
     ]).flat();
     const outcomes = await Promise.all(crossing.map((body) => world.posts.admitPosts(ann.orgId, [body])));
     expect(outcomes.flat().filter(({ refused, stale }) => refused !== undefined || stale)).toEqual([]);
@@ -491,7 +609,11 @@ test('editing by create needs the permission to update, reading and creating the
 describe('reading', () => {
   test('the public list has the keys of the interface and no others, settings as text [T8, T11, T18, S111]', async () => {
     const id = await made(schedule({ posts: [element(channel, '<p>listed</p>', { settings: { a: 1 } })] }));
-    for (const query of ['', `?startDate=${later(-HOUR)}&endDate=${later(2 * HOUR)}&display=week&bogus=1`, `?startDate=${later(-HOUR).slice(0, 10)}`]) {
+    for (const query of [
+      '',
+      `?startDate=${later(-HOUR)}&endDate=${later(2 * HOUR)}&display=week&bogus=1`,
+      `?startDate=${later(-HOUR).slice(0, 10)}`,
+    ]) {
       const { status, body } = await key.get(`/public/v1/posts${query}`);
       expect(status).toBe(200);
       const post = body.posts.find((one: { id: string }) => one.id === id);
@@ -510,22 +632,33 @@ describe('reading', () => {
         'tags',
         'integration',
       ]);
-      expect([post.settings, post.integration]).toEqual(['{"a":1,"__type":"fake"}', { id: channel, providerIdentifier: 'fake', name: 'First', picture: null }]);
+      expect([post.settings, post.integration]).toEqual([
+        '{"a":1,"__type":"fake"}',
+        { id: channel, providerIdentifier: 'fake', name: 'First', picture: null },
+      ]);
     }
     expect((await key.get('/public/v1/posts?customer=unknown')).body).toEqual({ posts: [] });
     for (const query of ['?startDate=yesterday', '?endDate=2026-13-01', '?startDate=2020-01-01&endDate=2026-01-01'])
       expect((await key.get(`/public/v1/posts${query}`)).status).toBe(400);
-    expect((await ann.client.get('/posts')).body.posts.find((one: { id: string }) => one.id === id).settings).toEqual({ a: 1, __type: 'fake' });
+    expect((await ann.client.get('/posts')).body.posts.find((one: { id: string }) => one.id === id).settings).toEqual({
+      a: 1,
+      __type: 'fake',
+    });
   });
 
   test('one post equals its list item and has the extras [T16]', async () => {
-    const id = await made({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }] }] });
+    const id = await made({
+      ...schedule(),
+      posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }] }],
+    });
     const item = (await key.get('/public/v1/posts')).body.posts.find((one: { id: string }) => one.id === id);
     const { status, body } = await key.get(`/public/v1/posts/${id}`);
     expect(status).toBe(200);
     expect(body).toMatchObject({ ...item, error: null, errorKind: null, version: 1, organizationId: ann.orgId });
     expect(body.thread).toMatchObject([{ content: 'two', error: null, errorKind: null }]);
-    expect((await key.get('/public/v1/posts')).body.posts.some(({ content }: { content: string }) => content === 'two')).toBe(false);
+    expect(
+      (await key.get('/public/v1/posts')).body.posts.some(({ content }: { content: string }) => content === 'two'),
+    ).toBe(false);
   });
 
   test('pages count from 0', async () => {
@@ -541,7 +674,10 @@ describe('reading', () => {
     const id = await made(schedule({ type: 'now' }));
     await published(id);
     const { body } = await key.get(`/public/v1/posts/${id}/timeline`);
-    expect([body.postId, body.items.map(({ kind }: { kind: string }) => kind)]).toEqual([id, ['created', 'claimed', 'published']]);
+    expect([body.postId, body.items.map(({ kind }: { kind: string }) => kind)]).toEqual([
+      id,
+      ['created', 'claimed', 'published'],
+    ]);
     expect(await read(id)).toMatchObject({
       state: 'PUBLISHED',
       releaseId: `r-${id}`,
@@ -566,14 +702,30 @@ describe('changing', () => {
   test('PUT replaces settings, PATCH and the settings route merge; the version refuses what is stale [S109, S115]', async () => {
     const id = await made(schedule({ posts: [element(channel, 'x', { settings: { a: 1, b: 2 } })] }));
     expect(
-      (await ann.client.send('PATCH', `/posts/${id}`, { settings: { b: 3 }, content: '<p>patched</p>', title: 'T', tags: [{ label: 'beta' }] })).body,
-    ).toMatchObject({ settings: { a: 1, b: 3 }, content: '<p>patched</p>', title: 'T', version: 2, tags: [{ tag: { name: 'beta' } }] });
+      (
+        await ann.client.send('PATCH', `/posts/${id}`, {
+          settings: { b: 3 },
+          content: '<p>patched</p>',
+          title: 'T',
+          tags: [{ label: 'beta' }],
+        })
+      ).body,
+    ).toMatchObject({
+      settings: { a: 1, b: 3 },
+      content: '<p>patched</p>',
+      title: 'T',
+      version: 2,
+      tags: [{ tag: { name: 'beta' } }],
+    });
     expect((await ann.client.put(`/posts/${id}`, { settings: { c: 4 } })).body).toMatchObject({
       settings: { c: 4, __type: 'fake' },
       content: '<p>patched</p>',
       version: 3,
     });
-    expect((await key.put(`/public/v1/posts/${id}/settings`, { settings: { d: 5 } })).body).toEqual({ postId: id, publishDate: expect.any(String) });
+    expect((await key.put(`/public/v1/posts/${id}/settings`, { settings: { d: 5 } })).body).toEqual({
+      postId: id,
+      publishDate: expect.any(String),
+    });
     expect((await read(id)).settings).toEqual({ __type: 'fake', c: 4, d: 5 });
     const stale = await ann.client.put(`/posts/${id}`, { content: 'y' }, { 'if-match': '"3"' });
     expect([stale.status, stale.body.code]).toEqual([409, 'conflict']);
@@ -586,8 +738,16 @@ describe('changing', () => {
   test('a date moves a post; the default schedules a draft, `update` leaves it one [S113]', async () => {
     const draft = await made(schedule({ type: 'draft' }));
     const date = later(5 * HOUR);
-    expect((await ann.client.put(`/posts/${draft}/date`, { date, action: 'update' })).body).toEqual({ id: draft, publishDate: date, state: 'DRAFT' });
-    expect((await ann.client.put(`/posts/${draft}/date`, { date })).body).toEqual({ id: draft, publishDate: date, state: 'QUEUE' });
+    expect((await ann.client.put(`/posts/${draft}/date`, { date, action: 'update' })).body).toEqual({
+      id: draft,
+      publishDate: date,
+      state: 'DRAFT',
+    });
+    expect((await ann.client.put(`/posts/${draft}/date`, { date })).body).toEqual({
+      id: draft,
+      publishDate: date,
+      state: 'QUEUE',
+    });
     expect((await ann.client.put(`/posts/${draft}/date`, { date: later(-30 * HOUR) })).body.code).toBe('date_in_past');
     expect((await ann.client.put(`/posts/${draft}/date`, { date: 'x' })).body.errors[0].field).toBe('date');
     expect(await read(draft)).toMatchObject({ publishDate: date, detail: 'scheduled' });
@@ -607,7 +767,10 @@ describe('changing', () => {
   });
 
   test('a thread is replaced whole, and moves with its root', async () => {
-    const id = await made({ ...schedule(), posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }, { content: 'three' }] }] });
+    const id = await made({
+      ...schedule(),
+      posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }, { content: 'three' }] }],
+    });
     const [two, three] = (await read(id)).thread;
     const date = later(9 * HOUR);
     const { status, body } = await ann.client.put(`/posts/${id}`, {
@@ -615,11 +778,17 @@ describe('changing', () => {
       thread: [{ id: three.id, content: 'three first', image: [], delay: 2 }, { content: 'new' }],
     });
     expect(status).toBe(200);
-    expect(body.thread.map(({ content, publishDate, delay }: Record<string, unknown>) => [content, publishDate, delay])).toEqual([
+    expect(
+      body.thread.map(({ content, publishDate, delay }: Record<string, unknown>) => [content, publishDate, delay]),
+    ).toEqual([
       ['three first', date, 2],
       ['new', date, 0],
     ]);
-    expect([body.thread[0].id, body.thread[0].parentPostId, body.thread[1].parentPostId]).toEqual([three.id, id, three.id]);
+    expect([body.thread[0].id, body.thread[0].parentPostId, body.thread[1].parentPostId]).toEqual([
+      three.id,
+      id,
+      three.id,
+    ]);
     expect((await ann.client.get(`/posts/${two.id}`)).status).toBe(404);
     expect((await ann.client.put(`/posts/${three.id}`, { thread: [] })).status).toBe(400);
   });
@@ -634,7 +803,9 @@ describe('changing', () => {
       ann.client.put(`/posts/${id}/release-id`, { releaseId: 'x' }),
       create({ type: 'update', posts: [{ integration: { id: channel }, value: [{ content: 'y', id }] }] }),
     ]);
-    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(answers.map(() => [409, 'already_published']));
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      answers.map(() => [409, 'already_published']),
+    );
     expect((await ann.client.post(`/posts/${id}/retry`, {})).body.code).toBe('conflict');
     expect((await ann.client.get(`/posts/${id}/missing`)).body).toEqual([]);
     expect((await ann.client.delete(`/posts/${id}`)).status).toBe(200); // from the service only
@@ -670,7 +841,8 @@ describe('changing', () => {
 
   test('a failed post is sent again by hand, and only then [S118]', async () => {
     const id = await made();
-    await db.sql`update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'no' where id = ${id}`;
+    await db.sql`
+      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'no' where id = ${id}`;
     const { status, body } = await key.post(`/public/v1/posts/${id}/retry`, {});
     expect([status, body.state]).toEqual([201, 'QUEUE']);
     await published(id);
@@ -681,11 +853,20 @@ describe('changing', () => {
   test('the release of a post can be named when it is not known [S118, S258]', async () => {
     const id = await made();
     expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: 'x' })).status).toBe(409);
-    await db.sql`update posts set state = 'ERROR', detail = 'unconfirmed', error_kind = 'unconfirmed', attempt = 1, incarnation = 'gone', claimed_at = now() where id = ${id}`;
+    await db.sql`
+      update posts
+      set state = 'ERROR', detail = 'unconfirmed', error_kind = 'unconfirmed', attempt = 1, incarnation = 'gone',
+        claimed_at = now()
+      where id = ${id}`;
     network.taken.push({ channelId: channel, postId: id, text: '' });
-    expect((await key.get(`/public/v1/posts/${id}/missing`)).body).toEqual([{ id: `r-${id}`, url: `https://fake.example/${id}` }]);
+    expect((await key.get(`/public/v1/posts/${id}/missing`)).body).toEqual([
+      { id: `r-${id}`, url: `https://fake.example/${id}` },
+    ]);
     expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: '' })).status).toBe(400);
-    expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: 'abc' })).body).toEqual({ id, releaseId: 'abc' });
+    expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: 'abc' })).body).toEqual({
+      id,
+      releaseId: 'abc',
+    });
     expect(await read(id)).toMatchObject({ state: 'PUBLISHED', releaseId: 'abc' });
   });
 });
@@ -706,11 +887,17 @@ describe('deleting', () => {
     await channelOf(world, ann.orgId, channel).wake({});
     await published(await made(schedule({ type: 'now' })));
     expect(network.taken.some(({ postId }) => postId === id)).toBe(false);
-    expect(await db.sql`select count(*)::int as n from posts where (id = ${id} or root_post_id = ${id}) and deleted_at is null`).toEqual([{ n: 0 }]);
+    expect(
+      await db.sql`
+        select count(*)::int as n from posts where (id = ${id} or root_post_id = ${id}) and deleted_at is null`,
+    ).toEqual([{ n: 0 }]);
   });
 
   test('a group, by its own route and by its name [S112]', async () => {
-    await create({ ...schedule(), posts: [element(channel, 'x', { group: 'goes' }), element(second, 'x', { group: 'goes' })] });
+    await create({
+      ...schedule(),
+      posts: [element(channel, 'x', { group: 'goes' }), element(second, 'x', { group: 'goes' })],
+    });
     expect((await ann.client.get('/posts/group/goes')).body).toMatchObject({ group: 'goes', posts: [{}, {}] });
     const { status, body } = await ann.client.delete('/posts/group/goes');
     expect([status, body]).toEqual([200, { id: 'goes', deleted: 2 }]);

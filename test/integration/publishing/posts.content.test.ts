@@ -14,7 +14,10 @@ beforeAll(async () => {
   receiver = await startReceiver();
   ann = await product.signUp();
   key = await ann.withKey();
-  const connected = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'Net' }, allowPreview: true });
+  const connected = await ann.client.post('/integrations/social-connect/sandbox', {
+    fields: { name: 'Net' },
+    allowPreview: true,
+  });
   channel = connected.body.id;
   await ann.client.post('/webhooks', { name: 'Hook', url: `${receiver.url}/hook`, integrations: [] });
 });
@@ -29,7 +32,12 @@ const CLEAN = '<p>Hi there here</p>\n<a href="https://a.example/">web</a> &lt;b&
 const TEXT = 'Hi there here\n\nweb (https://a.example/) <b> z';
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
-const body = (value: object[], more: object = {}) => ({ type: 'schedule', date: later(), posts: [{ integration: { id: channel }, value }], ...more });
+const body = (value: object[], more: object = {}) => ({
+  type: 'schedule',
+  date: later(),
+  posts: [{ integration: { id: channel }, value }],
+  ...more,
+});
 async function made(value: object[], more: object = {}): Promise<string> {
   const answer = await key.post('/public/v1/posts', body(value, more));
   if (answer.status !== 201) throw new Error(answer.text);
@@ -83,7 +91,11 @@ test('a plain text, and what the editor makes, are stored as they were sent [T15
 
 test('what is nothing but dropped elements is an empty content', async () => {
   const answer = await key.post('/public/v1/posts', body([{ content: '<script>alert(1)</script>' }]));
-  expect([answer.status, answer.body.code, answer.body.msg]).toEqual([400, 'invalid_content', expect.stringContaining('neither text nor media')]);
+  expect([answer.status, answer.body.code, answer.body.msg]).toEqual([
+    400,
+    'invalid_content',
+    expect.stringContaining('neither text nor media'),
+  ]);
 });
 
 test('markup beyond what is read for one request is refused by the name of the field, and nothing is stored', async () => {
@@ -91,9 +103,27 @@ test('markup beyond what is read for one request is refused by the name of the f
   const before = await count();
   const many = '<p>a</p>'.repeat(6_000);
   const answers = [
-    [await key.post('/public/v1/posts', body([{ content: 'x' }, { content: many }, { content: many }], { type: 'draft' })), 'posts.0.value.2.content'],
-    [await key.send('PUT', `/public/v1/posts/${await made([{ content: 'x' }])}`, { content: many, thread: [{ content: many }] }), 'thread.0.content'],
-    [await key.post('/public/v1/posts', body([{ content: `${'x'.repeat(99_000)}${'<'.repeat(1_000)}` }], { type: 'draft' })), 'posts.0.value.0.content'],
+    [
+      await key.post(
+        '/public/v1/posts',
+        body([{ content: 'x' }, { content: many }, { content: many }], { type: 'draft' }),
+      ),
+      'posts.0.value.2.content',
+    ],
+    [
+      await key.send('PUT', `/public/v1/posts/${await made([{ content: 'x' }])}`, {
+        content: many,
+        thread: [{ content: many }],
+      }),
+      'thread.0.content',
+    ],
+    [
+      await key.post(
+        '/public/v1/posts',
+        body([{ content: `${'x'.repeat(99_000)}${'<'.repeat(1_000)}` }], { type: 'draft' }),
+      ),
+      'posts.0.value.0.content',
+    ],
   ] as const;
   for (const [answer, field] of answers)
     expect([answer.status, answer.body.code, answer.body.errors]).toEqual([
@@ -108,7 +138,10 @@ test('contents that an earlier release stored as they came are cleaned by the sw
   const ids = [await made([{ content: 'x' }]), await made([{ content: 'y' }], { type: 'draft' })];
   const untouched = await made([{ content: HOSTILE }]);
   const [{ version }] = (await product.db.sql`
-    update posts set content = ${HOSTILE}, content_clean = false where id in ${product.db.sql(ids)} returning version`) as unknown as [{ version: number }];
+    update posts
+    set content = ${HOSTILE}, content_clean = false
+    where id in ${product.db.sql(ids)}
+    returning version`) as unknown as [{ version: number }];
   const sweep = product.context.sweeps.find(({ name }) => name === 'contents')!;
   await eventually('nothing is left', async () => {
     await sweep.run(1);
@@ -124,7 +157,8 @@ test('the sweep of contents waits for no post that a claim has locked, and comes
   const sweep = product.context.sweeps.find(({ name }) => name === 'contents')!;
   const clean = () => product.db.sql`select id from posts where id in ${product.db.sql(ids)} and content_clean`;
   await product.db.sql.begin(async (claim) => {
-    await claim`set local idle_in_transaction_session_timeout = '20s'`; // who waits for it fails this test, and does not wait for ever
+    // who waits for it fails this test, and does not wait for ever
+    await claim`set local idle_in_transaction_session_timeout = '20s'`;
     await claim`select from posts where id = ${ids[0]!} for no key update`;
     await sweep.run(100);
     expect(await clean()).toEqual([{ id: ids[1] }]);

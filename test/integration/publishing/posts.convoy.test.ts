@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { admit, newPost, openNetwork, seedOrg, settled, startPublisher, stateOf } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
 
 // Posts of many organizations share statements: what is the matter with one of them is no matter of the others.
 
@@ -26,7 +34,8 @@ test('while a row of one organization is locked, the posts of others are created
   const end = gate();
   const begun = gate();
   const holding = db.sql.begin(async (tx) => {
-    await tx`select from channels where id in ${tx([locked!.channelId, sending!.channelId])} order by id for no key update`;
+    await tx`
+      select from channels where id in ${tx([locked!.channelId, sending!.channelId])} order by id for no key update`;
     begun.open();
     await end.passed;
   });

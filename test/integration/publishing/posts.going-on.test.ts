@@ -10,7 +10,8 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { eventually } from '../../support/wire/eventually.ts';
 import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../support/worlds/publishing.ts';
 
-// The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of a claim, or not at all.
+// The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of
+// a claim, or not at all.
 
 const SLOT_LEASE_MS = 120_000;
 let db: TestDatabase;
@@ -27,7 +28,12 @@ afterAll(async () => {
 
 /** The posts of one host, which nobody wakes: each step is the test's. */
 async function openHost() {
-  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, heartbeatAgeMs: () => 0, steadySince: () => 0 };
+  const engine = {
+    ...noEngine.engine,
+    remindWithin: async () => () => {},
+    heartbeatAgeMs: () => 0,
+    steadySince: () => 0,
+  };
   const context = await openPublishing({
     url: db.url,
     network: openNetwork(),
@@ -35,7 +41,9 @@ async function openHost() {
     onStatement: (text) => sent.push(text),
     engine: { ...noEngine, engine },
   });
-  await db.sql`insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${context.incarnation}, 'dapr', 'x', '{}', now())`;
+  await db.sql`
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${context.incarnation}, 'dapr', 'x', '{}', now())`;
   return context;
 }
 
@@ -51,12 +59,18 @@ async function begun(count = 3) {
   await host.posts.admitPosts(orgId, [{ posts: list, createdBy: orgId }]);
   return { orgId, channelId, ids: list.map(({ id }) => id), claimed: await take(host, orgId, channelId) };
 }
-const out = ({ postId }: { postId: string }): Outcome => ({ kind: 'published', release: { id: `r-${postId}`, url: '' } });
+const out = ({ postId }: { postId: string }): Outcome => ({
+  kind: 'published',
+  release: { id: `r-${postId}`, url: '' },
+});
 const settleAndClaim = async (claimed: ClaimedPost) => (await host.posts.settleAndClaim(claimed, out(claimed))).next;
 const slotOf = async (channelId: string) =>
   (
     await db.sql<{ incarnation: string | null; postId: string | null; leftMs: number | null }[]>`
-    select slot_incarnation as incarnation, slot_post_id as "postId", (extract(epoch from slot_until - now()) * 1000)::float8 as "leftMs" from channels where id = ${channelId}`
+    select slot_incarnation as incarnation, slot_post_id as "postId",
+      (extract(epoch from slot_until - now()) * 1000)::float8 as "leftMs"
+    from channels
+    where id = ${channelId}`
   )[0]!;
 const FREE = { incarnation: null, postId: null, leftMs: null };
 
@@ -70,17 +84,27 @@ test('a channel is worked off with one statement and one commit for each post, i
   expect({ statements, commits }).toEqual({ statements: 5, commits: 5 });
   expect(await slotOf(channelId)).toEqual(FREE);
   expect(
-    await db.sql`select count(*)::int as n from posts where org_id = ${orgId} and state = 'PUBLISHED' and attempt = 1 and release_id = 'r-' || id`,
+    await db.sql`
+      select count(*)::int as n
+      from posts
+      where org_id = ${orgId} and state = 'PUBLISHED' and attempt = 1 and release_id = 'r-' || id`,
   ).toEqual([{ n: 5 }]);
-  const kinds = await db.sql<
-    { id: string; kinds: string[] }[]
-  >`select post_id as id, array_agg(kind order by id) as kinds from post_timeline where org_id = ${orgId} group by post_id`;
-  for (const id of ids) expect(kinds.find((one) => one.id === id)!.kinds.filter((kind) => kind !== 'created')).toEqual(['claimed', 'published']);
+  const kinds = await db.sql<{ id: string; kinds: string[] }[]>`
+    select post_id as id, array_agg(kind order by id) as kinds
+    from post_timeline
+    where org_id = ${orgId}
+    group by post_id`;
+  for (const id of ids)
+    expect(kinds.find((one) => one.id === id)!.kinds.filter((kind) => kind !== 'created')).toEqual([
+      'claimed',
+      'published',
+    ]);
 });
 
 test('what is claimed so is the whole of what a claim answers, held from before the statement and for as long', async () => {
   const { orgId, channelId, ids, claimed } = await begun(2);
-  await db.sql`update posts set attempts_failed = 2, saved = '{"value": 7}', settings = '{"a": 1}' where id = ${ids[1]!}`;
+  await db.sql`
+    update posts set attempts_failed = 2, saved = '{"value": 7}', settings = '{"a": 1}' where id = ${ids[1]!}`;
   const before = systemClock.monotonic();
   const next = (await settleAndClaim(claimed))!;
   expect(next.heldSince).toBeGreaterThanOrEqual(before);
@@ -111,14 +135,37 @@ interface Begun {
 }
 const none = [
   ['the channel is disabled', (sql, { channelId }) => sql`update channels set disabled = true where id = ${channelId}`],
-  ['the channel needs a login', (sql, { channelId }) => sql`update channels set refresh_needed = true where id = ${channelId}`],
-  ['the channel is removed', (sql, { channelId }) => sql`update channels set deleted_at = now() where id = ${channelId}`],
-  ['its network takes no more for now', (sql, { channelId }) => sql`update channels set resting_until = now() + interval '1 minute' where id = ${channelId}`],
-  ['the others are drafts', (sql, { ids }) => sql`update posts set state = 'DRAFT', detail = null, due_at = null where id in ${sql(ids.slice(1))}`],
+  [
+    'the channel needs a login',
+    (sql, { channelId }) => sql`update channels set refresh_needed = true where id = ${channelId}`,
+  ],
+  [
+    'the channel is removed',
+    (sql, { channelId }) => sql`update channels set deleted_at = now() where id = ${channelId}`,
+  ],
+  [
+    'its network takes no more for now',
+    (sql, { channelId }) =>
+      sql`update channels set resting_until = now() + interval '1 minute' where id = ${channelId}`,
+  ],
+  [
+    'the others are drafts',
+    (sql, { ids }) =>
+      sql`update posts set state = 'DRAFT', detail = null, due_at = null where id in ${sql(ids.slice(1))}`,
+  ],
   ['the others are paused', (sql, { ids }) => sql`update posts set detail = 'paused' where id in ${sql(ids.slice(1))}`],
-  ['the others wait for an item before them', (sql, { ids }) => sql`update posts set due_at = null where id in ${sql(ids.slice(1))}`],
-  ['the others are due later', (sql, { ids }) => sql`update posts set due_at = now() + interval '1 minute' where id in ${sql(ids.slice(1))}`],
-  ['the others are deleted', (sql, { ids }) => sql`update posts set deleted_at = now() where id in ${sql(ids.slice(1))}`],
+  [
+    'the others wait for an item before them',
+    (sql, { ids }) => sql`update posts set due_at = null where id in ${sql(ids.slice(1))}`,
+  ],
+  [
+    'the others are due later',
+    (sql, { ids }) => sql`update posts set due_at = now() + interval '1 minute' where id in ${sql(ids.slice(1))}`,
+  ],
+  [
+    'the others are deleted',
+    (sql, { ids }) => sql`update posts set deleted_at = now() where id in ${sql(ids.slice(1))}`,
+  ],
 ] satisfies [string, (sql: Sql, begun: Begun) => PromiseLike<unknown>][];
 test.each(none)('nothing is claimed with a result where %s', async (_, change) => {
   const it = await begun();
@@ -131,8 +178,16 @@ test.each(none)('nothing is claimed with a result where %s', async (_, change) =
 
 test.each([
   ['deleted', (sql: Sql, id: string) => sql`update posts set deleted_at = now() where id = ${id}`],
-  ['moved', (sql: Sql, id: string) => sql`update posts set publish_date = now() + interval '1 hour', due_at = now() + interval '1 hour' where id = ${id}`],
-  ['made a draft', (sql: Sql, id: string) => sql`update posts set state = 'DRAFT', detail = null, due_at = null where id = ${id}`],
+  [
+    'moved',
+    (sql: Sql, id: string) =>
+      sql`
+        update posts set publish_date = now() + interval '1 hour', due_at = now() + interval '1 hour' where id = ${id}`,
+  ],
+  [
+    'made a draft',
+    (sql: Sql, id: string) => sql`update posts set state = 'DRAFT', detail = null, due_at = null where id = ${id}`,
+  ],
   ['claimed', (sql: Sql, id: string) => sql`update posts set detail = 'publishing' where id = ${id}`],
 ])('a post that is %s while the statement is under way is left out, and the one behind it taken', async (_, change) => {
   const { ids, claimed } = await begun();
@@ -141,17 +196,26 @@ test.each([
 });
 test('a post that is edited while the statement is under way is claimed as it is then', async () => {
   const { ids, claimed } = await begun();
-  const next = await whileWriting(ids[0]!, claimed, (tx) => tx`update posts set content = 'edited', version = version + 1 where id = ${ids[1]!}`);
+  const next = await whileWriting(
+    ids[0]!,
+    claimed,
+    (tx) => tx`update posts set content = 'edited', version = version + 1 where id = ${ids[1]!}`,
+  );
   expect(next).toMatchObject({ postId: ids[1], content: 'edited' });
 });
 /** The statement has begun, and holds its channel: its snapshot is older than the change. */
-async function whileWriting(first: string, claimed: ClaimedPost, change: (tx: Sql) => PromiseLike<unknown>): Promise<ClaimedPost | undefined> {
+async function whileWriting(
+  first: string,
+  claimed: ClaimedPost,
+  change: (tx: Sql) => PromiseLike<unknown>,
+): Promise<ClaimedPost | undefined> {
   let next: Promise<ClaimedPost | undefined>;
   await db.sql.begin(async (tx) => {
     await tx`select from posts where id = ${first} for update`;
     next = settleAndClaim(claimed);
     await eventually('it waits for the post that it settles', async () => {
-      const waiting = await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const waiting =
+        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       return waiting.length === 1;
     });
     await change(tx);
@@ -171,7 +235,8 @@ test('a host whose slot was taken over takes nothing, and leaves the slot to the
 
 test('a result that no longer holds the slot is written, and takes nothing: whoever has the slot goes on', async () => {
   const { orgId, channelId, ids, claimed } = await begun();
-  await db.sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null where id = ${channelId}`;
+  await db.sql`
+    update channels set slot_incarnation = null, slot_post_id = null, slot_until = null where id = ${channelId}`;
   const second = await take(host, orgId, channelId);
   expect(await settleAndClaim(claimed)).toBeUndefined();
   expect(await stateOf(db.sql, ids[0]!)).toMatchObject({ state: 'PUBLISHED' });
@@ -217,15 +282,31 @@ test('an item of the same thread is never claimed with the result before it: it 
 
 /** Results of one commit, written by the statement itself. */
 const settleTogether = (...results: { claimed: ClaimedPost; outcome: Outcome; asked?: 'processing' }[]) => {
-  const settle = settleOf({ clock: systemClock, incarnation: host.incarnation, leaseMs: SLOT_LEASE_MS, unconfirmedMs: 60_000, lateMs: 60_000 });
-  return Promise.allSettled(results.map(({ claimed, outcome, asked }) => settle(host.sql, { ...settlementOf(claimed, outcome, asked), claimsNext: true })));
+  const settle = settleOf({
+    clock: systemClock,
+    incarnation: host.incarnation,
+    leaseMs: SLOT_LEASE_MS,
+    unconfirmedMs: 60_000,
+    lateMs: 60_000,
+  });
+  return Promise.allSettled(
+    results.map(({ claimed, outcome, asked }) =>
+      settle(host.sql, { ...settlementOf(claimed, outcome, asked), claimsNext: true }),
+    ),
+  );
 };
 
 test('a result that the database refuses fails alone: the others of its commit are written, and take what is next', async () => {
   const [bad, good] = [await begun(), await begun()];
   const unreadable = { kind: 'published', release: { id: 'r', url: '', saved: 'a\0b' } } satisfies Outcome;
-  const results = await settleTogether({ claimed: bad.claimed, outcome: unreadable }, { claimed: good.claimed, outcome: out(good.claimed) });
-  expect(results).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: { next: { postId: good.ids[1] } } }]);
+  const results = await settleTogether(
+    { claimed: bad.claimed, outcome: unreadable },
+    { claimed: good.claimed, outcome: out(good.claimed) },
+  );
+  expect(results).toMatchObject([
+    { status: 'rejected' },
+    { status: 'fulfilled', value: { next: { postId: good.ids[1] } } },
+  ]);
   expect(await slotOf(good.channelId)).toMatchObject({ postId: good.ids[1] });
   expect(await stateOf(db.sql, good.ids[1]!)).toMatchObject({ detail: 'publishing', attempt: 1 });
   expect(await slotOf(bad.channelId)).toMatchObject({ postId: bad.ids[0] });
@@ -241,7 +322,10 @@ async function withOneProcessing() {
 }
 test('two results of one channel in one commit take one post', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
-  const results = await settleTogether({ claimed: processing, outcome: out(processing), asked: 'processing' }, { claimed: underWay, outcome: out(underWay) });
+  const results = await settleTogether(
+    { claimed: processing, outcome: out(processing), asked: 'processing' },
+    { claimed: underWay, outcome: out(underWay) },
+  );
   expect(results).toMatchObject([
     { status: 'fulfilled', value: { next: undefined } },
     { status: 'fulfilled', value: { next: { postId: ids[2] } } },
@@ -252,7 +336,10 @@ test('two results of one channel in one commit take one post', async () => {
 test('where another result of the same commit says that the network takes no more for now, nothing is taken', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
   const limited = { kind: 'rate_limited', message: 'later' } satisfies Outcome;
-  const results = await settleTogether({ claimed: processing, outcome: limited, asked: 'processing' }, { claimed: underWay, outcome: out(underWay) });
+  const results = await settleTogether(
+    { claimed: processing, outcome: limited, asked: 'processing' },
+    { claimed: underWay, outcome: out(underWay) },
+  );
   expect(results).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled', value: { next: undefined } }]);
   expect(await slotOf(channelId)).toEqual(FREE);
   expect(await db.sql`select from channels where id = ${channelId} and resting_until > now()`).toHaveLength(1);

@@ -19,11 +19,14 @@ beforeAll(async () => {
   ann = await product.signUp();
   key = await ann.withKey();
   const channel = newId();
-  await sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'Net', '')`;
+  await sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'Net', '')`;
   // many with the same date, many a microsecond apart
   await sql`
     insert into posts (id, org_id, channel_id, group_id, state, content, content_clean, publish_date)
-    select gen_random_uuid(), ${ann.orgId}, ${channel}, 'g', 'DRAFT', n::text, true, timestamptz '2031-05-02T10:00:00Z' + (n / 7) * interval '1 microsecond' + (n / 100) * interval '1 minute'
+    select gen_random_uuid(), ${ann.orgId}, ${channel}, 'g', 'DRAFT', n::text, true,
+      timestamptz '2031-05-02T10:00:00Z' + (n / 7) * interval '1 microsecond' + (n / 100) * interval '1 minute'
     from generate_series(1, ${COUNT}::int) n order by random()`;
   ids = (await sql<{ id: string }[]>`select id from posts order by publish_date, seq`).map(({ id }) => id);
 }, 120_000);
@@ -37,7 +40,13 @@ describe.each(lists)('GET %s', (path) => {
     expect([status, body.code, body.errors]).toEqual([
       400,
       'validation_failed',
-      [{ field: 'endDate', message: expect.stringMatching(/more than 10000 posts.*limit and cursor/), rule: 'too_many' }],
+      [
+        {
+          field: 'endDate',
+          message: expect.stringMatching(/more than 10000 posts.*limit and cursor/),
+          rule: 'too_many',
+        },
+      ],
     ]);
   });
 

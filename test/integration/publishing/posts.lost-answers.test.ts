@@ -40,40 +40,45 @@ const loseFirst = (took: boolean) => {
   };
 };
 
-describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)('a lost answer on a network of class %s', (once) => {
-  test('is found there and not sent again', async () => {
-    await using _running = await start();
-    network.once = once;
-    loseFirst(true);
-    const { orgId, channelId } = await seedOrg(db.sql);
-    const [post, next] = [newPost(channelId), newPost(channelId)];
-    await admit(world, orgId, [post, next]);
-    await settled(db.sql, orgId);
-    expect(network.taken.map(({ postId }) => postId)).toEqual([post.id, next.id]); // the slot was kept: the order stands
-    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1, releaseId: `r-${post.id}` });
-    expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual([
-      'created',
-      'claimed',
-      'unconfirmed',
-      'reconciled',
-    ]);
-  });
+describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)(
+  'a lost answer on a network of class %s',
+  (once) => {
+    test('is found there and not sent again', async () => {
+      await using _running = await start();
+      network.once = once;
+      loseFirst(true);
+      const { orgId, channelId } = await seedOrg(db.sql);
+      const [post, next] = [newPost(channelId), newPost(channelId)];
+      await admit(world, orgId, [post, next]);
+      await settled(db.sql, orgId);
+      // the slot was kept: the order stands
+      expect(network.taken.map(({ postId }) => postId)).toEqual([post.id, next.id]);
+      expect(await stateOf(db.sql, post.id)).toMatchObject({
+        state: 'PUBLISHED',
+        attempt: 1,
+        releaseId: `r-${post.id}`,
+      });
+      expect(
+        (await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind),
+      ).toEqual(['created', 'claimed', 'unconfirmed', 'reconciled']);
+    });
 
-  test('is sent again once it is surely not there', async () => {
-    await using _running = await start();
-    network.once = once;
-    if (once === 'two-phase' || once === 'read-back') network.settlesWithinMs = 1_500;
-    loseFirst(false);
-    const { orgId, channelId } = await seedOrg(db.sql);
-    const post = newPost(channelId);
-    await admit(world, orgId, [post]);
-    await settled(db.sql, orgId);
-    expect(network.taken).toHaveLength(1);
-    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
-    const [first, second] = network.asked;
-    if (network.settlesWithinMs) expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_490); // the two clocks round
-  });
-});
+    test('is sent again once it is surely not there', async () => {
+      await using _running = await start();
+      network.once = once;
+      if (once === 'two-phase' || once === 'read-back') network.settlesWithinMs = 1_500;
+      loseFirst(false);
+      const { orgId, channelId } = await seedOrg(db.sql);
+      const post = newPost(channelId);
+      await admit(world, orgId, [post]);
+      await settled(db.sql, orgId);
+      expect(network.taken).toHaveLength(1);
+      expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
+      const [first, second] = network.asked;
+      if (network.settlesWithinMs) expect(second!.at - first!.at).toBeGreaterThanOrEqual(1_490); // the two clocks round
+    });
+  },
+);
 
 test('absent is not believed before the network has settled', async () => {
   await using _running = await start();
@@ -109,7 +114,11 @@ test('a post that waited for its turn is not called absent before the network ha
   await admit(world, orgId, [before]);
   await settles(() => expect(network.asked).toHaveLength(1));
   await admit(world, orgId, [post]);
-  await settles(async () => expect(await db.sql`select from posts where id = ${post.id} and claimed_at < now() - interval '1 second'`).toHaveLength(1));
+  await settles(async () =>
+    expect(
+      await db.sql`select from posts where id = ${post.id} and claimed_at < now() - interval '1 second'`,
+    ).toHaveLength(1),
+  );
   turn.open();
   await settled(db.sql, orgId);
   expect(network.asked.map(({ postId }) => postId)).toEqual([before.id, post.id]);
@@ -119,7 +128,11 @@ test('a post that waited for its turn is not called absent before the network ha
 test('absent counts from when the network was asked, not from when it answered', async () => {
   network = openNetwork();
   let skippedMs = 0;
-  world = await startPublisher({ url: db.url, network, clock: { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs } });
+  world = await startPublisher({
+    url: db.url,
+    network,
+    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs },
+  });
   await using _running = { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
   network.settlesWithinMs = 30_000;
   let late = () => {};
@@ -137,7 +150,11 @@ test('absent counts from when the network was asked, not from when it answered',
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId);
   await admit(world, orgId, [post]);
-  await settles(async () => expect(await db.sql`select from posts where id = ${post.id} and detail = 'unconfirmed' and look_ups = 1`).toHaveLength(1));
+  await settles(async () =>
+    expect(
+      await db.sql`select from posts where id = ${post.id} and detail = 'unconfirmed' and look_ups = 1`,
+    ).toHaveLength(1),
+  );
   await db.sql`update posts set look_up_at = now() - interval '6 s' where id = ${post.id}`;
   await world.reconciler.sweep(); // sparing the test the wait
   await settled(db.sql, orgId);
@@ -153,12 +170,21 @@ test('a network that cannot be asked: a person decides, and a second send needs 
   const [post, next] = [newPost(channelId), newPost(channelId)];
   await admit(world, orgId, [post, next]);
   await settled(db.sql, orgId);
-  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed', errorKind: 'unconfirmed' });
+  expect(await stateOf(db.sql, post.id)).toMatchObject({
+    state: 'ERROR',
+    detail: 'unconfirmed',
+    errorKind: 'unconfirmed',
+  });
   expect(await stateOf(db.sql, next.id)).toMatchObject({ state: 'PUBLISHED' });
-  expect(await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).toEqual([{ topic: 'post.scheduled' }, { topic: 'post.unconfirmed' }]);
+  expect(await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).toEqual([
+    { topic: 'post.scheduled' },
+    { topic: 'post.unconfirmed' },
+  ]);
 
   await expect(postOf(world, orgId, post.id).retry({ confirm: false })).rejects.toMatchObject({ code: 'conflict' });
-  await expect(postOf(world, orgId, post.id).setStatus({ status: 'schedule' })).rejects.toMatchObject({ code: 'conflict' });
+  await expect(postOf(world, orgId, post.id).setStatus({ status: 'schedule' })).rejects.toMatchObject({
+    code: 'conflict',
+  });
   expect(network.asked).toHaveLength(2);
   await postOf(world, orgId, post.id).retry({ confirm: true });
   await settled(db.sql, orgId);
@@ -177,7 +203,9 @@ test('a person names the post on the network: published, the slot is free and th
   const reply = newPost(channelId, { group: root.group, rootPostId: root.id, parentPostId: root.id, content: 'reply' });
   const other = newPost(channelId, { content: 'other' });
   await admit(world, orgId, [root, reply, other]);
-  await settles(async () => expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' }));
+  await settles(async () =>
+    expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' }),
+  );
   await expect(postOf(world, orgId, root.id).edit({ content: 'changed' })).rejects.toMatchObject({ code: 'conflict' });
   await expect(postOf(world, orgId, root.id).cancel({})).rejects.toMatchObject({ code: 'conflict' });
   await postOf(world, orgId, root.id).setRelease({ releaseId: 'by-hand' });
@@ -185,7 +213,9 @@ test('a person names the post on the network: published, the slot is free and th
   expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'PUBLISHED', releaseId: 'by-hand' });
   expect(network.taken.map(({ text }) => text).toSorted()).toEqual(['other', 'reply']);
   expect(network.asked.find(({ text }) => text === 'reply')!.handle.thread).toMatchObject([{ id: 'by-hand' }]);
-  await expect(postOf(world, orgId, root.id).setRelease({ releaseId: 'again' })).rejects.toMatchObject({ code: 'already_published' });
+  await expect(postOf(world, orgId, root.id).setRelease({ releaseId: 'again' })).rejects.toMatchObject({
+    code: 'already_published',
+  });
 });
 
 test('what the adapter saved is there on the next attempt', async () => {
@@ -232,18 +262,28 @@ describe('threads', () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
     const two = newPost(channelId, { content: 'two', group: root.group, rootPostId: root.id, parentPostId: root.id });
-    const three = newPost(channelId, { content: 'three', group: root.group, rootPostId: root.id, parentPostId: two.id, delayMinutes: 7 });
+    const three = newPost(channelId, {
+      content: 'three',
+      group: root.group,
+      rootPostId: root.id,
+      parentPostId: two.id,
+      delayMinutes: 7,
+    });
     await admit(world, orgId, [root, two, three]);
     await settles(async () => expect(await stateOf(db.sql, two.id)).toMatchObject({ state: 'PUBLISHED' }));
     await systemClock.sleep(100);
     expect(network.taken.map(({ text }) => text)).toEqual(['one', 'two']);
-    expect(network.asked[1]!.handle.thread).toEqual([{ id: `r-${root.id}`, url: `https://fake.example/${root.id}`, saved: { n: 1 } }]);
+    expect(network.asked[1]!.handle.thread).toEqual([
+      { id: `r-${root.id}`, url: `https://fake.example/${root.id}`, saved: { n: 1 } },
+    ]);
     const waits = (await stateOf(db.sql, three.id)).dueAt!.getTime() - Date.now();
     expect(waits).toBeGreaterThan(6.5 * 60_000);
     expect(waits).toBeLessThanOrEqual(7 * 60_000);
     expect(await db.sql`select topic from outbox where org_id = ${orgId} and topic = 'post.published'`).toHaveLength(1);
     await settles(async () =>
-      expect(await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`).toHaveLength(1),
+      expect(
+        await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`,
+      ).toHaveLength(1),
     );
   });
 
@@ -252,7 +292,12 @@ describe('threads', () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
     const two = newPost(channelId, { content: 'two', group: root.group, rootPostId: root.id, parentPostId: root.id });
-    const three = newPost(channelId, { content: 'three', group: root.group, rootPostId: root.id, parentPostId: two.id });
+    const three = newPost(channelId, {
+      content: 'three',
+      group: root.group,
+      rootPostId: root.id,
+      parentPostId: two.id,
+    });
     let broken = true;
     network.behave = async (post, _sent, accept) => {
       if (post.text === 'two' && broken) throw new ProviderError('rejected', 'no');
@@ -260,7 +305,11 @@ describe('threads', () => {
     };
     await admit(world, orgId, [root, two, three]);
     await settled(db.sql, orgId);
-    expect(await Promise.all([root, two, three].map(async ({ id }) => (await stateOf(db.sql, id)).state))).toEqual(['PUBLISHED', 'ERROR', 'ERROR']);
+    expect(await Promise.all([root, two, three].map(async ({ id }) => (await stateOf(db.sql, id)).state))).toEqual([
+      'PUBLISHED',
+      'ERROR',
+      'ERROR',
+    ]);
     expect((await stateOf(db.sql, three.id)).error).toBe('The item of the thread before it was not published');
     await expect(postOf(world, orgId, three.id).retry({ confirm: false })).rejects.toMatchObject({ code: 'conflict' });
     broken = false;

@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { admit, newPost, openNetwork, seedOrg, settled, startPublisher, stateOf } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -13,7 +21,11 @@ afterAll(async () => db[Symbol.asyncDispose]());
 /** The end of an answer of Postgres to a statement that is over and committed. */
 const READY = Buffer.from('Z\0\0\0\x05I');
 
-/** A way to the database that once, when a statement with these words has surely been carried out, cuts the connection instead of passing the answer on. The driver sends the words first, and what carries it out when they were understood. */
+/**
+ * A way to the database that once, when a statement with these words has surely been carried out, cuts the connection
+ * instead of passing the answer on. The driver sends the words first, and what carries it out when they were
+ * understood.
+ */
 async function cutsAnswerTo(url: string, words: string) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();

@@ -19,7 +19,9 @@ beforeAll(async () => {
   ann = await app.signUp();
   key = await ann.withKey();
   channel = newId();
-  await db.sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'First', 'v2:none')`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'First', 'v2:none')`;
 });
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
@@ -38,21 +40,39 @@ test.each(['draft', 'schedule', 'now'])(
   '%s with media outside the domain of RESTRICT_UPLOAD_DOMAINS is 400, and nothing is stored [PO11, S125, S260]',
   async (type) => {
     const before = await rows();
-    for (const path of ['https://elsewhere.example/a.png', 'https://cdn.example.evil.example/a.png', 'https://notcdn.example/a.png']) {
+    for (const path of [
+      'https://elsewhere.example/a.png',
+      'https://cdn.example.evil.example/a.png',
+      'https://notcdn.example/a.png',
+    ]) {
       const { status, body: answer } = await key.post('/public/v1/posts', body(type, { path }));
-      expect([status, answer.code, answer.errors[0].field]).toEqual([400, 'media_domain_not_allowed', 'posts.0.value.0.image.0.path']);
+      expect([status, answer.code, answer.errors[0].field]).toEqual([
+        400,
+        'media_domain_not_allowed',
+        'posts.0.value.0.image.0.path',
+      ]);
     }
-    const thumbnail = await key.post('/public/v1/posts', body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }));
+    const thumbnail = await key.post(
+      '/public/v1/posts',
+      body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }),
+    );
     expect([thumbnail.status, thumbnail.body.code]).toEqual([400, 'media_domain_not_allowed']);
     expect(await rows()).toEqual(before);
   },
 );
 
 test('media at the domain, or below it, is claimed; an edit is judged too [PO11, S125]', async () => {
-  const { status, body: answer } = await key.post('/public/v1/posts', body('schedule', { path: 'https://cdn.example/a.png' }));
+  const { status, body: answer } = await key.post(
+    '/public/v1/posts',
+    body('schedule', { path: 'https://cdn.example/a.png' }),
+  );
   expect(status).toBe(201);
-  expect((await key.post('/public/v1/posts', body('schedule', { path: 'https://a.cdn.example/a.png' }))).status).toBe(201);
-  const refused = await key.put(`/public/v1/posts/${answer[0].postId}`, { image: [{ path: 'https://elsewhere.example/a.png' }] });
+  expect((await key.post('/public/v1/posts', body('schedule', { path: 'https://a.cdn.example/a.png' }))).status).toBe(
+    201,
+  );
+  const refused = await key.put(`/public/v1/posts/${answer[0].postId}`, {
+    image: [{ path: 'https://elsewhere.example/a.png' }],
+  });
   expect([refused.status, refused.body.code]).toEqual([400, 'media_domain_not_allowed']);
   expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
 });

@@ -39,26 +39,35 @@ const soon = (ms: number) => systemClock.in(ms);
 test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
-  const post = newPost(channelId, { publishDate: soon(2_000), content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>', settings: { who: 'all' } });
+  const post = newPost(channelId, {
+    publishDate: soon(2_000),
+    content: '<p>Hi &amp; <a href="https://a.example/x">there</a></p>',
+    settings: { who: 'all' },
+  });
   await admit(world, orgId, [post]);
   const [before] = await db.sql`select state, detail, publish_date > now() as early from posts where id = ${post.id}`;
-  if (before!['early']) expect(before).toMatchObject({ state: 'QUEUE', detail: 'scheduled' }); // a machine that stands still finds it due
+  // a machine that stands still finds it due
+  if (before!['early']) expect(before).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
   await settled(db.sql, orgId);
-  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', detail: null, releaseId: `r-${post.id}`, attempt: 1 });
+  expect(await stateOf(db.sql, post.id)).toMatchObject({
+    state: 'PUBLISHED',
+    detail: null,
+    releaseId: `r-${post.id}`,
+    attempt: 1,
+  });
   expect(network.asked).toHaveLength(1);
   expect(network.asked[0]).toMatchObject({ text: 'Hi & there (https://a.example/x)', settings: { who: 'all' } });
   expect(network.asked[0]!.at).toBeGreaterThanOrEqual(post.publishDate!.getTime());
-  expect((await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind)).toEqual([
-    'created',
-    'claimed',
-    'published',
-  ]);
-  expect((await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).map(({ topic }) => topic)).toEqual([
-    'post.scheduled',
-    'post.published',
-  ]);
+  expect(
+    (await db.sql`select kind from post_timeline where post_id = ${post.id} order by id`).map(({ kind }) => kind),
+  ).toEqual(['created', 'claimed', 'published']);
+  expect(
+    (await db.sql`select topic from outbox where entity_id = ${post.id} order by id`).map(({ topic }) => topic),
+  ).toEqual(['post.scheduled', 'post.published']);
   await settles(async () =>
-    expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([{ slot_incarnation: null, next_due_at: null }]),
+    expect(await db.sql`select slot_incarnation, next_due_at from channels where id = ${channelId}`).toEqual([
+      { slot_incarnation: null, next_due_at: null },
+    ]),
   );
 });
 
@@ -69,18 +78,24 @@ test('a wave on many channels: each in order, none early, one in flight per chan
   const due = soon(800);
   const all = orgs.flatMap(({ orgId, channelIds }) =>
     channelIds.flatMap((channelId) =>
-      Array.from({ length: 8 }, (_, n) => ({ orgId, post: newPost(channelId, { content: `post ${n}`, publishDate: new Date(due.getTime() + n) }) })),
+      Array.from({ length: 8 }, (_, n) => ({
+        orgId,
+        post: newPost(channelId, { content: `post ${n}`, publishDate: new Date(due.getTime() + n) }),
+      })),
     ),
   );
   // Of each channel one after the other: only what is there when the next one is due can go before it.
-  for (let n = 0; n < 8; n++) await Promise.all(all.filter((_, at) => at % 8 === n).map(({ orgId, post }) => admit(world, orgId, [post])));
+  for (let n = 0; n < 8; n++)
+    await Promise.all(all.filter((_, at) => at % 8 === n).map(({ orgId, post }) => admit(world, orgId, [post])));
   for (const { orgId } of orgs) await settled(db.sql, orgId);
   expect(network.taken).toHaveLength(all.length);
   expect(new Set(network.taken.map(({ postId }) => postId)).size).toBe(all.length);
   expect(network.mostAtOnce).toBe(1);
   for (const { channelIds } of orgs)
     for (const channelId of channelIds)
-      expect(network.taken.filter((one) => one.channelId === channelId).map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, n) => `post ${n}`));
+      expect(network.taken.filter((one) => one.channelId === channelId).map(({ text }) => text)).toEqual(
+        Array.from({ length: 8 }, (_, n) => `post ${n}`),
+      );
   const planned = new Map(all.map(({ post }) => [post.id, post.publishDate!.getTime()]));
   expect(network.asked.filter(({ postId, at }) => at < planned.get(postId)!)).toEqual([]);
 });
@@ -92,8 +107,9 @@ test('a repeated admit inserts nothing twice, and a foreign channel stores nothi
   const posts = [newPost(channelId, { state: 'DRAFT' }), newPost(channelId, { state: 'DRAFT' })];
   await Promise.all([admit(world, orgId, posts), admit(world, orgId, posts)]);
   await admit(world, orgId, posts);
-  const [counted] =
-    await db.sql`select (select count(*)::int from posts where org_id = ${orgId}) as posts, (select count(*)::int from post_timeline where org_id = ${orgId}) as told`;
+  const [counted] = await db.sql`
+      select (select count(*)::int from posts where org_id = ${orgId}) as posts,
+        (select count(*)::int from post_timeline where org_id = ${orgId}) as told`;
   expect(counted).toEqual({ posts: 2, told: 2 });
   await expect(admit(world, orgId, [newPost(channelId), newPost(other.channelId)])).rejects.toMatchObject({
     code: 'invalid_request',
@@ -118,17 +134,25 @@ test('the idempotency key is settled in the commit of the create, and a lost cla
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const claim = newId();
-  await db.sql`insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until) values (${orgId}, 'POST /posts', 'k', '\\x00', ${claim}, now() + interval '1 minute')`;
+  await db.sql`
+    insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until)
+    values (${orgId}, 'POST /posts', 'k', '\\x00', ${claim}, now() + interval '1 minute')`;
   const idempotency = { scope: 'POST /posts', key: 'k', claim, status: 201, reply: '[{"postId":"x"}]' };
-  await expect(admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })], { idempotency: { ...idempotency, claim: newId() } })).rejects.toMatchObject({
+  await expect(
+    admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })], { idempotency: { ...idempotency, claim: newId() } }),
+  ).rejects.toMatchObject({
     code: 'idempotency_in_flight',
   });
-  await expect(admit(world, orgId, [newPost(newId())], { idempotency })).rejects.toMatchObject({ code: 'invalid_request' });
+  await expect(admit(world, orgId, [newPost(newId())], { idempotency })).rejects.toMatchObject({
+    code: 'invalid_request',
+  });
   expect(await db.sql`select status from idempotency_keys where org_id = ${orgId}`).toEqual([{ status: null }]);
   const post = newPost(channelId, { state: 'DRAFT' });
   await admit(world, orgId, [post], { idempotency });
   await admit(world, orgId, [post], { idempotency }); // the engine may repeat a call
-  expect(await db.sql`select status, reply from idempotency_keys where org_id = ${orgId}`).toEqual([{ status: 201, reply: '[{"postId":"x"}]' }]);
+  expect(await db.sql`select status, reply from idempotency_keys where org_id = ${orgId}`).toEqual([
+    { status: 201, reply: '[{"postId":"x"}]' },
+  ]);
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
 });
 
@@ -159,7 +183,13 @@ describe('failures', () => {
     network.behave = async (post, _sent, accept) => (post.text === 'bad' ? failing(failure)() : accept());
     await admit(world, orgId, [bad, good]);
     await settled(db.sql, orgId);
-    expect(await stateOf(db.sql, bad.id)).toMatchObject({ state: 'ERROR', detail: null, errorKind, error: `it was ${failure}`, attempt: 1 });
+    expect(await stateOf(db.sql, bad.id)).toMatchObject({
+      state: 'ERROR',
+      detail: null,
+      errorKind,
+      error: `it was ${failure}`,
+      attempt: 1,
+    });
     expect(await stateOf(db.sql, good.id)).toMatchObject({ state: 'PUBLISHED' });
     const [event] = await db.sql`select payload from outbox where entity_id = ${bad.id} and topic = 'post.failed'`;
     expect(event!['payload']).toMatchObject({ errorKind, attempts: 1, retryable: false });
@@ -170,13 +200,15 @@ describe('failures', () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const [late, other] = [newPost(channelId, { content: 'late' }), newPost(channelId, { content: 'other' })];
     let refused = 0;
-    network.behave = async (post, _sent, accept) => (post.text === 'late' && refused++ === 0 ? failing('unavailable', 60_000)() : accept());
+    network.behave = async (post, _sent, accept) =>
+      post.text === 'late' && refused++ === 0 ? failing('unavailable', 60_000)() : accept();
     await admit(world, orgId, [late, other]);
     await settled(db.sql, orgId, { details: ['retrying'] });
     const { dueAt } = await stateOf(db.sql, late.id);
     expect(dueAt!.getTime() - network.asked[0]!.at).toBeGreaterThanOrEqual(59_990); // the two clocks round
     await settles(async () => {
-      const [reminder] = await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`;
+      const [reminder] =
+        await db.sql`select due_at from actor_reminders where type = 'Channel' and id = ${tenantKey(orgId, channelId)}`;
       expect(Math.abs((reminder!['due_at'] as Date).getTime() - dueAt!.getTime())).toBeLessThan(10_000);
     });
     await db.sql`update posts set due_at = now() where id = ${late.id}`; // the time has come
@@ -184,13 +216,9 @@ describe('failures', () => {
     await settled(db.sql, orgId);
     expect(network.taken.map(({ text }) => text)).toEqual(['other', 'late']);
     expect(await stateOf(db.sql, late.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2, errorKind: null });
-    expect((await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind)).toEqual([
-      'created',
-      'claimed',
-      'retry_planned',
-      'claimed',
-      'published',
-    ]);
+    expect(
+      (await db.sql`select kind from post_timeline where post_id = ${late.id} order by id`).map(({ kind }) => kind),
+    ).toEqual(['created', 'claimed', 'retry_planned', 'claimed', 'published']);
   });
 
   test('a refused login pauses the posts of the channel and keeps them', async () => {
@@ -220,7 +248,8 @@ describe('failures', () => {
     const posts = [newPost(channelId, { content: 'garbage' }), newPost(channelId, { content: 'breaks' })];
     await admit(world, orgId, posts);
     await settled(db.sql, orgId);
-    for (const { id } of posts) expect(await stateOf(db.sql, id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${id}` });
+    for (const { id } of posts)
+      expect(await stateOf(db.sql, id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${id}` });
     expect(network.asked).toHaveLength(2);
   });
 
@@ -270,7 +299,11 @@ test('what a network answered is written once the database takes it again, howev
   await settles(() => expect(network.asked).toHaveLength(1));
   await setReadOnly(db, true);
   open();
-  await settles(() => expect(world.log.lines.filter(({ message }) => message === 'a result could not be written yet').length).toBeGreaterThan(15));
+  await settles(() =>
+    expect(
+      world.log.lines.filter(({ message }) => message === 'a result could not be written yet').length,
+    ).toBeGreaterThan(15),
+  );
   await setReadOnly(db, false);
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${post.id}`, attempt: 1 });
@@ -281,7 +314,9 @@ test('an edit or a deletion that was accepted is final, however close to the due
   await using _running = await start();
   const { orgId, channelIds } = await seedOrg(db.sql, 30);
   const due = soon(600);
-  const posts = channelIds.flatMap((channelId) => [0, 1].map(() => newPost(channelId, { content: 'before', publishDate: due })));
+  const posts = channelIds.flatMap((channelId) =>
+    [0, 1].map(() => newPost(channelId, { content: 'before', publishDate: due })),
+  );
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
   const wishes = await Promise.all(
     posts.map(async ({ id }, n) => {
@@ -289,7 +324,11 @@ test('an edit or a deletion that was accepted is final, however close to the due
       const post = postOf(world, orgId, id);
       const wish = n % 3 === 0 ? 'edit' : n % 3 === 1 ? 'cancel' : 'later';
       const call =
-        wish === 'edit' ? post.edit({ content: 'after' }) : wish === 'cancel' ? post.cancel({}) : post.setDate({ date: soon(3_600_000), action: 'update' });
+        wish === 'edit'
+          ? post.edit({ content: 'after' })
+          : wish === 'cancel'
+            ? post.cancel({})
+            : post.setDate({ date: soon(3_600_000), action: 'update' });
       const accepted = await call.then(
         () => true,
         (error: { code: string }) => {
@@ -300,7 +339,11 @@ test('an edit or a deletion that was accepted is final, however close to the due
       return { id, wish, accepted };
     }),
   );
-  await settles(() => expect(network.taken.length).toBeGreaterThanOrEqual(wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length));
+  await settles(() =>
+    expect(network.taken.length).toBeGreaterThanOrEqual(
+      wishes.filter(({ wish, accepted }) => wish === 'edit' || !accepted).length,
+    ),
+  );
   for (const { id, wish, accepted } of wishes)
     expect([wish, accepted, network.taken.filter(({ postId }) => postId === id).map(({ text }) => text)]).toEqual([
       wish,
@@ -325,21 +368,33 @@ test('a post that is moved nearer, or away and back, goes out at its last date',
 test('a post that is stored while the channel is being looked at is never forgotten', async () => {
   let looks = 0;
   network = openNetwork();
-  world = await startPublisher({ url: db.url, network, onStatement: (text) => void (looks += text.includes('picked as materialized') ? 1 : 0) });
+  world = await startPublisher({
+    url: db.url,
+    network,
+    onStatement: (text) => void (looks += text.includes('picked as materialized') ? 1 : 0),
+  });
   await using _running = world;
   const { orgId, channelId } = await seedOrg(db.sql);
   await admit(world, orgId, [newPost(channelId, { publishDate: soon(3_600_000) })]); // what the look finds first
   const id = newId();
   let looking: ReturnType<typeof world.posts.claimNext> | undefined;
   await db.sql.begin(async (tx) => {
-    await tx`update channels set due_version = due_version + 1, next_due_at = least(next_due_at, now() + interval '20 s') where id = ${channelId}`;
-    await tx`insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at) values (${id}, ${orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '20 s', now() + interval '20 s')`;
+    await tx`
+      update channels
+      set due_version = due_version + 1, next_due_at = least(next_due_at, now() + interval '20 s')
+      where id = ${channelId}`;
+    await tx`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+      values (${id}, ${orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'x', now() + interval '20 s',
+        now() + interval '20 s')`;
     looks = 0;
-    looking = world.posts.claimNext(orgId, channelId); // its snapshot does not show the post, and the channel's row is locked
+    // its snapshot does not show the post, and the channel's row is locked
+    looking = world.posts.claimNext(orgId, channelId);
     await settles(async () => expect(looks).toBeGreaterThan(1));
   });
   const next = await looking!;
   expect(next.kind === 'early' && next.missingMs).toBeLessThanOrEqual(20_000);
-  const [row] = await db.sql`select next_due_at < now() + interval '21 s' as near from channels where id = ${channelId}`;
+  const [row] =
+    await db.sql`select next_due_at < now() + interval '21 s' as near from channels where id = ${channelId}`;
   expect(row).toEqual({ near: true });
 });

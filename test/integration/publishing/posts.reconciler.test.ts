@@ -36,7 +36,13 @@ async function start(options: Partial<Parameters<typeof startPublisher>[0]> = {}
 }
 const sql = () => db.sql;
 /** Takes a post as another host would, and leaves it there. */
-async function takenBy(incarnation: string, orgId: string, channelId: string, postId: string, { untilMs = 60_000 } = {}) {
+async function takenBy(
+  incarnation: string,
+  orgId: string,
+  channelId: string,
+  postId: string,
+  { untilMs = 60_000 } = {},
+) {
   await sql()`update posts set detail = 'publishing', attempt = attempt + 1, incarnation = ${incarnation}, claimed_at = now() where id = ${postId}`;
   await sql()`update channels set slot_incarnation = ${incarnation}, slot_post_id = ${postId}, slot_until = now() + ${untilMs}::float8 * interval '1 ms' where id = ${channelId} and org_id = ${orgId}`;
 }
@@ -72,7 +78,9 @@ test('a host that was silent for less keeps its slot', async () => {
   await db.sql.begin(async (tx) => {
     // the clock of the database stands still: it has been silent for so long, however long this takes
     await tx`update actor_hosts set last_heartbeat = now() - interval '4.9 s' where incarnation = ${other}`;
-    expect(await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: 60_000, limit: 500 })).toEqual([]);
+    expect(
+      await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: 60_000, limit: 500 }),
+    ).toEqual([]);
   });
   await writeHeartbeat(other, 0);
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0 });
@@ -84,7 +92,15 @@ test('the writes of a host that was replaced are refused', async () => {
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.settlesWithinMs = 60_000;
   await world.reconciler.sweep();
-  const zombie = { orgId, channelId, postId: post.id, attempt: 1, incarnation: other, attemptsFailed: 0, lookUps: 0 } as never;
+  const zombie = {
+    orgId,
+    channelId,
+    postId: post.id,
+    attempt: 1,
+    incarnation: other,
+    attemptsFailed: 0,
+    lookUps: 0,
+  } as never;
   await world.posts.settleAttempt(zombie, { kind: 'published', release: { id: 'zombie', url: '' } });
   expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', releaseId: null });
 });
@@ -119,7 +135,8 @@ test('an unconfirmed post of a host that went away keeps its channel until it is
   await sql()`update posts set look_up_at = now() - interval '6 s' where id = ${post.id}`;
   expect(await world.reconciler.sweep()).toMatchObject({ takenOver: 0, asked: 1 });
   await settled(sql(), orgId, { details: ['retrying'] });
-  expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'retrying' }); // absent: due again, but after what was due before it
+  // absent: due again, but after what was due before it
+  expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'retrying' });
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
 
@@ -193,7 +210,9 @@ test('no call is made by a host whose own heartbeat is older than four seconds: 
   Object.assign(world.engine, { heartbeatAgeMs: () => 4_001 });
   const post = newPost(channelId);
   await admit(world, orgId, [post]);
-  await settles(async () => expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 }));
+  await settles(async () =>
+    expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', attempt: 1 }),
+  );
   expect(network.asked).toEqual([]);
   Object.assign(world.engine, { heartbeatAgeMs });
   await channelOf(world, orgId, channelId).wake({});
@@ -205,7 +224,8 @@ test('on the way out: what waits is handed back, what is being sent gets its tim
   const patience = gate();
   const drainMs = 8_000;
   const patient = clockWhere((ms) => (ms === drainMs ? patience.passed : ms));
-  await using _running = await start({ env: { PROVIDER_CALLS_IN_FLIGHT: '3' }, clock: patient }); // one organization has two of them
+  // one organization has two of them
+  await using _running = await start({ env: { PROVIDER_CALLS_IN_FLIGHT: '3' }, clock: patient });
   const { orgId, channelIds } = await seedOrg(sql(), 4);
   const posts = channelIds.map((channelId) => newPost(channelId));
   const [inTime, tooLate] = [gate(), gate()];
@@ -225,9 +245,13 @@ test('on the way out: what waits is handed back, what is being sent gets its tim
   expect(held).toEqual([{ slot_post_id: slow }]);
   for (const { id } of posts) {
     const { state, detail } = await stateOf(sql(), id);
-    expect(`${state} ${detail}`).toBe(id === quick ? 'PUBLISHED null' : id === slow ? 'QUEUE unconfirmed' : 'QUEUE scheduled');
+    expect(`${state} ${detail}`).toBe(
+      id === quick ? 'PUBLISHED null' : id === slow ? 'QUEUE unconfirmed' : 'QUEUE scheduled',
+    );
   }
   tooLate.open(); // an answer that comes too late is still true
-  await settles(async () => expect(await stateOf(sql(), slow!)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${slow}` }));
+  await settles(async () =>
+    expect(await stateOf(sql(), slow!)).toMatchObject({ state: 'PUBLISHED', releaseId: `r-${slow}` }),
+  );
   expect(network.asked).toHaveLength(2);
 });

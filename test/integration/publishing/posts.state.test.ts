@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import * as state from '../../../src/publishing/posts/state.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 
-// A statement uses a partial index only where its own words imply those of the index: both are compared as Postgres writes them.
+// A statement uses a partial index only where its own words imply those of the index: both are compared as Postgres
+// writes them.
 
 const ON_PREDICATES = {
   posts_waiting: state.waiting,
@@ -41,6 +42,8 @@ test('partial indexes of posts stand on the predicates of a post, word for word'
 });
 
 test('every partial index that names a state or a detail is among them', async () => {
-  const named = [...(await conditionsOf(db.sql))].filter(([name, condition]) => /\b(state|detail)\b/.test(condition) && !name.endsWith('_as_declared'));
+  const named = [...(await conditionsOf(db.sql))].filter(
+    ([name, condition]) => /\b(state|detail)\b/.test(condition) && !name.endsWith('_as_declared'),
+  );
   expect(named.map(([name]) => name).toSorted()).toEqual(Object.keys(ON_PREDICATES).toSorted());
 });

@@ -22,7 +22,8 @@ import {
 import { mediaOf } from '../../support/worlds/media-of.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
-// One post, and two who could send it: a host that fell silent and came back, a call that lasted too long, a question that is asked for ever.
+// One post, and two who could send it: a host that fell silent and came back, a call that lasted too long, a question
+// that is asked for ever.
 
 const HOUR = 3_600_000;
 let db: TestDatabase;
@@ -41,12 +42,23 @@ interface Host extends AsyncDisposable {
 /** The posts of one host, whose heartbeats are the test's to give. */
 async function openHost(network: Network): Promise<Host> {
   const beatAt = (seconds: number) => db.sql`
-    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat) values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
     on conflict (incarnation) do update set last_heartbeat = excluded.last_heartbeat`;
   let age = 0;
   let steadySince = 0;
-  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, heartbeatAgeMs: () => age, steadySince: () => steadySince };
-  const context = await openPublishing({ url: db.url, network, env: { PROVIDER_CALLS_IN_FLIGHT: '1' }, engine: { ...noEngine, engine } });
+  const engine = {
+    ...noEngine.engine,
+    remindWithin: async () => () => {},
+    heartbeatAgeMs: () => age,
+    steadySince: () => steadySince,
+  };
+  const context = await openPublishing({
+    url: db.url,
+    network,
+    env: { PROVIDER_CALLS_IN_FLIGHT: '1' },
+    engine: { ...noEngine, engine },
+  });
   const { posts, incarnation } = context;
   await beatAt(0);
   return {
@@ -78,7 +90,10 @@ async function withOneWaiting(a: Host, network: Network) {
     return accept();
   };
   const { orgId, channelIds } = await seedOrg(db.sql, 2);
-  const [first, second] = [newPost(channelIds[0]!, { content: 'first' }), newPost(channelIds[1]!, { content: 'second' })];
+  const [first, second] = [
+    newPost(channelIds[0]!, { content: 'first' }),
+    newPost(channelIds[1]!, { content: 'second' }),
+  ];
   await a.posts.admitPosts(orgId, [{ posts: [first, second], createdBy: orgId }]);
   const sending = a.posts.sendPost(await take(a, orgId, channelIds[0]!));
   await eventually('the first is under way', () => network.asked.length === 1);
@@ -86,28 +101,32 @@ async function withOneWaiting(a: Host, network: Network) {
   await eventually('the second waits', () => a.posts.gauges.waiting === 1);
   return { orgId, channelId: channelIds[1]!, second, free, sending, waiting };
 }
-const accepted = (network: Network, { id }: { id: string }) => network.taken.filter(({ postId }) => postId === id).length;
+const accepted = (network: Network, { id }: { id: string }) =>
+  network.taken.filter(({ postId }) => postId === id).length;
 
-describe.each(['read-back', 'own-id', 'at-most-once'] as const)('a host that fell silent and sends heartbeats again, on a network that is %s', (once) => {
-  test('sends nothing that another host has taken over and sent meanwhile', async () => {
-    const network = Object.assign(openNetwork(), { once, settlesWithinMs: 0 });
-    await using a = await openHost(network);
-    await using b = await openHost(network);
-    const { orgId, channelId, second, free, sending, waiting } = await withOneWaiting(a, network);
-    await a.silence();
-    await b.posts.sweeps.takeOver(10);
-    const unsettled = (await b.posts.findUnsettled(orgId, second.id, 'unconfirmed'))!;
-    await b.posts.settleAttempt(unsettled, (await b.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
-    const again = await take(b, orgId, channelId);
-    await b.posts.settleAttempt(again, await b.posts.sendPost(again));
-    expect(accepted(network, second)).toBe(1);
-    await a.wake();
-    free.open();
-    await sending;
-    expect(await waiting).toEqual({ kind: 'not-sent' });
-    expect(accepted(network, second)).toBe(1);
-  });
-});
+describe.each(['read-back', 'own-id', 'at-most-once'] as const)(
+  'a host that fell silent and sends heartbeats again, on a network that is %s',
+  (once) => {
+    test('sends nothing that another host has taken over and sent meanwhile', async () => {
+      const network = Object.assign(openNetwork(), { once, settlesWithinMs: 0 });
+      await using a = await openHost(network);
+      await using b = await openHost(network);
+      const { orgId, channelId, second, free, sending, waiting } = await withOneWaiting(a, network);
+      await a.silence();
+      await b.posts.sweeps.takeOver(10);
+      const unsettled = (await b.posts.findUnsettled(orgId, second.id, 'unconfirmed'))!;
+      await b.posts.settleAttempt(unsettled, (await b.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
+      const again = await take(b, orgId, channelId);
+      await b.posts.settleAttempt(again, await b.posts.sendPost(again));
+      expect(accepted(network, second)).toBe(1);
+      await a.wake();
+      free.open();
+      await sending;
+      expect(await waiting).toEqual({ kind: 'not-sent' });
+      expect(accepted(network, second)).toBe(1);
+    });
+  },
+);
 
 test('a host that fell silent and sends heartbeats again sends what nobody has taken over, once the rows have said so', async () => {
   const network = openNetwork();
@@ -129,7 +148,11 @@ test('when the time of a call is over its connection is ended before the post co
     void wait(HOUR).catch(ended.open);
     return never.passed.then(() => Promise.reject(new ProviderError('lost', 'gone')));
   };
-  await using world = await startPublisher({ url: db.url, network, clock: clockWhere((ms) => (ms === CALL_MS ? 50 : ms)) });
+  await using world = await startPublisher({
+    url: db.url,
+    network,
+    clock: clockWhere((ms) => (ms === CALL_MS ? 50 : ms)),
+  });
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId);
   await admit(world, orgId, [post]);
@@ -162,15 +185,31 @@ test('an ended connection breaks off the request that is under way, and sends no
   await using providers = localProviders();
   const adapter = providers.resolve('social', 'mastodon');
   const ended = new AbortController();
-  const social = providers.connect(adapter, { values: { instance: origin }, account: '1', tokens: { accessToken: 't' }, ended: ended.signal });
-  const picture = await mediaOf(new Uint8Array(10), { name: 'a.png', contentType: 'image/png', alt: '', url: `${origin}/a.png` });
-  const publishing = social.publish({ id: 'p', text: 'Hi', media: [picture] }, {}, { saved: undefined, save: async () => {}, thread: [] });
+  const social = providers.connect(adapter, {
+    values: { instance: origin },
+    account: '1',
+    tokens: { accessToken: 't' },
+    ended: ended.signal,
+  });
+  const picture = await mediaOf(new Uint8Array(10), {
+    name: 'a.png',
+    contentType: 'image/png',
+    alt: '',
+    url: `${origin}/a.png`,
+  });
+  const publishing = social.publish(
+    { id: 'p', text: 'Hi', media: [picture] },
+    {},
+    { saved: undefined, save: async () => {}, thread: [] },
+  );
   const outcome = expect(publishing).rejects.toBeInstanceOf(Error);
   await begun.passed;
   ended.abort();
   await broken.passed;
   await outcome;
-  await expect(social.publish({ id: 'p', text: 'Hi', media: [] }, {}, { saved: undefined, save: async () => {}, thread: [] })).rejects.toBeInstanceOf(Error);
+  await expect(
+    social.publish({ id: 'p', text: 'Hi', media: [] }, {}, { saved: undefined, save: async () => {}, thread: [] }),
+  ).rejects.toBeInstanceOf(Error);
   expect(seen).toEqual(['/api/v2/media']);
 });
 
@@ -192,10 +231,15 @@ test('a network that never answers questions is asked about each post once at a 
   await settled(db.sql, orgId, { details: ['unconfirmed'] });
   await eventually('the network is being asked', () => under.size > 0);
   for (let n = 0; n < 3; n++) {
-    await db.sql`update posts set look_up_at = now() - interval '1 minute' where org_id = ${orgId} and detail = 'unconfirmed'`; // as time goes by
+    await db.sql`
+      update posts
+      set look_up_at = now() - interval '1 minute'
+      where org_id = ${orgId} and detail = 'unconfirmed'`; // as time goes by
     await world.reconciler.sweep();
     await eventually('all were noted', async () => {
-      const [left] = await db.sql<{ n: number }[]>`select count(*)::int as n from posts where org_id = ${orgId} and look_up_at < now()`;
+      const [left] = await db.sql<
+        { n: number }[]
+      >`select count(*)::int as n from posts where org_id = ${orgId} and look_up_at < now()`;
       return left!.n === 0;
     });
   }
@@ -215,10 +259,15 @@ test('posts of an organization go out while another has more servers that never 
     return accept();
   };
   await using world = await startPublisher({ url: db.url, network, env: { PROVIDER_CALLS_IN_FLIGHT: '16' } });
-  const [hanging, other] = [await seedOrg(db.sql, 40, (channelId) => `https://${channelId}.example`), await seedOrg(db.sql)];
+  const [hanging, other] = [
+    await seedOrg(db.sql, 40, (channelId) => `https://${channelId}.example`),
+    await seedOrg(db.sql),
+  ];
   await Promise.all(hanging.channelIds.map((id) => admit(world, hanging.orgId, [newPost(id, { content: 'hangs' })])));
   await eventually('all of them are taken', async () => {
-    const [row] = await db.sql<{ n: number }[]>`select count(*)::int as n from posts where org_id = ${hanging.orgId} and detail = 'publishing'`;
+    const [row] = await db.sql<
+      { n: number }[]
+    >`select count(*)::int as n from posts where org_id = ${hanging.orgId} and detail = 'publishing'`;
     return row!.n === 40;
   });
   await admit(world, other.orgId, [newPost(other.channelId)]);

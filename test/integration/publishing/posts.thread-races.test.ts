@@ -2,7 +2,14 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { admit, newPost, openNetwork, type Publisher, seedOrg, startPublisher } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
 
 let db: TestDatabase;
 let world: Publisher;
@@ -24,10 +31,14 @@ beforeEach(async () => {
   await admit(world, org.orgId, [root]);
 });
 
-/** Starts one after the other while the channel is held, so that each has looked at the posts before the first of them changed any. */
+/**
+ * Starts one after the other while the channel is held, so that each has looked at the posts before the first of them
+ * changed any.
+ */
 async function together(...work: (() => Promise<unknown>)[]): Promise<PromiseSettledResult<unknown>[]> {
   const started: Promise<unknown>[] = [];
-  const waiting = async () => (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length;
+  const waiting = async () =>
+    (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length;
   await db.sql.begin(async (tx) => {
     await tx`select from channels where id = ${org.channelId} for update`;
     for (const start of work) {
@@ -40,9 +51,11 @@ async function together(...work: (() => Promise<unknown>)[]): Promise<PromiseSet
 const item = (content: string) => ({ id: newId(), content, media: [], delayMinutes: 0 });
 const grow = () => world.posts.editPost(org.orgId, root.id, { thread: [item('one'), item('two')] });
 const alive = () =>
-  db.sql`select content, state, publish_date as date from posts where org_id = ${org.orgId} and deleted_at is null order by seq`.then((rows) =>
-    rows.map((row) => ({ ...row })),
-  );
+  db.sql`
+    select content, state, publish_date as date
+    from posts
+    where org_id = ${org.orgId} and deleted_at is null
+    order by seq`.then((rows) => rows.map((row) => ({ ...row })));
 const done = { status: 'fulfilled' };
 
 test.each([
@@ -55,6 +68,11 @@ test.each([
 
 test('an edit that changes the whole thread changes items that another edit was just putting behind it', async () => {
   const later = systemClock.in(2 * 86_400_000);
-  expect(await together(grow, () => world.posts.editPost(org.orgId, root.id, { publishDate: later }))).toMatchObject([done, done]);
-  expect(await alive()).toEqual(['<p>Hi</p>', 'one', 'two'].map((content) => ({ content, state: 'QUEUE', date: later })));
+  expect(await together(grow, () => world.posts.editPost(org.orgId, root.id, { publishDate: later }))).toMatchObject([
+    done,
+    done,
+  ]);
+  expect(await alive()).toEqual(
+    ['<p>Hi</p>', 'one', 'two'].map((content) => ({ content, state: 'QUEUE', date: later })),
+  );
 });

@@ -5,14 +5,30 @@ import { sealCredentials } from '../../../src/publishing/channels/credentials.ts
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { mediaOf } from '../../support/worlds/media-of.ts';
-import { admit, newPost, type Publisher, seedOrg, settled, startPublisher, stateOf } from '../../support/worlds/publishing.ts';
+import {
+  admit,
+  newPost,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
 
 const CREATING = 'POST /api/v1/statuses';
 // One pixel, by the specification of PNG.
-const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==', 'base64');
-const picture = await mediaOf(PIXEL, { name: 'a.png', contentType: 'image/png', alt: '', url: 'https://files.example/a.png' });
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+);
+const picture = await mediaOf(PIXEL, {
+  name: 'a.png',
+  contentType: 'image/png',
+  alt: '',
+  url: 'https://files.example/a.png',
+});
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -36,10 +52,18 @@ describe.each([
     const world = opened.use(await startPublisher({ url: db.url, network: { adapter } }));
     const account = providers.connect(real, { values: wire.values, account: wire.account, tokens: wire.tokens });
     const image = [{ id: 'a', path: `${files.url}/a.png`, alt: '', thumbnail: null }];
-    const login = sealCredentials(world.context.vault, { account: wire.account, values: wire.values, tokens: wire.tokens, grantedAt: systemClock.now() });
+    const login = sealCredentials(world.context.vault, {
+      account: wire.account,
+      values: wire.values,
+      tokens: wire.tokens,
+      grantedAt: systemClock.now(),
+    });
     const seedChannel = async () => {
       const org = await seedOrg(db.sql);
-      await db.sql`update channels set provider_id = ${id}, provider_version = 'v9', internal_id = ${wire.account}, credentials = ${login} where id = ${org.channelId}`;
+      await db.sql`
+        update channels
+        set provider_id = ${id}, provider_version = 'v9', internal_id = ${wire.account}, credentials = ${login}
+        where id = ${org.channelId}`;
       return org;
     };
     const publishByHand = (text: string, pictures: number) =>
@@ -54,7 +78,9 @@ describe.each([
     return { wire, world, image, seedChannel, publishByHand, [Symbol.asyncDispose]: () => opened.disposeAsync() };
   }
   const releasesOf = async (world: Publisher, orgId: string) =>
-    (await world.sql<{ id: string }[]>`select release_id as id from posts where org_id = ${orgId} order by seq`).map((row) => row.id);
+    (await world.sql<{ id: string }[]>`select release_id as id from posts where org_id = ${orgId} order by seq`).map(
+      (row) => row.id,
+    );
 
   test.each(['cut', 'hang-up', 'accept-then-hang-up'] as const)(
     'the second one, whose request ends in %s, is published once under a release of its own',
@@ -107,7 +133,9 @@ describe.each([
     if (media.length > 0) expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: ours });
     else {
       expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed', releaseId: null });
-      expect((await world.posts.findMissing(orgId, post.id)).map((one) => one.id).toSorted()).toEqual([byHand, ours].toSorted());
+      expect((await world.posts.findMissing(orgId, post.id)).map((one) => one.id).toSorted()).toEqual(
+        [byHand, ours].toSorted(),
+      );
     }
   });
 
@@ -121,11 +149,15 @@ describe.each([
     wire.on(CREATING, 'hang-up', 1);
     await admit(world, orgId, [first]);
     await settled(db.sql, orgId, { details: ['unconfirmed'] });
-    await db.sql`update channels set slot_post_id = null, slot_incarnation = null, slot_until = null where id = ${channelId}`; // its minute is over
+    await db.sql`
+      update channels
+      set slot_post_id = null, slot_incarnation = null, slot_until = null
+      where id = ${channelId}`; // its minute is over
     wire.on(CREATING, 'accept-then-hang-up', 1);
     await admit(world, orgId, [second]);
     await settled(db.sql, orgId, { details: ['unconfirmed'] });
-    await db.sql`update posts set look_up_at = now() - interval '6 s' where org_id = ${orgId} and detail = 'unconfirmed'`;
+    await db.sql`
+      update posts set look_up_at = now() - interval '6 s' where org_id = ${orgId} and detail = 'unconfirmed'`;
     await world.reconciler.sweep();
     await settled(db.sql, orgId, { details: ['unconfirmed'] });
     const releases = (await releasesOf(world, orgId)).filter((one) => one !== null);

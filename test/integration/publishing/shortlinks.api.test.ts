@@ -2,8 +2,21 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { type Network, openNetwork, type Publisher, sealedLogin, settled, startPublisher } from '../../support/worlds/publishing.ts';
-import { type FakeShortener, patientClock, type SetUp, setUpOf, startShortener } from '../../support/peers/shortener.ts';
+import {
+  type Network,
+  openNetwork,
+  type Publisher,
+  sealedLogin,
+  settled,
+  startPublisher,
+} from '../../support/worlds/publishing.ts';
+import {
+  type FakeShortener,
+  patientClock,
+  type SetUp,
+  setUpOf,
+  startShortener,
+} from '../../support/peers/shortener.ts';
 
 let db: TestDatabase;
 let shortener: FakeShortener;
@@ -28,7 +41,8 @@ beforeEach(async () => {
   ann = await app.signUp();
   channel = newId();
   await db.sql`
-    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'Channel', ${sealedLogin(channel)})`;
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'Channel', ${sealedLogin(channel)})`;
 });
 afterEach(async () => {
   await app[Symbol.asyncDispose]();
@@ -50,9 +64,14 @@ async function create(more: object, ...contents: string[]): Promise<string> {
   return answer.body[0].postId;
 }
 const wanted = async (postId: string) =>
-  (await db.sql`select l.url from short_links l join posts p on p.id = l.post_id where ${postId} in (p.id, p.root_post_id) order by p.seq, l.url`).map(
-    ({ url }) => url,
-  );
+  (
+    await db.sql`
+      select l.url
+      from short_links l
+      join posts p on p.id = l.post_id
+      where ${postId} in (p.id, p.root_post_id)
+      order by p.seq, l.url`
+  ).map(({ url }) => url);
 const policy = (shortlink: string) => ann.client.post('/settings/shortlink', { shortlink });
 
 describe('links are shortened', () => {
@@ -65,11 +84,14 @@ describe('links are shortened', () => {
     ['YES', null, true],
     ['NO', true, false],
     ['NO', null, false],
-  ])('by the choice of the organization, which may leave it to the writer: %s with shortLink %s → %s', async (choice, shortLink, expected) => {
-    await policy(choice);
-    const id = await create({ shortLink }, `One ${A}`, `Two ${B}`);
-    expect(await wanted(id)).toEqual(expected ? [A, B] : []);
-  });
+  ])(
+    'by the choice of the organization, which may leave it to the writer: %s with shortLink %s → %s',
+    async (choice, shortLink, expected) => {
+      await policy(choice);
+      const id = await create({ shortLink }, `One ${A}`, `Two ${B}`);
+      expect(await wanted(id)).toEqual(expected ? [A, B] : []);
+    },
+  );
 
   test('of a draft as of a scheduled post, and of none in an answer that stored nothing', async () => {
     expect(await wanted(await create({ type: 'draft', shortLink: true }, `One ${A}`))).toEqual([A]);
@@ -107,7 +129,8 @@ describe('links are shortened', () => {
   });
 
   test('but the text has to fit with its long links, so that none of them can keep it from going out [S108]', async () => {
-    const answer = await ann.client.post('/posts', body({ shortLink: true }, `${'x'.repeat(80)} ${A}`)); // 100 characters may go out
+    // 100 characters may go out
+    const answer = await ann.client.post('/posts', body({ shortLink: true }, `${'x'.repeat(80)} ${A}`));
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_content']);
   });
 });
@@ -147,31 +170,52 @@ test('an organization sets up its provider, tests it and names it, and its links
   const saved = await save(dub);
   expect([saved.status, saved.body]).toMatchObject([
     201,
-    { domain: 'shortlink', providerId: 'dub', version: 'v1', options: { domain: 'go.shop.example' }, credentials: { apiKey: { set: true, hint: null } } },
+    {
+      domain: 'shortlink',
+      providerId: 'dub',
+      version: 'v1',
+      options: { domain: 'go.shop.example' },
+      credentials: { apiKey: { set: true, hint: null } },
+    },
   ]);
-  expect(JSON.stringify(await db.sql`select * from provider_settings where org_id = ${bob.orgId}`)).not.toContain('dub_the-key');
+  expect(JSON.stringify(await db.sql`select * from provider_settings where org_id = ${bob.orgId}`)).not.toContain(
+    'dub_the-key',
+  );
   shortener.on('GET /domains', { status: 200, body: [{ slug: 'go.shop.example' }] });
   expect((await bob.client.post(`/providers/settings/${saved.body.id}/test`)).body).toMatchObject({
     ok: true,
     message: 'The workspace has the domain go.shop.example',
   });
   shortener.on('GET /domains', { status: 401, body: { error: { code: 'unauthorized' } } });
-  expect((await bob.client.post(`/providers/settings/${saved.body.id}/test`)).body).toMatchObject({ ok: false, message: 'Dub answered 401' });
+  expect((await bob.client.post(`/providers/settings/${saved.body.id}/test`)).body).toMatchObject({
+    ok: false,
+    message: 'Dub answered 401',
+  });
 
   const faults = [
     await save({ providerId: 'dub', credentials: { domain: 'not a domain' } }),
     await save({ providerId: 'sniply', credentials: { apiKey: 'k' } }),
     await save({ providerId: 'lnkify', credentials: {}, allowPreview: true }),
   ];
-  expect(faults.map(({ status, body: { code, errors } }) => [status, code, errors?.map(({ field }: { field: string }) => field)])).toEqual([
+  expect(
+    faults.map(({ status, body: { code, errors } }) => [
+      status,
+      code,
+      errors?.map(({ field }: { field: string }) => field),
+    ]),
+  ).toEqual([
     [400, 'validation_failed', ['credentials.apiKey', 'credentials.domain']],
     [400, 'preview_not_allowed', undefined],
     [400, 'invalid_request', undefined],
   ]);
   expect((await save({ providerId: 'sniply', credentials: { apiKey: 'k' }, allowPreview: true })).status).toBe(201);
 
-  expect((await bob.client.put('/settings', { defaultShortlinkProviderId: 'dub' })).body.defaultShortlinkProviderId).toBe('dub');
-  expect((await bob.client.put('/settings', { defaultShortlinkProviderId: 'bit' })).body.errors[0].field).toBe('defaultShortlinkProviderId');
+  expect(
+    (await bob.client.put('/settings', { defaultShortlinkProviderId: 'dub' })).body.defaultShortlinkProviderId,
+  ).toBe('dub');
+  expect((await bob.client.put('/settings', { defaultShortlinkProviderId: 'bit' })).body.errors[0].field).toBe(
+    'defaultShortlinkProviderId',
+  );
   expect(await room.shouldAsk(bob.orgId, [A])).toBe(true);
   expect(await room.shouldAsk(bob.orgId, ['https://go.shop.example/a'])).toBe(false);
 });
@@ -217,7 +261,9 @@ describe('how often links were followed [S119]', () => {
 
   test('null where the provider does not tell; nothing for a post without short links', async () => {
     await setUp.set(null, 'isgd');
-    expect(await statistics(await published(`One ${A}`))).toEqual({ clicks: [{ short: 'https://is.gd/1', original: A, clicks: null }] });
+    expect(await statistics(await published(`One ${A}`))).toEqual({
+      clicks: [{ short: 'https://is.gd/1', original: A, clicks: null }],
+    });
     expect(await statistics(await published('One'))).toEqual({ clicks: [] });
     expect(shortener.asked).toEqual([]);
   });
@@ -225,7 +271,9 @@ describe('how often links were followed [S119]', () => {
   test('of a post of another organization, or of none, as of one that is not there [S9]', async () => {
     const id = await published(`One ${A}`);
     const eve = await app.signUp();
-    const answers = await Promise.all([id, newId(), 'not-an-id'].map((one) => eve.client.get(`/posts/${one}/statistics`)));
+    const answers = await Promise.all(
+      [id, newId(), 'not-an-id'].map((one) => eve.client.get(`/posts/${one}/statistics`)),
+    );
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect(new Set(answers.slice(0, 2).map(({ body: { code, message } }) => `${code} ${message}`)).size).toBe(1);
     expect(shortener.asked).toEqual([]);

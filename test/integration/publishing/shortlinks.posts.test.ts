@@ -19,7 +19,13 @@ import {
   startPublisher,
   stateOf,
 } from '../../support/worlds/publishing.ts';
-import { type FakeShortener, patientClock, type SetUp, setUpOf, startShortener } from '../../support/peers/shortener.ts';
+import {
+  type FakeShortener,
+  patientClock,
+  type SetUp,
+  setUpOf,
+  startShortener,
+} from '../../support/peers/shortener.ts';
 
 let db: TestDatabase;
 let shortener: FakeShortener;
@@ -50,22 +56,34 @@ afterEach(async () => {
 });
 
 /** The links of another process, which hosts no actors. */
-async function elsewhere(opened: AsyncDisposableStack, more: Partial<Parameters<typeof openPublishing>[0]> = {}): Promise<Shortlinks> {
-  const context = opened.use(await openPublishing({ url: db.url, clock: patientClock(), servers: shortener.servers, engine: noEngine, ...more }));
+async function elsewhere(
+  opened: AsyncDisposableStack,
+  more: Partial<Parameters<typeof openPublishing>[0]> = {},
+): Promise<Shortlinks> {
+  const context = opened.use(
+    await openPublishing({ url: db.url, clock: patientClock(), servers: shortener.servers, engine: noEngine, ...more }),
+  );
   return context.shortlinks;
 }
 const HOUR = 3_600_000;
 const A = 'https://shop.example/products/42?utm_source=newsletter';
 const B = 'https://blog.example/2026/11/what-a-long-title-of-an-article';
-const linked = (channelId: string, content: string, more: Partial<NewPost> = {}) => newPost(channelId, { content, shortLinks: true, ...more });
+const linked = (channelId: string, content: string, more: Partial<NewPost> = {}) =>
+  newPost(channelId, { content, shortLinks: true, ...more });
 const sentTexts = () => network.asked.map(({ text }) => text);
 const told = async (postId: string) =>
-  (await db.sql`select message, data from post_timeline where post_id = ${postId} and kind = 'short_link' order by id`).map(({ message, data }) => ({
+  (
+    await db.sql`select message, data from post_timeline where post_id = ${postId} and kind = 'short_link' order by id`
+  ).map(({ message, data }) => ({
     message,
     data,
   }));
 const rowsOf = (postId: string) =>
-  db.sql`select url, state, short_url as short, attempt, reason, ask_at <> 'infinity' as timed from short_links where post_id = ${postId} order by url`;
+  db.sql`
+    select url, state, short_url as short, attempt, reason, ask_at <> 'infinity' as timed
+    from short_links
+    where post_id = ${postId}
+    order by url`;
 
 /** Publishes one post and waits for its end. */
 async function publish(content: string, more: Partial<NewPost> = {}) {
@@ -80,10 +98,15 @@ describe('a post goes out', () => {
   test('with its links short, in HTML and in plain text, each made once; nothing else of it changes, and the timeline tells [S117]', async () => {
     const content = `<p>@shop.example sells #https at ${A} and <a href="${B}">here</a>, again ${A}.</p><p>(<a href="${A}">${A}</a>) mail@shop.example ${A}x</p>`;
     const { post } = await publish(content.slice(0, 700));
-    const [a, b] = [`https://is.gd/${shortener.made.isgd.indexOf(A) + 1}`, `https://is.gd/${shortener.made.isgd.indexOf(B) + 1}`];
+    const [a, b] = [
+      `https://is.gd/${shortener.made.isgd.indexOf(A) + 1}`,
+      `https://is.gd/${shortener.made.isgd.indexOf(B) + 1}`,
+    ];
     expect(sentTexts()).toEqual([
       expect.stringMatching(
-        new RegExp(`^@shop\\.example sells #https at ${a} and here \\(${b}\\), again ${a}\\.\\n+\\(${a}\\) mail@shop\\.example https://is\\.gd/\\d$`),
+        new RegExp(
+          `^@shop\\.example sells #https at ${a} and here \\(${b}\\), again ${a}\\.\\n+\\(${a}\\) mail@shop\\.example https://is\\.gd/\\d$`,
+        ),
       ),
     ]);
     expect(shortener.made.isgd.toSorted()).toEqual([A, B, `${A}x`].toSorted());
@@ -137,18 +160,28 @@ describe('a post goes out', () => {
   test.each([
     ['a key that is refused', { status: 401 } as const, /401/],
     ['too many calls', { status: 429, headers: { 'retry-after': '60' } } as const, /429/],
-    ['an address that is refused', { status: 200, body: { errorcode: 1, errormessage: 'Please enter a valid URL' } } as const, /Please enter a valid URL/],
+    [
+      'an address that is refused',
+      { status: 200, body: { errorcode: 1, errormessage: 'Please enter a valid URL' } } as const,
+      /Please enter a valid URL/,
+    ],
     ['a fault of theirs', { status: 500 } as const, /500/],
     ['a line that breaks', 'hang-up' as const, /did not answer/],
     ['half an answer', 'garbage' as const, /do not understand/],
-    ['a page in the place of an answer', { status: 200, body: '<!doctype html><title>Hello</title>' } as const, /do not understand/],
+    [
+      'a page in the place of an answer',
+      { status: 200, body: '<!doctype html><title>Hello</title>' } as const,
+      /do not understand/,
+    ],
     ['an answer that never comes', 'silence' as const, /did not answer in time/],
   ])('with the long link, and the timeline says why: %s [S117]', async (_, behaviour, reason) => {
     shortener.on('GET /create.php', behaviour);
     if (behaviour === 'silence') void eventually('it is asked', () => shortener.asked.length > 0).then(clock.enough);
     const { post } = await publish(`Look: ${A}`);
     expect(sentTexts()).toEqual([`Look: ${A}`]);
-    expect(await told(post.id)).toEqual([{ message: expect.stringMatching(reason), data: { original: A, short: null } }]);
+    expect(await told(post.id)).toEqual([
+      { message: expect.stringMatching(reason), data: { original: A, short: null } },
+    ]);
     expect((await told(post.id))[0]!.message).toMatch(/^A link goes out as it is: /);
     expect(shortener.asked).toEqual(['GET /create.php']);
     expect((await stateOf(db.sql, post.id)).state).toBe('PUBLISHED');
@@ -157,16 +190,21 @@ describe('a post goes out', () => {
   test('with the long link when no provider is set up, or one that has no public interface', async () => {
     await setUp.set(null);
     const { post } = await publish(`Look: ${A}`);
-    expect(await told(post.id)).toEqual([{ message: 'A link goes out as it is: no short link provider is set up', data: { original: A, short: null } }]);
+    expect(await told(post.id)).toEqual([
+      { message: 'A link goes out as it is: no short link provider is set up', data: { original: A, short: null } },
+    ]);
     const { orgId, channelId } = await seedOrg(db.sql);
     await db.sql`update organizations set settings = '{"defaultShortlinkProviderId": "lnkify"}' where id = ${orgId}`;
     await db.sql`
       insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
-      values (${newId()}, ${orgId}, 'shortlink', 'lnkify', 'v1', 'Lnkify', ${world.context.vault.seal('{}')})`; // nobody can set it up today
+      values (${newId()}, ${orgId}, 'shortlink', 'lnkify', 'v1', 'Lnkify',
+        ${world.context.vault.seal('{}')})`; // nobody can set it up today
     const other = linked(channelId, `Look: ${A}`);
     await admit(world, orgId, [other]);
     await settled(db.sql, orgId);
-    expect(await told(other.id)).toEqual([{ message: expect.stringContaining('Lnkify has not published'), data: { original: A, short: null } }]);
+    expect(await told(other.id)).toEqual([
+      { message: expect.stringContaining('Lnkify has not published'), data: { original: A, short: null } },
+    ]);
     expect(sentTexts()).toEqual([`Look: ${A}`, `Look: ${A}`]);
   });
 
@@ -176,7 +214,10 @@ describe('a post goes out', () => {
     expect(sentTexts()).toEqual([`Look: ${texts.join(' ')} https://a.bc`]);
     expect(shortener.made.isgd).toEqual(['https://a.bc/']);
     expect(await told(post.id)).toEqual([
-      { message: 'A link goes out as it is: is.gd makes none that is shorter', data: { original: 'https://a.bc', short: null } },
+      {
+        message: 'A link goes out as it is: is.gd makes none that is shorter',
+        data: { original: 'https://a.bc', short: null },
+      },
     ]);
   });
 });
@@ -188,7 +229,8 @@ describe('links are made ahead', () => {
     await admit(world, orgId, [post]);
     return { orgId, post };
   };
-  const isMade = (postId: string, n = 1) => eventually('made', async () => (await rowsOf(postId)).filter(({ state }) => state === 'made').length === n);
+  const isMade = (postId: string, n = 1) =>
+    eventually('made', async () => (await rowsOf(postId)).filter(({ state }) => state === 'made').length === n);
   /** Looked through twice: what was due has been claimed. */
   const look = async () => {
     const before = shortener.asked.length;
@@ -302,14 +344,20 @@ describe('no link is made twice', () => {
     const crash = async (provider: string | null) => {
       const one = await stored(`Look: ${A}`);
       if (provider !== null) await setUp.set(one.orgId, provider);
-      await db.sql`update short_links set state = 'asking', attempt = 1, ask_at = now() - interval '1 second', provider_id = ${provider}, provider_version = ${provider && 'v1'} where post_id = ${one.post.id}`;
+      await db.sql`
+        update short_links
+        set state = 'asking', attempt = 1, ask_at = now() - interval '1 second', provider_id = ${provider},
+          provider_version = ${provider && 'v1'}
+        where post_id = ${one.post.id}`;
       return { ...one, answer: await links.decide(one.orgId, one.post.id) };
     };
     const before = await crash(null);
     expect(before.answer).toEqual([{ url: A, short: 'https://is.gd/1' }]);
     const doubtful = await crash('isgd');
     expect(doubtful.answer).toEqual([{ url: A, short: null }]);
-    expect(await told(doubtful.post.id)).toEqual([{ message: expect.stringContaining('nobody knows'), data: { original: A, short: null } }]);
+    expect(await told(doubtful.post.id)).toEqual([
+      { message: expect.stringContaining('nobody knows'), data: { original: A, short: null } },
+    ]);
     expect((await crash('dub')).answer).toEqual([{ url: A, short: 'https://dub.sh/1' }]);
     expect(shortener.asked).toEqual(['GET /create.php', 'PUT /links/upsert']);
   });
@@ -323,16 +371,20 @@ describe('no link is made twice', () => {
     await db.sql`update short_links set ask_at = now() where post_id = ${post.id}`;
     gone.use(there.startMaker({ restMs: 20 }));
     await eventually('asked', () => away.asked.length === 1);
-    await db.sql`update short_links set ask_at = now() - interval '1 second' where post_id = ${post.id}`; // nothing is heard of it
+    await db.sql`
+      update short_links set ask_at = now() - interval '1 second' where post_id = ${post.id}`; // nothing is heard of it
     expect(await links.decide(orgId, post.id)).toEqual([{ url: A, short: null }]);
     expect([away.asked, shortener.asked]).toEqual([['GET /create.php'], []]);
-    expect(await told(post.id)).toEqual([{ message: expect.stringContaining('nobody knows'), data: { original: A, short: null } }]);
+    expect(await told(post.id)).toEqual([
+      { message: expect.stringContaining('nobody knows'), data: { original: A, short: null } },
+    ]);
   });
 
   test('nor by an answer that comes after the post went out', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     await using opened = new AsyncDisposableStack();
-    const slow = await elsewhere(opened, { clock: clockWhere((ms) => (ms === 2_000 ? 0 : ms)) }); // it waits for no answer
+    // it waits for no answer
+    const slow = await elsewhere(opened, { clock: clockWhere((ms) => (ms === 2_000 ? 0 : ms)) });
     shortener.on('GET /create.php', 'silence', 1);
     expect(await slow.decide(orgId, post.id)).toEqual([{ url: A, short: null }]);
     const [row] = await db.sql`select id, attempt from short_links where post_id = ${post.id}`;
@@ -361,7 +413,9 @@ describe('no link is made twice', () => {
 describe('the provider is', () => {
   const chosen = async (named: string | null, own: Parameters<SetUp['set']>[1][], shared: string[]) => {
     const { orgId, channelId } = await seedOrg(db.sql);
-    if (named !== null) await db.sql`update organizations set settings = ${db.sql.json({ defaultShortlinkProviderId: named })} where id = ${orgId}`;
+    if (named !== null)
+      await db.sql`
+        update organizations set settings = ${db.sql.json({ defaultShortlinkProviderId: named })} where id = ${orgId}`;
     await setUp.set(orgId, ...own);
     await setUp.set(null, ...shared);
     const post = linked(channelId, `Look: ${A}`, { publishDate: systemClock.in(2 * HOUR) });
@@ -370,7 +424,13 @@ describe('the provider is', () => {
   };
   test.each([
     ['the one that the organization has named', 'dub', ['isgd', 'dub'], ['isgd'], 'https://dub.sh'],
-    ['its default before that of the instance, where it has named none [S163]', null, ['dub', 'isgd'], ['isgd'], 'https://dub.sh'],
+    [
+      'its default before that of the instance, where it has named none [S163]',
+      null,
+      ['dub', 'isgd'],
+      ['isgd'],
+      'https://dub.sh',
+    ],
     ['that of the instance, where it has none', null, [], ['dub'], 'https://dub.sh'],
     ['the named one by the settings of the instance [S163]', 'dub', ['isgd'], ['dub'], 'https://dub.sh'],
     ['the named one without settings, where none are needed', 'isgd', [], [], 'https://is.gd'],

@@ -14,7 +14,9 @@ interface Browser {
   env: NodeJS.ProcessEnv;
 }
 
-/** Chromium as `CHROMIUM` names it, else that of this machine, else Debian's shell of it, unpacked into a cache folder. */
+/**
+ * Chromium as `CHROMIUM` names it, else that of this machine, else Debian's shell of it, unpacked into a cache folder.
+ */
 async function locate(): Promise<Browser> {
   const path = [process.env['CHROMIUM'], ...PLACES].find((place) => place !== undefined && existsSync(place));
   if (path) return { path, env: {} };
@@ -79,7 +81,8 @@ export async function openTab(browser: string) {
   let asked = 0;
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result, error }: Message = JSON.parse(String(data));
-    if (method === 'Runtime.exceptionThrown') complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+    if (method === 'Runtime.exceptionThrown')
+      complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
     if (method === 'Log.entryAdded' && params.entry.source === 'security') complaints.push(params.entry.text);
     const asker = id === undefined ? undefined : waiting.get(id);
     if (id === undefined || !asker) return;
@@ -101,7 +104,11 @@ export async function openTab(browser: string) {
   await Promise.all(['Page.enable', 'Runtime.enable', 'Log.enable'].map((method) => call(method)));
 
   async function evaluate<T>(expression: string): Promise<T> {
-    const { result, exceptionDetails } = await call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+    const { result, exceptionDetails } = await call('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
   }
@@ -113,7 +120,8 @@ export async function openTab(browser: string) {
     async until(expression: string): Promise<void> {
       const end = performance.now() + WAIT_MS;
       while (!(await evaluate<boolean>(`Boolean(${expression})`).catch(() => false))) {
-        if (performance.now() > end) throw new Error(`Never true: ${expression}\n${await evaluate<string>('document.body.innerText')}`);
+        if (performance.now() > end)
+          throw new Error(`Never true: ${expression}\n${await evaluate<string>('document.body.innerText')}`);
         await sleep(50);
       }
     },

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { AppError, ProviderFailure } from '../../../src/platform/kernel/index.ts';
 import type { SocialAdapter, Tokens } from '../../../src/providers/registry/index.ts';
 
-/** What a network does instead of its usual answer. `cut` ends the connection before the body was read, `accept-then-hang-up` does the work first. */
+/**
+ * What a network does instead of its usual answer. `cut` ends the connection before the body was read,
+ * `accept-then-hang-up` does the work first.
+ */
 export type Behaviour =
   | { status: number; body?: unknown; headers?: Record<string, string> }
   | { reason: string }
@@ -15,7 +18,10 @@ export type Behaviour =
   | 'garbage'
   | 'redirect';
 
-/** A refusal as the provider documents it, and the word that it is for us. `step`: where it happens; default the creating one. */
+/**
+ * A refusal as the provider documents it, and the word that it is for us. `step`: where it happens; default the
+ * creating one.
+ */
 export interface DocumentedError {
   name: string;
   step?: string;
@@ -24,7 +30,10 @@ export interface DocumentedError {
   retryAfterMs?: number;
 }
 
-/** One network on the wire, written from the recorded facts. It refuses what the real one would refuse, and keeps a list of it. */
+/**
+ * One network on the wire, written from the recorded facts. It refuses what the real one would refuse, and keeps a list
+ * of it.
+ */
 export interface FakeNetwork extends AsyncDisposable {
   values: Record<string, string>;
   account: string;
@@ -125,7 +134,8 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
     if (behaviour === 'silence') return;
     if (behaviour === 'hang-up') return void request.socket.destroy();
     if (behaviour === 'garbage') return answer(response, { status: 200, body: '{"half' });
-    if (behaviour === 'redirect') return answer(response, { status: 307, headers: { location: `${addressOf(other)}/stolen` } });
+    if (behaviour === 'redirect')
+      return answer(response, { status: 307, headers: { location: `${addressOf(other)}/stolen` } });
     if (typeof behaviour === 'object' && 'status' in behaviour) return answer(response, behaviour);
     try {
       if (!route) throw new Fault(`unknown path ${called}`, { status: 404, body: { error: 'not found' } });
@@ -135,16 +145,27 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
         query: url.searchParams,
         params: { ...route.pattern.exec(called)!.groups },
         json() {
-          demand(request.headers['content-type']?.startsWith('application/json'), `content type ${request.headers['content-type']}`);
+          demand(
+            request.headers['content-type']?.startsWith('application/json'),
+            `content type ${request.headers['content-type']}`,
+          );
           return JSON.parse(body.toString()) as Record<string, unknown>;
         },
         form() {
-          demand(request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'), `content type ${request.headers['content-type']}`);
+          demand(
+            request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'),
+            `content type ${request.headers['content-type']}`,
+          );
           return Object.fromEntries(new URLSearchParams(body.toString()));
         },
         async multipart() {
-          demand(request.headers['content-type']?.startsWith('multipart/form-data'), `content type ${request.headers['content-type']}`);
-          return new Response(new Uint8Array(body), { headers: { 'content-type': request.headers['content-type']! } }).formData();
+          demand(
+            request.headers['content-type']?.startsWith('multipart/form-data'),
+            `content type ${request.headers['content-type']}`,
+          );
+          return new Response(new Uint8Array(body), {
+            headers: { 'content-type': request.headers['content-type']! },
+          }).formData();
         },
       });
       if (behaviour === 'accept-then-hang-up') return void request.socket.destroy();
@@ -166,7 +187,8 @@ export async function startHttp(routes: Record<string, Handler>, refuse: (messag
     faults,
     elsewhere,
     need: demand,
-    on: (step: string, behaviour: Behaviour, times = Infinity, after = 0) => void behaviours.set(step, { behaviour, left: times, after }),
+    on: (step: string, behaviour: Behaviour, times = Infinity, after = 0) =>
+      void behaviours.set(step, { behaviour, left: times, after }),
     async [Symbol.asyncDispose]() {
       for (const one of [server, other]) {
         one.closeAllConnections();
@@ -196,7 +218,9 @@ async function whole(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** What a failed call ended with. */
-export const failureOf = async (call: Promise<unknown>): Promise<AppError & { failure?: ProviderFailure; retryAfterMs?: number }> => {
+export const failureOf = async (
+  call: Promise<unknown>,
+): Promise<AppError & { failure?: ProviderFailure; retryAfterMs?: number }> => {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === 'fulfilled') throw new Error('The call was expected to fail');
   return outcome.reason as AppError;

@@ -6,7 +6,9 @@ import { installPeer } from './peer-install.ts';
 
 const run = promisify(execFile);
 
-/** The real ffmpeg and ffprobe, installed on demand: makes films for tests, and names the commands that look into them. */
+/**
+ * The real ffmpeg and ffprobe, installed on demand: makes films for tests, and names the commands that look into them.
+ */
 export async function filmTools() {
   const folder = await installPeer('film');
   const require = createRequire(`${folder}/package.json`);

@@ -35,7 +35,10 @@ export interface Teller {
   odd: readonly unknown[];
   /** What the signature is over: every byte, the values, a token alone, or nothing. */
   over: 'bytes' | 'values' | 'token' | 'nothing';
-  /** How long after it was signed it may be delivered: where it is sent again with the time of its first sending, as long as that goes on. */
+  /**
+   * How long after it was signed it may be delivered: where it is sent again with the time of its first sending, as
+   * long as that goes on.
+   */
   lateS: number;
 }
 
@@ -57,7 +60,12 @@ function resend(): Teller {
       subject: 'Hello',
       ...(id && { tags: { mail_id: id } }),
       ...(kind === 'bounced' && {
-        bounce: { type: 'Permanent', subType: 'General', message: 'No such mailbox, see https://help.example/550', diagnosticCode: ['smtp; 550 5.1.1'] },
+        bounce: {
+          type: 'Permanent',
+          subType: 'General',
+          message: 'No such mailbox, see https://help.example/550',
+          diagnosticCode: ['smtp; 550 5.1.1'],
+        },
       }),
     },
   });
@@ -66,12 +74,25 @@ function resend(): Teller {
     kinds: ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained'],
     over: 'bytes',
     lateS: 300,
-    odd: [{ type: 'email.delivery_delayed', data: { email_id: 'x' } }, { type: 'contact.created', data: {} }, { type: 'email.sent' }, { type: 1, data: null }],
+    odd: [
+      { type: 'email.delivery_delayed', data: { email_id: 'x' } },
+      { type: 'contact.created', data: {} },
+      { type: 'email.sent' },
+      { type: 1, data: null },
+    ],
     tell(happened, { at = new Date(), wrongKey = false, raw } = {}) {
       const [id, time, body] = [`msg_${randomUUID()}`, seconds(at), raw ?? JSON.stringify(event(first(happened)))];
       const signature = hmac(wrongKey ? randomBytes(24) : key, `${id}.${time}.${body}`).toString('base64');
       const old = randomBytes(32).toString('base64'); // of a key that is being replaced
-      return { body, headers: { 'content-type': 'application/json', 'svix-id': id, 'svix-timestamp': time, 'svix-signature': `v1,${old} v1,${signature}` } };
+      return {
+        body,
+        headers: {
+          'content-type': 'application/json',
+          'svix-id': id,
+          'svix-timestamp': time,
+          'svix-signature': `v1,${old} v1,${signature}`,
+        },
+      };
     },
   };
 }
@@ -79,7 +100,14 @@ function resend(): Teller {
 function sendgrid(): Teller {
   const pair = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const { publicKey, privateKey } = pair();
-  const NAMES = { sent: 'processed', delivered: 'delivered', opened: 'open', clicked: 'click', bounced: 'bounce', complained: 'spamreport' };
+  const NAMES = {
+    sent: 'processed',
+    delivered: 'delivered',
+    opened: 'open',
+    clicked: 'click',
+    bounced: 'bounce',
+    complained: 'spamreport',
+  };
   const event = ({ kind, messageId, id }: Happened) => ({
     email: 'ann@example.com',
     timestamp: 1767225600,
@@ -94,21 +122,42 @@ function sendgrid(): Teller {
     kinds: ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained'],
     over: 'bytes',
     lateS: 300,
-    odd: [[], {}, [null, 1, 'x', {}], [{ event: 'deferred', sg_message_id: 'x' }], [{ event: 'delivered' }], [{ event: 'delivered', sg_message_id: 7 }]],
+    odd: [
+      [],
+      {},
+      [null, 1, 'x', {}],
+      [{ event: 'deferred', sg_message_id: 'x' }],
+      [{ event: 'delivered' }],
+      [{ event: 'delivered', sg_message_id: 7 }],
+    ],
     tell(happened, { at = new Date(), wrongKey = false, raw } = {}) {
       const [time, body] = [seconds(at), raw ?? `${JSON.stringify([happened].flat().map(event))}\r\n`];
       const signature = createSign('sha256')
         .update(time + body)
         .sign(wrongKey ? pair().privateKey : privateKey, 'base64');
       const prefix = 'x-twilio-email-event-webhook';
-      return { body, headers: { 'content-type': 'application/json', [`${prefix}-signature`]: signature, [`${prefix}-timestamp`]: time } };
+      return {
+        body,
+        headers: {
+          'content-type': 'application/json',
+          [`${prefix}-signature`]: signature,
+          [`${prefix}-timestamp`]: time,
+        },
+      };
     },
   };
 }
 
 function mailgun(): Teller {
   const key = randomBytes(16).toString('hex');
-  const NAMES = { sent: 'accepted', delivered: 'delivered', opened: 'opened', clicked: 'clicked', bounced: 'failed', complained: 'complained' };
+  const NAMES = {
+    sent: 'accepted',
+    delivered: 'delivered',
+    opened: 'opened',
+    clicked: 'clicked',
+    bounced: 'failed',
+    complained: 'complained',
+  };
   const event = ({ kind, messageId, id }: Happened) => ({
     event: NAMES[kind],
     id: randomBytes(12).toString('base64url'),
@@ -116,7 +165,11 @@ function mailgun(): Teller {
     recipient: 'ann@example.com',
     message: { headers: { 'message-id': messageId, to: 'ann@example.com' } },
     'user-variables': id ? { mail_id: id } : {},
-    ...(kind === 'bounced' && { severity: 'permanent', reason: 'bounce', 'delivery-status': { code: 550, message: '550 No such mailbox' } }),
+    ...(kind === 'bounced' && {
+      severity: 'permanent',
+      reason: 'bounce',
+      'delivery-status': { code: 550, message: '550 No such mailbox' },
+    }),
   });
   return {
     env: { ...FROM, EMAIL_DOMAIN: 'mg.example.com', EMAIL_WEBHOOK_SECRET: key },
@@ -144,7 +197,14 @@ function mailgun(): Teller {
 
 function postmark(): Teller {
   const password = randomBytes(24).toString('base64url');
-  const NAMES = { sent: '', delivered: 'Delivery', opened: 'Open', clicked: 'Click', bounced: 'Bounce', complained: 'SpamComplaint' };
+  const NAMES = {
+    sent: '',
+    delivered: 'Delivery',
+    opened: 'Open',
+    clicked: 'Click',
+    bounced: 'Bounce',
+    complained: 'SpamComplaint',
+  };
   const event = ({ kind, messageId, id }: Happened) => ({
     RecordType: NAMES[kind],
     MessageID: messageId,
@@ -172,8 +232,13 @@ function postmark(): Teller {
       { RecordType: 'Delivery', MessageID: 7 },
     ],
     tell(happened, { wrongKey = false, raw } = {}) {
-      const given = Buffer.from(`webhook:${wrongKey ? randomBytes(24).toString('base64url') : password}`).toString('base64');
-      return { body: raw ?? JSON.stringify(event(first(happened))), headers: { 'content-type': 'application/json', authorization: `Basic ${given}` } };
+      const given = Buffer.from(`webhook:${wrongKey ? randomBytes(24).toString('base64url') : password}`).toString(
+        'base64',
+      );
+      return {
+        body: raw ?? JSON.stringify(event(first(happened))),
+        headers: { 'content-type': 'application/json', authorization: `Basic ${given}` },
+      };
     },
   };
 }
@@ -183,9 +248,27 @@ function signingCertificate(): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-signing-'));
   try {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=sns.amazonaws.com', '-keyout', key, '-out', cert], {
-      stdio: 'pipe',
-    });
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=sns.amazonaws.com',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+      ],
+      {
+        stdio: 'pipe',
+      },
+    );
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   } finally {
     rmSync(folder, { recursive: true });
@@ -201,7 +284,14 @@ type Envelope = Record<string, string>;
 export function ses() {
   const { key, cert } = signingCertificate();
   const other = signingCertificate();
-  const NAMES = { sent: 'Send', delivered: 'Delivery', opened: 'Open', clicked: 'Click', bounced: 'Bounce', complained: 'Complaint' };
+  const NAMES = {
+    sent: 'Send',
+    delivered: 'Delivery',
+    opened: 'Open',
+    clicked: 'Click',
+    bounced: 'Bounce',
+    complained: 'Complaint',
+  };
   const event = ({ kind, messageId, id }: Happened) => ({
     eventType: NAMES[kind],
     mail: {
@@ -262,4 +352,9 @@ export function ses() {
   return { ...teller, envelope, certificate: cert, otherCertificate: other.cert };
 }
 
-export const TELLERS: Readonly<Record<'resend' | 'sendgrid' | 'mailgun' | 'postmark', () => Teller>> = { resend, sendgrid, mailgun, postmark };
+export const TELLERS: Readonly<Record<'resend' | 'sendgrid' | 'mailgun' | 'postmark', () => Teller>> = {
+  resend,
+  sendgrid,
+  mailgun,
+  postmark,
+};

@@ -34,12 +34,16 @@ export function mailServer({ url }: Peer) {
   }
   return {
     certificate,
-    listen: async (options: Listening = {}) => ((await ask('POST', '/servers', { ...options, ...certificate })) as { port: number }).port,
+    listen: async (options: Listening = {}) =>
+      ((await ask('POST', '/servers', { ...options, ...certificate })) as { port: number }).port,
     close: (port: number) => ask('DELETE', `/servers/${port}`),
     /** Recipients `held…` whose mails it has and has not answered, one entry for each mail. */
     held: async (to: string) => ((await ask('GET', '/held')) as string[]).filter((one) => one === to),
     release: (to: string) => ask('POST', '/released', { to }),
-    mails: async (to?: string) => ((await ask('GET', '/mails')) as Received[]).filter(({ envelope }) => to === undefined || envelope.to.includes(to)),
+    mails: async (to?: string) =>
+      ((await ask('GET', '/mails')) as Received[]).filter(
+        ({ envelope }) => to === undefined || envelope.to.includes(to),
+      ),
   };
 }
 export type MailServer = ReturnType<typeof mailServer>;

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Stripe } from 'stripe';
 
-// A payment processor on the wire, as far as the product uses one: it keeps state, judges every request, does a request with one key
-// once, and tells of what happens in signed events, which a test delivers when and as often as it likes.
+// A payment processor on the wire, as far as the product uses one: it keeps state, judges every request, does a request
+// with one key once, and tells of what happens in signed events, which a test delivers when and as often as it likes.
 
 type Fields = { [name: string]: string | Fields };
 type Metadata = Record<string, string>;
@@ -29,7 +29,14 @@ export interface Remote {
   livemode: false;
   items: {
     object: 'list';
-    data: { id: string; object: 'subscription_item'; quantity: number; current_period_start: number; current_period_end: number; price: Price }[];
+    data: {
+      id: string;
+      object: 'subscription_item';
+      quantity: number;
+      current_period_start: number;
+      current_period_end: number;
+      price: Price;
+    }[];
   };
 }
 interface Price {
@@ -54,7 +61,10 @@ interface Invoice {
   amount_due: number;
   invoice_pdf: string;
   parent: { type: 'subscription_details'; subscription_details: { subscription: string; metadata: Metadata } };
-  payments: { object: 'list'; data: { id: string; object: 'invoice_payment'; payment: { type: 'payment_intent'; payment_intent: string } }[] };
+  payments: {
+    object: 'list';
+    data: { id: string; object: 'invoice_payment'; payment: { type: 'payment_intent'; payment_intent: string } }[];
+  };
 }
 interface Session {
   id: string;
@@ -109,9 +119,17 @@ class Refused extends Error {
     this.body = body;
   }
 }
-const invalid = (message: string, more: Record<string, string> = {}) => new Refused(400, { type: 'invalid_request_error', message, ...more });
-const missing = (what: string) => new Refused(404, { type: 'invalid_request_error', code: 'resource_missing', message: `No such ${what}` });
-const declined = () => new Refused(402, { type: 'card_error', code: 'card_declined', decline_code: 'generic_decline', message: 'Your card was declined.' });
+const invalid = (message: string, more: Record<string, string> = {}) =>
+  new Refused(400, { type: 'invalid_request_error', message, ...more });
+const missing = (what: string) =>
+  new Refused(404, { type: 'invalid_request_error', code: 'resource_missing', message: `No such ${what}` });
+const declined = () =>
+  new Refused(402, {
+    type: 'card_error',
+    code: 'card_declined',
+    decline_code: 'generic_decline',
+    message: 'Your card was declined.',
+  });
 
 /** What a call may name; anything else is refused, as the processor does. */
 const KNOWN: Record<string, string[]> = {
@@ -135,7 +153,16 @@ const KNOWN: Record<string, string[]> = {
   'GET /v1/checkout/sessions/:id': [],
   'POST /v1/checkout/sessions/:id/expire': [],
   'GET /v1/subscriptions/:id': ['expand'],
-  'POST /v1/subscriptions/:id': ['expand', 'items', 'proration_behavior', 'payment_behavior', 'metadata', 'trial_end', 'cancel_at_period_end', 'discounts'],
+  'POST /v1/subscriptions/:id': [
+    'expand',
+    'items',
+    'proration_behavior',
+    'payment_behavior',
+    'metadata',
+    'trial_end',
+    'cancel_at_period_end',
+    'discounts',
+  ],
   'DELETE /v1/subscriptions/:id': ['prorate', 'invoice_now'],
   'POST /v1/invoices/create_preview': ['subscription', 'subscription_details'],
   'GET /v1/invoices': ['customer', 'limit', 'expand'],
@@ -187,7 +214,10 @@ export interface ProcessorOptions {
 
 export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
   const sdk = new Stripe('sk_test_1');
-  const customers = new Map<string, { id: string; object: 'customer'; metadata: Metadata; method: string | null; name?: string; email?: string }>();
+  const customers = new Map<
+    string,
+    { id: string; object: 'customer'; metadata: Metadata; method: string | null; name?: string; email?: string }
+  >();
   const products = new Set<string>();
   const prices = new Map<string, Price>();
   const sessions = new Map<string, Session>();
@@ -202,7 +232,10 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
   const answered = new Map<string, { call: string; body: string; status: number; reply: string }>();
   const asked: Asked[] = [];
   const told: Told[] = [];
-  /** Calls that end without an answer, before anything is done or after; or with an error of the processor, which it repeats as it repeats every answer to a key. */
+  /**
+   * Calls that end without an answer, before anything is done or after; or with an error of the processor, which it
+   * repeats as it repeats every answer to a key.
+   */
   const silent = new Set<() => void>();
   const between: { call: string; act: () => Promise<void> }[] = [];
   const faults: { call: string; when: Fault }[] = [];
@@ -232,7 +265,8 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     told.push(one);
     return one;
   }
-  const tellOf = (type: 'created' | 'updated' | 'deleted', remote: Remote) => tell(`customer.subscription.${type}`, remote, remote.id);
+  const tellOf = (type: 'created' | 'updated' | 'deleted', remote: Remote) =>
+    tell(`customer.subscription.${type}`, remote, remote.id);
 
   function invoiceOf(remote: Remote, reason: string, amount: number, paid: boolean): Invoice {
     const invoice: Invoice = {
@@ -245,8 +279,16 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       total: amount,
       amount_due: Math.max(0, amount),
       invoice_pdf: 'https://pay.example.com/invoice.pdf',
-      parent: { type: 'subscription_details', subscription_details: { subscription: remote.id, metadata: { ...remote.metadata } } },
-      payments: { object: 'list', data: [{ id: id('inpay'), object: 'invoice_payment', payment: { type: 'payment_intent', payment_intent: id('pi') } }] },
+      parent: {
+        type: 'subscription_details',
+        subscription_details: { subscription: remote.id, metadata: { ...remote.metadata } },
+      },
+      payments: {
+        object: 'list',
+        data: [
+          { id: id('inpay'), object: 'invoice_payment', payment: { type: 'payment_intent', payment_intent: id('pi') } },
+        ],
+      },
     };
     invoices.set(invoice.id, invoice);
     remote.latest_invoice = invoice.id;
@@ -269,9 +311,11 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     tell(paid ? 'invoice.payment_succeeded' : 'invoice.payment_failed', invoice, remote.id);
     return invoice;
   }
-  const amountOf = ({ items }: Remote) => items.data.reduce((sum, { price, quantity }) => sum + price.unit_amount * quantity, 0);
+  const amountOf = ({ items }: Remote) =>
+    items.data.reduce((sum, { price, quantity }) => sum + price.unit_amount * quantity, 0);
   /** What stands against a new price: in the flexible mode what was debited, in the classic one the price of now. */
-  const creditOf = (remote: Remote) => (remote.billing_mode.type === 'flexible' ? (debited.get(remote.id) ?? 0) : amountOf(remote));
+  const creditOf = (remote: Remote) =>
+    remote.billing_mode.type === 'flexible' ? (debited.get(remote.id) ?? 0) : amountOf(remote);
   const cardOf = (remote: Remote) => remote.default_payment_method ?? customers.get(remote.customer)?.method ?? null;
   const pays = (remote: Remote) => {
     const card = cardOf(remote);
@@ -333,7 +377,10 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     remote.ended_at = now;
     tellOf('deleted', remote);
   }
-  /** What was debited for the part of the period that is left goes to the balance of the customer, whatever became of the charge. */
+  /**
+   * What was debited for the part of the period that is left goes to the balance of the customer, whatever became of
+   * the charge.
+   */
   function creditRest(remote: Remote): void {
     const { current_period_start: from, current_period_end: to } = remote.items.data[0]!;
     const rest = Math.round(((debited.get(remote.id) ?? 0) * Math.max(0, to - now)) / (to - from));
@@ -345,7 +392,12 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
   type Handler = (fields: Fields, given: string) => unknown;
   const calls: Record<string, Handler> = {
     'POST /v1/customers': ({ metadata }) => {
-      const customer = { id: id('cus'), object: 'customer' as const, metadata: inner(metadata) as Metadata, method: null };
+      const customer = {
+        id: id('cus'),
+        object: 'customer' as const,
+        metadata: inner(metadata) as Metadata,
+        method: null,
+      };
       customers.set(customer.id, customer);
       return customer;
     },
@@ -360,9 +412,11 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       products.add(product);
       return { id: product, object: 'product' };
     },
-    'GET /v1/prices': ({ lookup_keys: keys }) => list([...prices.values()].filter(({ lookup_key }) => Object.values(inner(keys)).includes(lookup_key))),
+    'GET /v1/prices': ({ lookup_keys: keys }) =>
+      list([...prices.values()].filter(({ lookup_key }) => Object.values(inner(keys)).includes(lookup_key))),
     'POST /v1/prices': ({ unit_amount, recurring, product, lookup_key, currency }) => {
-      if ([...prices.values()].some((price) => price.lookup_key === lookup_key)) throw invalid('A price with this lookup_key exists already.');
+      if ([...prices.values()].some((price) => price.lookup_key === lookup_key))
+        throw invalid('A price with this lookup_key exists already.');
       if (!products.has(text(product))) throw missing('product');
       if (currency !== 'usd') throw invalid('currency');
       const interval = text(inner(recurring)['interval']) as 'month' | 'year';
@@ -408,10 +462,12 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       session.status = 'expired';
       return session;
     },
-    'GET /v1/subscriptions/:id': ({ expand }, given) => shown(found(subscriptions, given, 'subscription'), expand !== undefined),
+    'GET /v1/subscriptions/:id': ({ expand }, given) =>
+      shown(found(subscriptions, given, 'subscription'), expand !== undefined),
     'POST /v1/subscriptions/:id': (fields, given) => {
       const remote = found(subscriptions, given, 'subscription');
-      if (remote.status === 'canceled') throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
+      if (remote.status === 'canceled')
+        throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
       update(remote, fields);
       return shown(remote, fields['expand'] !== undefined);
     },
@@ -424,13 +480,22 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     'POST /v1/invoices/create_preview': ({ subscription, subscription_details }) => {
       const remote = found(subscriptions, text(subscription), 'subscription');
       const wanted = inner(inner(inner(subscription_details)['items'])['0']);
-      return { object: 'invoice', amount_due: found(prices, text(wanted['price']), 'price').unit_amount - creditOf(remote) };
+      return {
+        object: 'invoice',
+        amount_due: found(prices, text(wanted['price']), 'price').unit_amount - creditOf(remote),
+      };
     },
-    'GET /v1/invoices': ({ customer }) => list([...invoices.values()].filter((invoice) => invoice.customer === customer)),
+    'GET /v1/invoices': ({ customer }) =>
+      list([...invoices.values()].filter((invoice) => invoice.customer === customer)),
     'POST /v1/payment_intents': ({ amount, payment_method, capture_method }) => {
       if (capture_method !== 'manual') throw invalid('capture_method');
       if (bad.cards.has(text(payment_method))) throw declined();
-      const intent = { id: id('pi'), object: 'payment_intent' as const, status: 'requires_capture', amount: Number(amount) };
+      const intent = {
+        id: id('pi'),
+        object: 'payment_intent' as const,
+        status: 'requires_capture',
+        amount: Number(amount),
+      };
       intents.set(intent.id, intent);
       return intent;
     },
@@ -475,10 +540,13 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     const key = request.headers['idempotency-key'] as string | undefined;
     asked.push({ call, key, fields });
     const refuse = (error: Refused) => ({ status: error.status, reply: JSON.stringify({ error: error.body }) });
-    if (request.headers.authorization !== 'Bearer sk_test_1') return refuse(new Refused(401, { type: 'invalid_request_error', message: 'Invalid API Key' }));
-    if (!match) return refuse(new Refused(404, { type: 'invalid_request_error', message: `Unrecognized request URL (${call})` }));
+    if (request.headers.authorization !== 'Bearer sk_test_1')
+      return refuse(new Refused(401, { type: 'invalid_request_error', message: 'Invalid API Key' }));
+    if (!match)
+      return refuse(new Refused(404, { type: 'invalid_request_error', message: `Unrecognized request URL (${call})` }));
     const odd = Object.keys(fields).find((name) => !KNOWN[call]!.includes(name));
-    if (odd !== undefined) return refuse(invalid(`Received unknown parameter: ${odd}`, { code: 'parameter_unknown', param: odd }));
+    if (odd !== undefined)
+      return refuse(invalid(`Received unknown parameter: ${odd}`, { code: 'parameter_unknown', param: odd }));
 
     const before = key === undefined || request.method !== 'POST' ? undefined : answered.get(key);
     if (before)
@@ -486,7 +554,12 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
         ? { ...before, repeated: true }
         : refuse(new Refused(400, { type: 'idempotency_error', message: 'Other parameters' }));
     const result = takeFault(call, 'error')
-      ? { status: 500, reply: JSON.stringify({ error: { type: 'api_error', message: 'Something went wrong on the side of the processor' } }) }
+      ? {
+          status: 500,
+          reply: JSON.stringify({
+            error: { type: 'api_error', message: 'Something went wrong on the side of the processor' },
+          }),
+        }
       : attempt(call, fields, match.path.exec(url.pathname)![1] ?? '');
     if (key !== undefined && request.method === 'POST') answered.set(key, { call, body, ...result });
     return result;
@@ -530,7 +603,8 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     const path = new URL(url!, 'http://processor').pathname;
     return patterns.find((one) => one.method === method && one.path.test(path))?.call ?? '';
   };
-  server.keepAliveTimeout = 0; // a connection that ends as a request comes would use up one of the attempts that a test counts
+  // a connection that ends as a request comes would use up one of the attempts that a test counts
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 
   return {
@@ -572,7 +646,8 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       if (session.status !== 'open') throw new Error(`The page is ${session.status}`);
       if (!good) bad.cards.add(card);
       const trial = session.trialDays !== undefined;
-      const until = now + (session.trialDays === undefined ? SECONDS[session.price.recurring.interval] : session.trialDays * DAY);
+      const until =
+        now + (session.trialDays === undefined ? SECONDS[session.price.recurring.interval] : session.trialDays * DAY);
       const remote: Remote = {
         id: id('sub'),
         object: 'subscription',
@@ -661,7 +736,11 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     },
 
     /** Sends an event to the product, signed now unless told otherwise. */
-    deliver: (address: string, { text: payload }: Pick<Told, 'text'>, signature: Record<string, string | undefined> = {}) =>
+    deliver: (
+      address: string,
+      { text: payload }: Pick<Told, 'text'>,
+      signature: Record<string, string | undefined> = {},
+    ) =>
       fetch(`${address}/payments`, {
         method: 'POST',
         headers: {
@@ -670,7 +749,10 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
           ...(signature as Record<string, string>),
         },
         body: payload,
-      }).then(async (response) => ({ status: response.status, body: (await response.json()) as Record<string, unknown> })),
+      }).then(async (response) => ({
+        status: response.status,
+        body: (await response.json()) as Record<string, unknown>,
+      })),
     sign: (payload: string, { secret = signingKey, timestamp }: { secret?: string; timestamp?: number } = {}) =>
       sdk.webhooks.generateTestHeaderString({ payload, secret, ...(timestamp !== undefined && { timestamp }) }),
 

@@ -71,7 +71,8 @@ export async function installPeer(name: string): Promise<string> {
     if (existsSync(mark) && (await readFile(mark, 'utf8')) === lockfile) return;
     process.stderr.write(`installing peer ${name} (once)\n`);
     await npm(folder, 'ci').catch(async (error: Error) => {
-      if (!error.message.includes('EUSAGE')) throw error; // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
+      // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
+      if (!error.message.includes('EUSAGE')) throw error;
       await npm(folder, 'install', '--no-save');
     });
     await writeFile(mark, lockfile);

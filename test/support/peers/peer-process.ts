@@ -16,16 +16,28 @@ export type Found = { start(): Promise<Peer> } | { missing: string };
 const LOGS = new URL('../../../.cache/peers/logs/', import.meta.url);
 const READY_MS = 90_000;
 
-/** Starts a peer in a process group of its own; it is ready when it prints one line of JSON with its `url`, or when `probe` answers one. */
+/**
+ * Starts a peer in a process group of its own; it is ready when it prints one line of JSON with its `url`, or when
+ * `probe` answers one.
+ */
 export async function startProcess(
   name: string,
   command: string,
   args: string[],
-  { cwd, env = {}, probe }: { cwd: string; env?: NodeJS.ProcessEnv; probe?: () => Promise<Record<string, unknown> & { url: string }> },
+  {
+    cwd,
+    env = {},
+    probe,
+  }: { cwd: string; env?: NodeJS.ProcessEnv; probe?: () => Promise<Record<string, unknown> & { url: string }> },
 ): Promise<Peer> {
   await mkdir(LOGS, { recursive: true });
   const log = await open(new URL(`${name}-${process.pid}.log`, LOGS), 'w');
-  const child = spawn(command, args, { cwd, env: { ...peerEnv(), ...env }, detached: true, stdio: ['pipe', 'pipe', log.fd] });
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...peerEnv(), ...env },
+    detached: true,
+    stdio: ['pipe', 'pipe', log.fd],
+  });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   let printed = '';
   let failed: string | undefined;

@@ -5,10 +5,15 @@ import { type Found, type Peer, startProcess } from './peer-process.ts';
 
 export { type Found, type Peer, startProcess } from './peer-process.ts';
 
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message.split('\n')[0]! : String(error)).slice(0, 300);
+const reasonOf = (error: unknown) =>
+  (error instanceof Error ? error.message.split('\n')[0]! : String(error)).slice(0, 300);
 
 /** Tests of a real server. Without it they are skipped by name and counted; `PEERS_REQUIRED=1` makes that a failure. */
-export async function describePeer(name: string, find: () => Promise<Found>, body: (found: { start(): Promise<Peer> }) => void): Promise<void> {
+export async function describePeer(
+  name: string,
+  find: () => Promise<Found>,
+  body: (found: { start(): Promise<Peer> }) => void,
+): Promise<void> {
   const found = await find().catch((error: unknown): Found => ({ missing: reasonOf(error) }));
   if ('start' in found) return describe(`peer ${name}`, () => body(found));
   const why = `peer ${name} is missing: ${found.missing}`;

@@ -89,12 +89,14 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
       for (const [name, field] of fields) {
         expect([name, field.label.trim() !== '']).toEqual([name, true]);
         if (field.secret) expect([name, field.default ?? '']).toEqual([name, '']);
-        if (field.validation && field.default) expect(field.default).toMatch(new RegExp(`^(?:${field.validation})$`, 'u'));
+        if (field.validation && field.default)
+          expect(field.default).toMatch(new RegExp(`^(?:${field.validation})$`, 'u'));
         if (field.options && field.default) expect(field.options.map(({ value }) => value)).toContain(field.default);
       }
     }),
     check('has valid dates, and a date of deprecation only when it is deprecated or retired [VE20]', () => {
-      for (const date of [adapter.deprecatedAt, adapter.sunsetAt]) if (date !== undefined) expect(new Date(date).toJSON()).not.toBeNull();
+      for (const date of [adapter.deprecatedAt, adapter.sunsetAt])
+        if (date !== undefined) expect(new Date(date).toJSON()).not.toBeNull();
       const leaving = adapter.status === 'deprecated' || adapter.status === 'retired';
       expect(adapter.deprecatedAt === undefined || leaving).toBe(true);
     }),
@@ -111,15 +113,24 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
  * The checks on the wire: each operation as documented, each failure by its word, no secret shown, no request to
  * another place.
  */
-export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, adapter: A, fixture: ProviderFixture): Check[] {
+export function wireChecks<A extends AnyAdapter, Port>(
+  suite: Suite<A, Port>,
+  adapter: A,
+  fixture: ProviderFixture,
+): Check[] {
   const fields = { ...adapter.setup?.fields, ...adapter.credentials };
   const now = () => fixture.now ?? systemClock.now();
   /** On which nobody waits before a call is sent again. */
   const clock: Clock = { ...systemClock, now, sleep: async () => {} };
   const secrets = fixture.secret.flatMap((name) => fixture.values[name] || []);
-  const operate = (providers: Providers, one: A, { operation, input }: Pick<Case, 'operation' | 'input'>): Promise<unknown> => {
+  const operate = (
+    providers: Providers,
+    one: A,
+    { operation, input }: Pick<Case, 'operation' | 'input'>,
+  ): Promise<unknown> => {
     const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, fixture.values);
-    if (operation === 'check') return providers.check(one, values) ?? Promise.reject(new Error(`${one.id} cannot be asked`));
+    if (operation === 'check')
+      return providers.check(one, values) ?? Promise.reject(new Error(`${one.id} cannot be asked`));
     const run = suite.operations[operation];
     if (!run) throw new Error(`The suite knows no operation ${operation}`);
     return run(suite.open(providers, one, values), input);
@@ -146,7 +157,8 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
     play(one, { at, answer }, async (work, { asked }) => {
       const error = await failureOf(work);
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
-      for (const secret of secrets) for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) expect(shown).not.toContain(form);
+      for (const secret of secrets)
+        for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) expect(shown).not.toContain(form);
       return { failure: error.failure, retryAfterMs: error.retryAfterMs, times: asked.length - at };
     });
 
@@ -156,7 +168,10 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
     const kept = Object.keys(fields).filter((name) => fields[name]!.secret);
     expect(kept.toSorted()).toEqual([...fixture.secret].toSorted());
   });
-  if (suite.declared) add('declares the facts that no call shows', async () => expect(suite.declared!(adapter)).toEqual(fixture.declares));
+  if (suite.declared)
+    add('declares the facts that no call shows', async () =>
+      expect(suite.declared!(adapter)).toEqual(fixture.declares),
+    );
 
   for (const one of fixture.cases) {
     const title = one.name === undefined ? one.operation : `${one.operation} (${one.name})`;
@@ -183,23 +198,29 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
           if (creates) expect(times).toBe(1);
         }
       });
-      add(`${step}: follows no redirect`, async () => expect((await fails(one, at, 'redirect')).failure).toBe('rejected'));
+      add(`${step}: follows no redirect`, async () =>
+        expect((await fails(one, at, 'redirect')).failure).toBe('rejected'),
+      );
       add(`${step}: shows no secret, whatever the refusal repeats`, async () => {
         const echo = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]).join(' ');
-        for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }]) await fails(one, at, { status: 400, ...words });
+        for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }])
+          await fails(one, at, { status: 400, ...words });
       });
       if (!unread && (says.json !== undefined || says.text !== undefined))
         add(`${step}: refuses an empty answer, half an answer and a page`, async () => {
           const page = { text: '<!doctype html><title>Sign in</title>', headers: { 'content-type': 'text/html' } };
-          for (const answer of [{ text: '' }, { text: '{"half' }, page]) expect([answer, (await fails(one, at, answer)).failure]).toEqual([answer, unknown]);
+          for (const answer of [{ text: '' }, { text: '{"half' }, page])
+            expect([answer, (await fails(one, at, answer)).failure]).toEqual([answer, unknown]);
         });
       if (!fixture.noRateLimit)
         add(`${step}: reads Retry-After in seconds and as a date`, async () => {
-          const wait = (value?: string) => fails(one, at, { status: 429, ...(value !== undefined && { headers: { 'retry-after': value } }) });
+          const wait = (value?: string) =>
+            fails(one, at, { status: 429, ...(value !== undefined && { headers: { 'retry-after': value } }) });
           expect(await wait('120')).toMatchObject({ failure: 'rate_limited', retryAfterMs: 120_000 });
           const { retryAfterMs } = await wait(new Date(now().getTime() + 3_600_000).toUTCString());
           expect(Math.abs(retryAfterMs! - 3_600_000)).toBeLessThan(MINUTES_5);
-          for (const value of [undefined, 'soon']) expect(await wait(value)).toMatchObject({ failure: 'rate_limited', retryAfterMs: undefined });
+          for (const value of [undefined, 'soon'])
+            expect(await wait(value)).toMatchObject({ failure: 'rate_limited', retryAfterMs: undefined });
         });
     }
   }
@@ -210,13 +231,18 @@ export function wireChecks<A extends AnyAdapter, Port>(suite: Suite<A, Port>, ad
       if (!one) throw new Error(`No case of ${operation} to be refused`);
       const refused = await fails(one, at, says);
       expect(refused.failure).toBe(failure);
-      if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5); // as instants they are nearer by now
+      // as instants they are nearer by now
+      if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5);
     });
   return checks;
 }
 
 /** Every operation that an adapter says it has is shown by a case; `beyond`: those that are shown elsewhere. */
-export const coverageCheck = (adapter: AnyAdapter, fixture: ProviderFixture, beyond: readonly string[] = []): Check => ({
+export const coverageCheck = (
+  adapter: AnyAdapter,
+  fixture: ProviderFixture,
+  beyond: readonly string[] = [],
+): Check => ({
   name: 'has a fixture for every operation that it declares',
   run: async () => {
     const shown = new Set([...beyond, ...fixture.cases.map(({ operation }) => operation)]);
@@ -241,7 +267,8 @@ export async function describeProviders<A extends AnyAdapter, Port>(
   const fixtureOf = ({ id, version }: A) => (version === 'v1' ? id : `${id}.${version}`);
 
   test('every adapter file is registered, and every registered adapter has its fixture', async () => {
-    const names = async (url: URL, pattern: RegExp) => (await readdir(url)).flatMap((name) => pattern.exec(name)?.[1] ?? []).toSorted();
+    const names = async (url: URL, pattern: RegExp) =>
+      (await readdir(url)).flatMap((name) => pattern.exec(name)?.[1] ?? []).toSorted();
     const files = await names(new URL(`../../../src/providers/${domain}/`, import.meta.url), /^([^_].*\.v\d+)\.ts$/);
     expect(adapters.map(({ id, version }) => `${id}.${version}`).toSorted()).toEqual(files);
     expect(await names(folder, /^([^_.][^.]*(?:\.v\d+)?)\.ts$/)).toEqual(wired.map(fixtureOf).toSorted());

@@ -53,7 +53,18 @@ export async function microsocks(login: Login): Promise<Found & { start?: () => 
   return {
     start: async () => {
       const port = await freePort();
-      const args = ['-i', '127.0.0.1', '-p', String(port), '-b', '127.0.0.2', '-u', login.username, '-P', login.password];
+      const args = [
+        '-i',
+        '127.0.0.1',
+        '-p',
+        String(port),
+        '-b',
+        '127.0.0.2',
+        '-u',
+        login.username,
+        '-P',
+        login.password,
+      ];
       return startProcess('microsocks', binary, args, { cwd: tmpdir(), probe: () => listening(port) });
     },
   };
@@ -75,7 +86,10 @@ export async function tinyproxy({ username, password }: Login): Promise<Found> {
         'MaxClients 20',
       ];
       await writeFile(join(folder, 'tinyproxy.conf'), `${lines.join('\n')}\n`);
-      return startProcess('tinyproxy', binary, ['-d', '-c', join(folder, 'tinyproxy.conf')], { cwd: folder, probe: () => listening(port) });
+      return startProcess('tinyproxy', binary, ['-d', '-c', join(folder, 'tinyproxy.conf')], {
+        cwd: folder,
+        probe: () => listening(port),
+      });
     },
   };
 }

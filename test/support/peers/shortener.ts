@@ -3,7 +3,10 @@ import { type Clock, systemClock } from '../../../src/platform/kernel/index.ts';
 import { gate } from '../wire/eventually.ts';
 import { type FakeHttp, startHttp } from './fake-network.ts';
 
-/** Two shorteners on one server: is.gd, which makes another link each time, and Dub, which answers the same one and counts. */
+/**
+ * Two shorteners on one server: is.gd, which makes another link each time, and Dub, which answers the same one and
+ * counts.
+ */
 export async function startShortener() {
   /** The addresses that each made a link of, one entry for each link. */
   const made = { isgd: [] as string[], dub: [] as string[] };
@@ -53,7 +56,14 @@ export const setUpOf = ({ sql, providerSettings }: Pick<Context, 'sql' | 'provid
       const credentials = CREDENTIALS[providerId] ?? {};
       await providerSettings.create(
         owner,
-        { domain: 'shortlink', providerId, credentials, enabled, isDefault: one === ids[0] && enabled, allowPreview: true },
+        {
+          domain: 'shortlink',
+          providerId,
+          credentials,
+          enabled,
+          isDefault: one === ids[0] && enabled,
+          allowPreview: true,
+        },
         BY,
       );
     }
@@ -64,12 +74,16 @@ export type SetUp = ReturnType<typeof setUpOf>;
 /** How long a post waits for its links, and a person for their numbers. */
 const WAITS = [2_000, 5_000];
 
-/** Real time in which no slow machine ends the patience of those who wait for links: it lasts ten times as long, or until the test has had enough. */
+/**
+ * Real time in which no slow machine ends the patience of those who wait for links: it lasts ten times as long, or
+ * until the test has had enough.
+ */
 export function patientClock(): Clock & { enough(): void } {
   const { passed, open } = gate();
   return {
     ...systemClock,
-    sleep: (ms, signal) => (WAITS.includes(ms) ? Promise.race([passed, systemClock.sleep(ms * 10, signal)]) : systemClock.sleep(ms, signal)),
+    sleep: (ms, signal) =>
+      WAITS.includes(ms) ? Promise.race([passed, systemClock.sleep(ms * 10, signal)]) : systemClock.sleep(ms, signal),
     enough: open,
   };
 }

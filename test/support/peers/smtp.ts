@@ -7,7 +7,9 @@ interface Mail {
   from: string;
 }
 
-/** A mail server on loopback that takes any login and any mail: encrypted from the first byte with `tls`, else never. */
+/**
+ * A mail server on loopback that takes any login and any mail: encrypted from the first byte with `tls`, else never.
+ */
 export async function startSmtp({ tls }: { tls?: { key: string; cert: string } } = {}) {
   const mails: Mail[] = [];
   const sockets = new Set<Socket>();

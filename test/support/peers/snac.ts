@@ -13,7 +13,9 @@ const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../.cache/peers/snac', import.meta.url));
 const APT_MS = 120_000;
 
-/** A real server with Mastodon's client API: the one on the path, else Debian's package, unpacked into a cache folder. */
+/**
+ * A real server with Mastodon's client API: the one on the path, else Debian's package, unpacked into a cache folder.
+ */
 export async function snacPeer(): Promise<Found> {
   const binary = await locate();
   return { start: () => start(binary) };
@@ -32,11 +34,15 @@ async function locate(): Promise<string> {
   return unpacked;
 }
 
-/** Takes `snac2` from the backports of the Debian that this machine has its packages from. Nothing is installed, and apt's own state stays as it is. */
+/**
+ * Takes `snac2` from the backports of the Debian that this machine has its packages from. Nothing is installed, and
+ * apt's own state stays as it is.
+ */
 async function download(): Promise<void> {
   process.stderr.write('fetching peer snac (once)\n');
   const source = await debianSource();
-  for (const folder of ['lists/partial', 'archives/partial', 'root']) await mkdir(`${CACHE}/${folder}`, { recursive: true });
+  for (const folder of ['lists/partial', 'archives/partial', 'root'])
+    await mkdir(`${CACHE}/${folder}`, { recursive: true });
   await writeFile(`${CACHE}/sources.list`, source);
   const options = [
     'Dir::Etc::sourcelist',
@@ -52,7 +58,10 @@ async function download(): Promise<void> {
     'APT::Sandbox::User',
     '',
   ];
-  const flags = Array.from({ length: options.length / 2 }, (_, n) => ['-o', `${options[2 * n]}=${options[2 * n + 1]}`]).flat();
+  const flags = Array.from({ length: options.length / 2 }, (_, n) => [
+    '-o',
+    `${options[2 * n]}=${options[2 * n + 1]}`,
+  ]).flat();
   const settings = { cwd: CACHE, env: { ...peerEnv(), LC_ALL: 'C' }, timeout: APT_MS };
   await run('apt-get', [...flags, 'update'], settings);
   await run('apt-get', [...flags, 'download', 'snac2'], settings);
@@ -64,9 +73,13 @@ async function download(): Promise<void> {
 async function debianSource(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const codename = /^VERSION_CODENAME=(\w+)$/m.exec(release)?.[1];
-  if (!/^ID=debian$/m.test(release) || !codename) throw new Error('snac is not on the path, and this machine is no Debian to take it from');
+  if (!/^ID=debian$/m.test(release) || !codename)
+    throw new Error('snac is not on the path, and this machine is no Debian to take it from');
   const folder = '/etc/apt/sources.list.d';
-  const files = ['/etc/apt/sources.list', ...(await readdir(folder).catch(() => [])).map((file) => `${folder}/${file}`)];
+  const files = [
+    '/etc/apt/sources.list',
+    ...(await readdir(folder).catch(() => [])).map((file) => `${folder}/${file}`),
+  ];
   for (const file of files) {
     const text = await readFile(file, 'utf8').catch(() => '');
     const stanza = text.split(/\n\s*\n/).find((part) => new RegExp(`^Suites:.*\\b${codename}\\b(?!-)`, 'm').test(part));
@@ -88,7 +101,8 @@ async function start(binary: string): Promise<Peer> {
   const port = await freePort();
   await answering(binary, ['init', data], `127.0.0.1\n${port}\n127.0.0.1:${port}\n\n\n`);
   const passwords: Record<string, string> = {};
-  for (const user of ['alice', 'bob']) passwords[user] = /password is (\S+)/.exec(await answering(binary, ['adduser', data, user], '\n'))![1]!;
+  for (const user of ['alice', 'bob'])
+    passwords[user] = /password is (\S+)/.exec(await answering(binary, ['adduser', data, user], '\n'))![1]!;
   const settings = JSON.parse(await readFile(`${data}/server.json`, 'utf8')) as object;
   await writeFile(`${data}/server.json`, JSON.stringify({ ...settings, protocol: 'http' }));
 
@@ -110,7 +124,9 @@ const answering = (binary: string, args: string[], input: string) =>
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (said += data.toString()));
     child.on('error', reject);
-    child.on('exit', (code) => (code === 0 ? resolve(said) : reject(new Error(`snac ${args[0]} ended with ${code}: ${said}`))));
+    child.on('exit', (code) =>
+      code === 0 ? resolve(said) : reject(new Error(`snac ${args[0]} ended with ${code}: ${said}`)),
+    );
     child.stdin.end(input);
   });
 

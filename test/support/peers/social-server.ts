@@ -22,11 +22,14 @@ type Reply = { status: number; body: unknown } | 'hang up';
 
 const secretOf = () => randomBytes(24).toString('base64url');
 const parse = (body: string, type = '') =>
-  type.includes('json') ? (JSON.parse(body || '{}') as Record<string, string>) : (Object.fromEntries(new URLSearchParams(body)) as Record<string, string>);
+  type.includes('json')
+    ? (JSON.parse(body || '{}') as Record<string, string>)
+    : (Object.fromEntries(new URLSearchParams(body)) as Record<string, string>);
 
 /**
- * A network with consent: apps are registered, codes are single use and bound to app, redirect address and PKCE challenge, refresh
- * tokens rotate. It speaks as much of Mastodon's API as a login and a text need, and is strict in what it takes.
+ * A network with consent: apps are registered, codes are single use and bound to app, redirect address and PKCE
+ * challenge, refresh tokens rotate. It speaks as much of Mastodon's API as a login and a text need, and is strict in
+ * what it takes.
  */
 export async function startSocialServer() {
   const apps = new Map<string, App>();
@@ -48,7 +51,9 @@ export async function startSocialServer() {
     name: 'Ann',
     /** Seconds a token is good for; undefined: for ever, and there is no refresh token. */
     expiresIn: undefined as number | undefined,
-    /** Milliseconds that it takes a token for longer than it says, so that none is refused because a machine is slow. */
+    /**
+     * Milliseconds that it takes a token for longer than it says, so that none is refused because a machine is slow.
+     */
     graceMs: 0,
     /** Asked before a token is given: an answer instead, or nothing. */
     beforeGrant: async (_grant: string): Promise<Reply | undefined> => undefined,
@@ -80,17 +85,26 @@ export async function startSocialServer() {
     ].filter(Boolean);
     if (wrong.length > 0) throw new Error(`The consent page refuses: ${wrong.join()}`);
     const code = secretOf();
-    codes.set(code, { clientId: app!.clientId, redirectUri: app!.redirectUri, challenge: query.get('code_challenge')!, account: server.account });
+    codes.set(code, {
+      clientId: app!.clientId,
+      redirectUri: app!.redirectUri,
+      challenge: query.get('code_challenge')!,
+      account: server.account,
+    });
     return { code, state: query.get('state')!, redirect: app!.redirectUri };
   }
 
   function give(account: string) {
     const token = secretOf();
     tokens.set(token, { account, expiresAt: Date.now() + (server.expiresIn ?? 1e9) * 1_000 });
-    if (server.expiresIn === undefined) return { status: 200, body: { access_token: token, token_type: 'Bearer', scope: 'read' } };
+    if (server.expiresIn === undefined)
+      return { status: 200, body: { access_token: token, token_type: 'Bearer', scope: 'read' } };
     const refresh = secretOf();
     refreshTokens.set(refresh, account);
-    return { status: 200, body: { access_token: token, token_type: 'Bearer', refresh_token: refresh, expires_in: server.expiresIn } };
+    return {
+      status: 200,
+      body: { access_token: token, token_type: 'Bearer', refresh_token: refresh, expires_in: server.expiresIn },
+    };
   }
 
   async function grant(form: Record<string, string>): Promise<Reply> {
@@ -110,7 +124,13 @@ export async function startSocialServer() {
     const challenge = createHash('sha256')
       .update(form['code_verifier'] ?? '')
       .digest('base64url');
-    if (!code || code.clientId !== app.clientId || code.redirectUri !== form['redirect_uri'] || code.challenge !== challenge) return refused;
+    if (
+      !code ||
+      code.clientId !== app.clientId ||
+      code.redirectUri !== form['redirect_uri'] ||
+      code.challenge !== challenge
+    )
+      return refused;
     return give(code.account);
   }
 
@@ -118,20 +138,37 @@ export async function startSocialServer() {
     const { pathname } = new URL(request.url!, 'http://x');
     if (pathname === '/api/v1/apps') {
       const form = parse(body, request.headers['content-type']);
-      const app = { clientId: secretOf(), clientSecret: secretOf(), redirectUri: form['redirect_uris']!, scopes: form['scopes']! };
+      const app = {
+        clientId: secretOf(),
+        clientSecret: secretOf(),
+        redirectUri: form['redirect_uris']!,
+        scopes: form['scopes']!,
+      };
       apps.set(app.clientId, app);
       return { status: 200, body: { client_id: app.clientId, client_secret: app.clientSecret } };
     }
     if (pathname === '/api/v2/instance') {
       server.instanceAsked += 1;
-      return server.instance === undefined ? { status: 404, body: { error: 'Record not found' } } : { status: 200, body: server.instance };
+      return server.instance === undefined
+        ? { status: 404, body: { error: 'Record not found' } }
+        : { status: 200, body: server.instance };
     }
     if (pathname === '/oauth/token') return grant(parse(body, request.headers['content-type']));
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const known = tokens.get(token);
-    if (server.refuseAll || !known || known.expiresAt + server.graceMs <= Date.now()) return { status: 401, body: { error: 'The access token is invalid' } };
+    if (server.refuseAll || !known || known.expiresAt + server.graceMs <= Date.now())
+      return { status: 401, body: { error: 'The access token is invalid' } };
     if (pathname === '/api/v1/accounts/verify_credentials')
-      return { status: 200, body: { id: known.account, username: server.name.toLowerCase(), acct: server.name, display_name: server.name, avatar: null } };
+      return {
+        status: 200,
+        body: {
+          id: known.account,
+          username: server.name.toLowerCase(),
+          acct: server.name,
+          display_name: server.name,
+          avatar: null,
+        },
+      };
     if (pathname === '/api/v1/statuses') {
       const special = await server.beforeStatus(token);
       if (special) return special;
@@ -140,7 +177,10 @@ export async function startSocialServer() {
         text: parse(body, request.headers['content-type'])['status']!,
         key: request.headers['idempotency-key'] as string | undefined,
       });
-      return { status: 200, body: { id: String(statuses.length), url: `${server.url}/@${server.name}/${statuses.length}` } };
+      return {
+        status: 200,
+        body: { id: String(statuses.length), url: `${server.url}/@${server.name}/${statuses.length}` },
+      };
     }
     return { status: 404, body: { error: 'Record not found' } };
   }

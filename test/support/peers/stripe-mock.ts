@@ -12,7 +12,10 @@ const VERSION = 'v0.203.0';
 const FOLDER = fileURLToPath(new URL(`../../../.cache/peers/stripe-mock-${VERSION}`, import.meta.url));
 const BUILD_MS = 10 * 60_000;
 
-/** The processor's own mock: stateless, and strict on every address and parameter. Built once where Go is there; Go checks what it takes against its checksums. */
+/**
+ * The processor's own mock: stateless, and strict on every address and parameter. Built once where Go is there; Go
+ * checks what it takes against its checksums.
+ */
 export async function stripeMockPeer(): Promise<Found> {
   const binary = `${FOLDER}/stripe-mock`;
   await locked(FOLDER, async () => {
@@ -29,7 +32,12 @@ export async function stripeMockPeer(): Promise<Found> {
         await fetch(url);
         return { url };
       };
-      return startProcess('stripe-mock', binary, ['-http-addr', `127.0.0.1:${http}`, '-https-addr', `127.0.0.1:${https}`], { cwd: FOLDER, probe });
+      return startProcess(
+        'stripe-mock',
+        binary,
+        ['-http-addr', `127.0.0.1:${http}`, '-https-addr', `127.0.0.1:${https}`],
+        { cwd: FOLDER, probe },
+      );
     },
   };
 }

@@ -40,7 +40,10 @@ async function start(root: string): Promise<Peer> {
   );
   for (const [ring, port] of Object.entries({ account, container, object })) {
     const build = (...words: string[]) =>
-      run('/usr/bin/python3', [`${root}/usr/bin/swift-ring-builder`, `${folder}/${ring}.builder`, ...words], { env, cwd: folder });
+      run('/usr/bin/python3', [`${root}/usr/bin/swift-ring-builder`, `${folder}/${ring}.builder`, ...words], {
+        env,
+        cwd: folder,
+      });
     await build('create', '4', '1', '1');
     await build('add', `r1z1-127.0.0.1:${port}/d1`, '1');
     await build('rebalance');
@@ -55,10 +58,21 @@ async function start(root: string): Promise<Peer> {
   };
   const launch = async (name: string, command: string, args: string[], port: number) => {
     const url = `http://127.0.0.1:${port}`;
-    open.push(await startProcess(`swift-${name}`, command, args, { cwd: folder, env, probe: async () => ({ url, answered: await tcpAnswers(port) }) }));
+    open.push(
+      await startProcess(`swift-${name}`, command, args, {
+        cwd: folder,
+        env,
+        probe: async () => ({ url, answered: await tcpAnswers(port) }),
+      }),
+    );
   };
   try {
-    await launch('memcached', `${root}/usr/bin/memcached`, ['-l', '127.0.0.1', '-p', String(memory), '-U', '0', '-u', userInfo().username], memory!);
+    await launch(
+      'memcached',
+      `${root}/usr/bin/memcached`,
+      ['-l', '127.0.0.1', '-p', String(memory), '-U', '0', '-u', userInfo().username],
+      memory!,
+    );
     for (const [name, port] of Object.entries({ account, container, object, proxy }))
       await launch(name, '/usr/bin/python3', ['-c', LAUNCH, folder, `${folder}/${name}.conf`, `${name}-server`], port!);
   } catch (error) {
@@ -73,7 +87,8 @@ async function start(root: string): Promise<Peer> {
   };
 }
 
-// Its own patience is a second or less: on a machine that does much else an object would then be there and not yet listed.
+// Its own patience is a second or less: on a machine that does much else an object would then be there and not yet
+// listed.
 const common = (folder: string, port: number) => `[DEFAULT]
 bind_ip = 127.0.0.1
 bind_port = ${port}

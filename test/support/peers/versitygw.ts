@@ -37,10 +37,25 @@ async function start(binary: string): Promise<Peer> {
   const peer = await startProcess(
     'versitygw',
     binary,
-    ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', `${folder}/data`],
+    [
+      '--access',
+      keys.accessKeyId,
+      '--secret',
+      keys.secretAccessKey,
+      '--port',
+      `127.0.0.1:${port}`,
+      '--quiet',
+      'posix',
+      `${folder}/data`,
+    ],
     {
       cwd: folder,
-      probe: async () => ({ url: `http://127.0.0.1:${port}`, ...keys, region: 'us-east-1', answered: await tcpAnswers(port!) }),
+      probe: async () => ({
+        url: `http://127.0.0.1:${port}`,
+        ...keys,
+        region: 'us-east-1',
+        answered: await tcpAnswers(port!),
+      }),
     },
   );
   const stop = async () => {

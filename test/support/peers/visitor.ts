@@ -1,5 +1,10 @@
-/** Somebody at a login provider: keeps its cookies, follows its pages, fills in what they ask and presses the button. */
-export async function consent(url: string, { as, until }: { as: string; until: (url: string) => boolean }): Promise<URL> {
+/**
+ * Somebody at a login provider: keeps its cookies, follows its pages, fills in what they ask and presses the button.
+ */
+export async function consent(
+  url: string,
+  { as, until }: { as: string; until: (url: string) => boolean },
+): Promise<URL> {
   const cookies = new Map<string, string>();
   let next: { url: string; form?: URLSearchParams } = { url };
   for (let steps = 0; steps < 20; steps += 1) {
@@ -23,7 +28,8 @@ export async function consent(url: string, { as, until }: { as: string; until: (
   throw new Error(`The provider never came back from ${url}`);
 }
 
-const attribute = (tag: string, name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&amp;', '&');
+const attribute = (tag: string, name: string) =>
+  new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]?.replaceAll('&amp;', '&');
 
 /** The first form of a page that names the person, else the first one. */
 function fillIn(page: string, base: string, as: string): { url: string; form: URLSearchParams } {

@@ -1,9 +1,17 @@
-// A host as a process of its own, for tests that kill, stop or drain one: `node test/support/processes/actor-host.ts <HostSetup as JSON>`.
-// Commands come as JSON lines on standard input, answers and events go as JSON lines to standard output. SIGTERM drains.
+// A host as a process of its own, for tests that kill, stop or drain one: `node test/support/processes/actor-host.ts
+// <HostSetup as JSON>`. Commands come as JSON lines on standard input, answers and events go as JSON lines to standard
+// output. SIGTERM drains.
 import { createInterface } from 'node:readline';
 import { openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
-import { type Address, actorsOf, createHost, type Engine, type HostLimits, type Reminder } from '../../../src/platform/actor-runtime/index.ts';
+import {
+  type Address,
+  actorsOf,
+  createHost,
+  type Engine,
+  type HostLimits,
+  type Reminder,
+} from '../../../src/platform/actor-runtime/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { asAppError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { ledger, ledgerActor } from '../worlds/ledger-actor.ts';
@@ -22,7 +30,9 @@ export type Command =
   | { id: number; do: 'invoke'; to: Address; method: string; input: unknown }
   | { id: number; do: 'remind'; reminders: (Omit<Reminder, 'due'> & { due: string })[] }
   | { id: number; do: 'heartbeatAge' };
-export type Said = { event: 'ready' | 'drained' | 'refused'; message?: string } | { reply: number; value?: unknown; error?: { code: string; message: string } };
+export type Said =
+  | { event: 'ready' | 'drained' | 'refused'; message?: string }
+  | { reply: number; value?: unknown; error?: { code: string; message: string } };
 
 const setup = JSON.parse(process.argv[2]!) as ChildSetup;
 const say = (line: Said) => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -38,13 +48,21 @@ async function open(): Promise<Engine> {
 
 async function answer(engine: Engine, command: Command): Promise<unknown> {
   if (command.do === 'invoke') return engine.invoke(command.to, command.method, command.input);
-  if (command.do === 'remind') return engine.remind(command.reminders.map((one) => ({ ...one, due: new Date(one.due) })));
+  if (command.do === 'remind')
+    return engine.remind(command.reminders.map((one) => ({ ...one, due: new Date(one.due) })));
   return engine.heartbeatAgeMs();
 }
 
 try {
   const engine = await open();
-  const host = createHost({ implementations: [ledgerActor], needs: { sql, incarnation }, actors: actorsOf(engine), clock: systemClock, log, limits });
+  const host = createHost({
+    implementations: [ledgerActor],
+    needs: { sql, incarnation },
+    actors: actorsOf(engine),
+    clock: systemClock,
+    log,
+    limits,
+  });
   const running = await engine.host(host);
   createInterface({ input: process.stdin }).on('line', (line) => {
     const command = JSON.parse(line) as Command;

@@ -18,12 +18,19 @@ export interface Client {
   readonly key: string;
 }
 
-async function asked<S extends z.ZodType>(url: string, answer: S, headers: Record<string, string>, { method, body }: Sent): Promise<z.output<S>> {
+async function asked<S extends z.ZodType>(
+  url: string,
+  answer: S,
+  headers: Record<string, string>,
+  { method, body }: Sent,
+): Promise<z.output<S>> {
   const verb = method ?? (body === undefined ? 'GET' : 'POST');
   const given = await call(verb, url, { headers, body, timeoutMs: 60_000 });
   const parsed = given.status < 300 ? answer.safeParse(given.body) : undefined;
   if (parsed?.success) return parsed.data;
-  throw new Error(`${verb} ${url} answered ${given.status}: ${given.text.slice(0, 500)} ${parsed?.error?.message ?? ''}`);
+  throw new Error(
+    `${verb} ${url} answered ${given.status}: ${given.text.slice(0, 500)} ${parsed?.error?.message ?? ''}`,
+  );
 }
 
 /** Registers a person and an org at a running product, and makes an API key. */
@@ -36,7 +43,9 @@ export async function signUp(url: string, name = 'Acme'): Promise<Client> {
     { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } },
   );
   const session = { auth: accessToken };
-  const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, { body: { name: 'test' } });
+  const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, {
+    body: { name: 'test' },
+  });
   const api = { authorization: plaintext };
   return {
     url,
@@ -44,7 +53,8 @@ export async function signUp(url: string, name = 'Acme'): Promise<Client> {
     key: plaintext,
     own: (path, answer, sent = {}) => asked(url + path, answer, session, sent),
     api: (path, answer, sent = {}) => asked(url + path, answer, api, sent),
-    ask: (path, { method, body } = {}) => call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),
+    ask: (path, { method, body } = {}) =>
+      call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),
   };
 }
 
@@ -70,4 +80,5 @@ export const postBody = ({
   posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
 });
 /** The id that a create was answered; undefined when it was not acknowledged. */
-export const createdId = ({ status, body }: CallAnswer): string | undefined => (status === 201 ? Created.parse(body)[0]!.postId : undefined);
+export const createdId = ({ status, body }: CallAnswer): string | undefined =>
+  status === 201 ? Created.parse(body)[0]!.postId : undefined;

@@ -1,5 +1,6 @@
-// The whole product in a process of its own: `node --expose-gc test/support/processes/cost-process.ts`. Says its address, and for each line
-// that it reads the milliseconds of CPU that it has used so far, after the word `heap` the bytes of its heap behind a collection.
+// The whole product in a process of its own: `node --expose-gc test/support/processes/cost-process.ts`. Says its
+// address, and for each line that it reads the milliseconds of CPU that it has used so far, after the word `heap` the
+// bytes of its heap behind a collection.
 import { createInterface } from 'node:readline';
 import { wholeProduct } from '../worlds/product.ts';
 

@@ -2,7 +2,12 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DaprEngineOptions, openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { escapeName } from '../../../src/platform/actor-runtime/dapr/escape.ts';
-import { actorsOf, createHost, type Implementation, type RuntimeLog } from '../../../src/platform/actor-runtime/index.ts';
+import {
+  actorsOf,
+  createHost,
+  type Implementation,
+  type RuntimeLog,
+} from '../../../src/platform/actor-runtime/index.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { waitUntil } from '../../../dapr/processes.ts';
@@ -34,7 +39,12 @@ export interface DaprHost extends RunningHost {
 }
 
 /** A host in this process, with a sidecar of its own in the cluster; ends when calls and reminders reach it. */
-export async function startDaprHost(dapr: DaprCluster, sql: Database, setup: HostSetup, more: Partial<DaprEngineOptions> = {}): Promise<DaprHost> {
+export async function startDaprHost(
+  dapr: DaprCluster,
+  sql: Database,
+  setup: HostSetup,
+  more: Partial<DaprEngineOptions> = {},
+): Promise<DaprHost> {
   const ports = await dapr.reserve();
   const incarnation = newId();
   const engine = await openDaprEngine({
@@ -85,7 +95,12 @@ export const placed = (sidecar: SidecarHandle): Promise<void> =>
   );
 
 /** An engine beside a sidecar that hosts nothing. */
-export async function startDaprCaller(dapr: DaprCluster, sql: Database, implementations: readonly Implementation[], more: Partial<DaprEngineOptions> = {}) {
+export async function startDaprCaller(
+  dapr: DaprCluster,
+  sql: Database,
+  implementations: readonly Implementation[],
+  more: Partial<DaprEngineOptions> = {},
+) {
   const ports = await dapr.reserve();
   const sidecar = dapr.sidecar(ports, 'api');
   const engine = await openDaprEngine({
@@ -114,7 +129,13 @@ export async function startDaprCaller(dapr: DaprCluster, sql: Database, implemen
 }
 
 /** A call whose socket is destroyed once it is surely waiting. */
-async function abandonCall(httpPort: number, { type, id }: { type: string; id: string }, method: string, input: unknown, afterMs = 200): Promise<void> {
+async function abandonCall(
+  httpPort: number,
+  { type, id }: { type: string; id: string },
+  method: string,
+  input: unknown,
+  afterMs = 200,
+): Promise<void> {
   const agent = new Agent();
   const asked = request({
     host: '127.0.0.1',
@@ -132,21 +153,30 @@ async function abandonCall(httpPort: number, { type, id }: { type: string; id: s
   await sleep(100); // daprd has seen it leave
 }
 
-/** The Dapr engine for the conformance suite: real daprd, placement and scheduler, one sidecar for each host that starts. */
+/**
+ * The Dapr engine for the conformance suite: real daprd, placement and scheduler, one sidecar for each host that
+ * starts.
+ */
 export const daprUnderTest: EngineUnderTest = {
   name: 'dapr',
   missing: daprMissing(),
   async open() {
     const database = await testDatabase();
     const sql = openDatabase({ url: database.url, connections: 4 });
-    const dapr = await startDapr({ databaseUrl: database.url, redisUrl: process.env['TEST_REDIS_URL'], apiToken: API_TOKEN, appToken: APP_TOKEN });
+    const dapr = await startDapr({
+      databaseUrl: database.url,
+      redisUrl: process.env['TEST_REDIS_URL'],
+      apiToken: API_TOKEN,
+      appToken: APP_TOKEN,
+    });
     let current: DaprHost | undefined;
     return {
       sql,
       retryMs: RETRY_MS,
       async startHost(setup) {
         await current?.stop();
-        // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails meanwhile is repeated for longer than that lasts.
+        // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails
+        // meanwhile is repeated for longer than that lasts.
         current = await startDaprHost(dapr, sql, setup, { repeatMs: 20_000 });
         return current;
       },

@@ -34,10 +34,20 @@ export type HostPorts = SidecarPorts & { app: number };
 export interface SidecarHandle {
   readonly ports: HostPorts;
   readonly process: Running;
-  metadata(): Promise<{ actorRuntime?: { runtimeStatus: string; hostReady?: boolean; placement: string; activeActors?: { type: string; count?: number }[] } }>;
+  metadata(): Promise<{
+    actorRuntime?: {
+      runtimeStatus: string;
+      hostReady?: boolean;
+      placement: string;
+      activeActors?: { type: string; count?: number }[];
+    };
+  }>;
 }
 
-/** Placement, scheduler and any number of sidecars, on free ports and with data of their own. Disposing it ends them all. */
+/**
+ * Placement, scheduler and any number of sidecars, on free ports and with data of their own. Disposing it ends them
+ * all.
+ */
 export interface DaprCluster extends AsyncDisposable {
   readonly placementHealthUrl: string;
   readonly logs: string;
@@ -78,13 +88,29 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
     ...(appToken && { APP_API_TOKEN: appToken }),
   };
 
-  const [p1, p2, p3, p4, s1, s2, s3, s4, s5] = (await freePorts(9)) as [number, number, number, number, number, number, number, number, number];
+  const [p1, p2, p3, p4, s1, s2, s3, s4, s5] = (await freePorts(9)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const placementPorts: PlacementPorts = { grpc: p1, raft: p2, health: p3, metrics: p4 };
   const schedulerPorts: SchedulerPorts = { grpc: s1, etcdClient: s2, etcdPeer: s3, health: s4, metrics: s5 };
   const healthy = (port: number) => async () => (await ask(`http://127.0.0.1:${port}/healthz`)).status === 200;
   const common = { programs, environment };
   const place = () => startPlacement({ ...common, ports: placementPorts, logFile: join(folder, 'placement.log') });
-  const schedule = () => startScheduler({ ...common, ports: schedulerPorts, dataFolder: join(folder, 'scheduler'), logFile: join(folder, 'scheduler.log') });
+  const schedule = () =>
+    startScheduler({
+      ...common,
+      ports: schedulerPorts,
+      dataFolder: join(folder, 'scheduler'),
+      logFile: join(folder, 'scheduler.log'),
+    });
 
   let placement = place();
   let scheduler = schedule();
@@ -122,7 +148,10 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
         ports,
         process: running,
         async metadata() {
-          const { text } = await ask(`http://127.0.0.1:${ports.http}/v1.0/metadata`, apiToken ? { 'dapr-api-token': apiToken } : {});
+          const { text } = await ask(
+            `http://127.0.0.1:${ports.http}/v1.0/metadata`,
+            apiToken ? { 'dapr-api-token': apiToken } : {},
+          );
           return text ? (JSON.parse(text) as Awaited<ReturnType<SidecarHandle['metadata']>>) : {};
         },
       };

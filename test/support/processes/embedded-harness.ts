@@ -23,7 +23,9 @@ export async function takeDatabaseAway(url: string, ms: number): Promise<void> {
   }
 }
 
-/** The embedded engine on a database of its own; each start is an engine of its own, as after a restart of the process. */
+/**
+ * The embedded engine on a database of its own; each start is an engine of its own, as after a restart of the process.
+ */
 export const embeddedEngine: EngineUnderTest = {
   name: 'embedded',
   async open() {

@@ -1,4 +1,11 @@
-import type { Actors, Address, Engine, Host, HostLimits, Implementation } from '../../../src/platform/actor-runtime/index.ts';
+import type {
+  Actors,
+  Address,
+  Engine,
+  Host,
+  HostLimits,
+  Implementation,
+} from '../../../src/platform/actor-runtime/index.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 
 /** What one start of a host needs; `needs` becomes `turn.ctx`. */
@@ -24,9 +31,14 @@ export interface EngineHarness extends AsyncDisposable {
   readonly retryMs: number;
   /** Starts a host and waits until calls and reminders reach it. One at a time; reminders and state outlive it. */
   startHost(setup: HostSetup): Promise<RunningHost>;
-  /** Sends a call whose caller goes away while it waits, as abruptly as this engine allows. Ends when the caller is gone. */
+  /**
+   * Sends a call whose caller goes away while it waits, as abruptly as this engine allows. Ends when the caller is
+   * gone.
+   */
   abandon(running: RunningHost, to: Address, method: string, input: unknown): Promise<void>;
-  /** Takes the engine's store away for `ms` while everything else runs on: the database, or what keeps the reminders. */
+  /**
+   * Takes the engine's store away for `ms` while everything else runs on: the database, or what keeps the reminders.
+   */
   outage(ms: number): Promise<void>;
 }
 

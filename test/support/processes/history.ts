@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 
-// What happened, judged from the files of processes that import nothing from the product: the network's ledger, what the receiver
-// of webhooks got, what the load driver was answered. The product's own rows are recounted, never believed alone.
+// What happened, judged from the files of processes that import nothing from the product: the network's ledger, what
+// the receiver of webhooks got, what the load driver was answered. The product's own rows are recounted, never believed
+// alone.
 
 /** One create that the driver sent, and what it was answered. */
 export interface Created {
@@ -77,13 +78,20 @@ const ATTEMPTS = 3;
 
 /** Everything in a history that must not be there; an empty list is a good history. */
 export function violationsOf(history: History): Violation[] {
-  return [...nothingLost(history), ...acceptedOnce(history), ...inOrder(history), ...noneEarly(history), ...delivered(history)];
+  return [
+    ...nothingLost(history),
+    ...acceptedOnce(history),
+    ...inOrder(history),
+    ...noneEarly(history),
+    ...delivered(history),
+  ];
 }
 
 const say =
   (invariant: Violation['invariant']) =>
   (says: string): Violation => ({ invariant, says });
-const acknowledged = ({ created }: History) => created.filter((one): one is Created & { postId: string } => one.status === 201 && one.postId !== undefined);
+const acknowledged = ({ created }: History) =>
+  created.filter((one): one is Created & { postId: string } => one.status === 201 && one.postId !== undefined);
 const publishing = ({ ledger }: History) => ledger.filter(({ step }) => step === 'publish' || step === 'reply');
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
@@ -108,7 +116,9 @@ function nothingLost(history: History): Violation[] {
     const there = accepted.get(postId);
     if (row.state === 'PUBLISHED') {
       if (!there) return [broken(`${postId} is called published, and the network never accepted it`)];
-      return row.releaseId === there.postId ? [] : [broken(`${postId} is called published as ${row.releaseId}, and is ${there.postId} on the network`)];
+      return row.releaseId === there.postId
+        ? []
+        : [broken(`${postId} is called published as ${row.releaseId}, and is ${there.postId} on the network`)];
     }
     if (row.detail === 'unconfirmed') return [];
     if (row.state === 'ERROR')
@@ -121,7 +131,10 @@ function nothingLost(history: History): Violation[] {
   });
 }
 
-/** I2: accepted at most once; and nothing was sent to the network again that it had accepted already, with a key or without. */
+/**
+ * I2: accepted at most once; and nothing was sent to the network again that it had accepted already, with a key or
+ * without.
+ */
 function acceptedOnce(history: History): Violation[] {
   const broken = say('I2');
   const known = new Set(acknowledged(history).map(({ postId }) => postId));
@@ -134,14 +147,20 @@ function acceptedOnce(history: History): Violation[] {
     }
     const first = rows.findIndex(({ accepted }) => accepted);
     if (first < 0) continue;
-    if (!known.has(key) && !someUnanswered) violations.push(broken(`${key} was published, and nobody was told that it exists`));
+    if (!known.has(key) && !someUnanswered)
+      violations.push(broken(`${key} was published, and nobody was told that it exists`));
     for (const row of rows.slice(first + 1))
-      violations.push(broken(`${key} was ${row.accepted ? 'accepted again' : 'sent again after it was accepted'} (${row.answered})`));
+      violations.push(
+        broken(`${key} was ${row.accepted ? 'accepted again' : 'sent again after it was accepted'} (${row.answered})`),
+      );
   }
   return violations;
 }
 
-/** I3: at first attempts, the order of acceptance in a channel is the order of due times; and one request is in flight at most. */
+/**
+ * I3: at first attempts, the order of acceptance in a channel is the order of due times; and one request is in flight
+ * at most.
+ */
 function inOrder(history: History): Violation[] {
   const broken = say('I3');
   const posts = new Map(acknowledged(history).map((one) => [one.postId, one]));
@@ -157,14 +176,21 @@ function inOrder(history: History): Violation[] {
       went.add(post.postId);
       // Only what was known before the other one was due could have gone first.
       if (last && post.due < last.due && post.answeredAt < last.due)
-        violations.push(broken(`${account}: ${last.postId}, due ${last.due.toISOString()}, went before ${post.postId}, due ${post.due.toISOString()}`));
+        violations.push(
+          broken(
+            `${account}: ${last.postId}, due ${last.due.toISOString()}, went before ${post.postId}, due ${post.due.toISOString()}`,
+          ),
+        );
       else last = post;
     }
     let before: LedgerRow | undefined;
     for (const row of sorted) {
-      const began = row.at.getTime() - (posts.get(row.idempotencyKey ?? '')?.latencyMs ?? 0); // it cannot have come later
+      // it cannot have come later
+      const began = row.at.getTime() - (posts.get(row.idempotencyKey ?? '')?.latencyMs ?? 0);
       if (before && began + SLACK_MS < before.at.getTime())
-        violations.push(broken(`${account}: ${row.idempotencyKey} was sent while ${before.idempotencyKey} was in flight`));
+        violations.push(
+          broken(`${account}: ${row.idempotencyKey} was sent while ${before.idempotencyKey} was in flight`),
+        );
       before = row;
     }
   }
@@ -187,13 +213,17 @@ interface Body {
 }
 const one = (value: string | string[] | undefined) => String(value ?? '');
 
-/** I6: for every published post and webhook of its channel a delivery, or three recorded attempts; stable ids; signatures over the raw bytes. */
+/**
+ * I6: for every published post and webhook of its channel a delivery, or three recorded attempts; stable ids;
+ * signatures over the raw bytes.
+ */
 function delivered(history: History): Violation[] {
   const broken = say('I6');
   const { hooks, received, deliveries, deploymentSecret } = history;
   const violations: Violation[] = [];
   const channels = new Map(acknowledged(history).map(({ postId, channelId }) => [postId, channelId]));
-  const listening = (postId: string) => hooks.filter(({ channelIds }) => channelIds.includes(channels.get(postId) ?? ''));
+  const listening = (postId: string) =>
+    hooks.filter(({ channelIds }) => channelIds.includes(channels.get(postId) ?? ''));
 
   /** By post and webhook: the ids that its requests had, and whether one was answered with success. */
   const seen = new Map<string, { ids: Set<string>; taken: boolean }>();
@@ -202,9 +232,13 @@ function delivered(history: History): Violation[] {
     const { event, data } = JSON.parse(body.toString('utf8')) as Body;
     const id = one(headers['webhook-id']);
     const signed = listening(data.postId).filter(({ secret }) => isSigned({ headers, body }, secret));
-    if (one(headers['x-service-signature']) !== `sha256=${createHmac('sha256', deploymentSecret).update(body).digest('hex')}`)
+    if (
+      one(headers['x-service-signature']) !==
+      `sha256=${createHmac('sha256', deploymentSecret).update(body).digest('hex')}`
+    )
       violations.push(broken(`${id} about ${data.postId} has a wrong X-Service-Signature`));
-    if (signed.length === 0) violations.push(broken(`${id} about ${data.postId} is not signed by a webhook that listens to its channel`));
+    if (signed.length === 0)
+      violations.push(broken(`${id} about ${data.postId} is not signed by a webhook that listens to its channel`));
     if (event !== 'post.published') violations.push(broken(`${id} is about ${event}, which nobody asked for`));
     for (const hook of signed) {
       const pair = `${data.postId} ${hook.id}`;
@@ -212,7 +246,8 @@ function delivered(history: History): Violation[] {
       entry.ids.add(id);
       entry.taken ||= status >= 200 && status < 300;
       seen.set(pair, entry);
-      if ((owners.get(id) ?? pair) !== pair) violations.push(broken(`${id} stands for two events: ${owners.get(id)} and ${pair}`));
+      if ((owners.get(id) ?? pair) !== pair)
+        violations.push(broken(`${id} stands for two events: ${owners.get(id)} and ${pair}`));
       owners.set(id, pair);
     }
   }
@@ -226,9 +261,12 @@ function delivered(history: History): Violation[] {
         continue;
       }
       if (rows.length > 1) violations.push(broken(`${postId} has ${rows.length} deliveries to ${hook.id}`));
-      if (entry && entry.ids.size > 1) violations.push(broken(`${postId} came to ${hook.id} under ${entry.ids.size} ids`));
+      if (entry && entry.ids.size > 1)
+        violations.push(broken(`${postId} came to ${hook.id} under ${entry.ids.size} ids`));
       if (!entry?.taken && rows[0]?.attempts !== ATTEMPTS)
-        violations.push(broken(`${postId} was not delivered to ${hook.id}: ${rows[0]?.attempts ?? 0} attempts recorded`));
+        violations.push(
+          broken(`${postId} was not delivered to ${hook.id}: ${rows[0]?.attempts ?? 0} attempts recorded`),
+        );
     }
   return violations;
 }

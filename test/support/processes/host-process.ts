@@ -62,7 +62,8 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
     incarnation: setup.incarnation,
     exited,
     invoke: (to, method, input) => send({ do: 'invoke', to, method, input }),
-    remind: async (reminders) => void (await send({ do: 'remind', reminders: reminders.map((one) => ({ ...one, due: one.due.toISOString() })) })),
+    remind: async (reminders) =>
+      void (await send({ do: 'remind', reminders: reminders.map((one) => ({ ...one, due: one.due.toISOString() })) })),
     heartbeatAgeMs: async () => Number(await send({ do: 'heartbeatAge' })),
     signal: (name) => void child.kill(name),
     async [Symbol.asyncDispose]() {

@@ -18,7 +18,12 @@ import { SIGNING_SECRET } from './service.ts';
 
 const DUE_MS = 3_000;
 const PUBLISHED_MS = 90_000;
-const Connected = z.object({ id: z.string(), identifier: z.string(), disabled: z.literal(false), refreshNeeded: z.literal(false) });
+const Connected = z.object({
+  id: z.string(),
+  identifier: z.string(),
+  disabled: z.literal(false),
+  refreshNeeded: z.literal(false),
+});
 const Uploaded = z.object({ id: z.string(), path: z.string() });
 const One = z.object({
   id: z.string(),
@@ -30,8 +35,15 @@ const One = z.object({
   releaseURL: z.string().nullable(),
 });
 type One = z.output<typeof One>;
-const Attempts = z.object({ items: z.array(z.object({ event: z.string(), attempt: z.number(), status: z.number(), error: z.string().nullable() })) });
-const Timeline = z.object({ postId: z.string(), items: z.array(z.object({ at: z.string(), kind: z.string(), message: z.string() })) });
+const Attempts = z.object({
+  items: z.array(
+    z.object({ event: z.string(), attempt: z.number(), status: z.number(), error: z.string().nullable() }),
+  ),
+});
+const Timeline = z.object({
+  postId: z.string(),
+  items: z.array(z.object({ at: z.string(), kind: z.string(), message: z.string() })),
+});
 
 /** Waits until the post is out, and answers it. A failure ends the wait with its reason. */
 async function published(client: Client, postId: string): Promise<One> {
@@ -48,12 +60,17 @@ async function published(client: Client, postId: string): Promise<One> {
   return post;
 }
 
-/** From registration to the signed webhook, on the sandbox network. `receiver` speaks https; `sql` is the product's database, for what only a row can tell. */
+/**
+ * From registration to the signed webhook, on the sandbox network. `receiver` speaks https; `sql` is the product's
+ * database, for what only a row can tell.
+ */
 export async function mainJob(url: string, receiver: Receiver, sql: Database): Promise<void> {
   const client = await signUp(url, 'Acme');
   expect(client.key).toMatch(/^pm_live_[0-9A-Za-z]{43}$/);
   const account = `main-job-${randomBytes(4).toString('hex')}`;
-  const channel = await client.own('/integrations/social-connect/sandbox', Connected, { body: { fields: { name: account }, allowPreview: true } });
+  const channel = await client.own('/integrations/social-connect/sandbox', Connected, {
+    body: { fields: { name: account }, allowPreview: true },
+  });
   const hook = await client.own('/webhooks', z.object({ id: z.string(), secret: z.string() }), {
     body: { name: 'news', url: `${receiver.url}/${account}`, integrations: [{ id: channel.id }], secret: true },
   });
@@ -68,7 +85,12 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   if (systemClock.now() < date) expect(early.state).toBe('QUEUE'); // a machine that stands still finds it due
 
   const post = await published(client, postId);
-  expect(post).toMatchObject({ detail: null, error: null, publishDate: date.toISOString(), releaseURL: expect.stringContaining(account) });
+  expect(post).toMatchObject({
+    detail: null,
+    error: null,
+    publishDate: date.toISOString(),
+    releaseURL: expect.stringContaining(account),
+  });
   const [row] = await sql<
     { publishedAt: Date; publishDate: Date }[]
   >`select published_at as "publishedAt", publish_date as "publishDate" from posts where id = ${postId}`;
@@ -82,7 +104,10 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   const mine = () => receiver.ledger.filter(({ path }) => path === `/${account}`);
   await eventually('the webhook is received', () => mine().length > 0, PUBLISHED_MS);
   const [delivery] = mine();
-  expect(delivery).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^msg_/) } });
+  expect(delivery).toMatchObject({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^msg_/) },
+  });
   expect(JSON.parse(delivery!.body.toString('utf8'))).toMatchObject({
     event: 'post.published',
     data: {
@@ -96,7 +121,9 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
     },
   });
   expect(isSigned(delivery!, hook.secret)).toBe(true);
-  expect(delivery!.headers['x-service-signature']).toBe(`sha256=${createHmac('sha256', SIGNING_SECRET).update(delivery!.body).digest('hex')}`);
+  expect(delivery!.headers['x-service-signature']).toBe(
+    `sha256=${createHmac('sha256', SIGNING_SECRET).update(delivery!.body).digest('hex')}`,
+  );
 
   const attempts = async () => (await client.own(`/webhooks/${hook.id}/deliveries`, Attempts)).items;
   await eventually('the delivery is recorded', async () => (await attempts()).length > 0);
@@ -104,11 +131,9 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   expect(mine()).toHaveLength(1);
 
   const timeline = await client.api(`/public/v1/posts/${postId}/timeline`, Timeline);
-  expect(timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind))).toEqual([
-    'created',
-    'claimed',
-    'published',
-  ]);
+  expect(
+    timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind)),
+  ).toEqual(['created', 'claimed', 'published']);
   const { posts } = await client.api(
     `/public/v1/posts?startDate=${new Date(date.getTime() - 60_000).toISOString()}&endDate=${new Date(date.getTime() + 60_000).toISOString()}`,
     z.object({ posts: z.array(z.object({ id: z.string(), state: z.string(), releaseURL: z.string().nullable() })) }),
@@ -116,7 +141,8 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
   expect(posts).toEqual([{ id: postId, state: 'PUBLISHED', releaseURL: post.releaseURL }]);
 }
 
-// The networks -------------------------------------------------------------------------------------------------------------
+// The networks
+// -------------------------------------------------------------------------------------------------------------
 
 interface Sent {
   method?: string;
@@ -128,13 +154,19 @@ const http = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
   new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((done, fail) => {
     const sent = request(
       url,
-      { method, agent: false, headers: { ...headers, ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }) } },
+      {
+        method,
+        agent: false,
+        headers: { ...headers, ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }) },
+      },
       (answer) => {
         const parts: Buffer[] = [];
         answer
           .on('data', (part: Buffer) => parts.push(part))
           .on('error', fail)
-          .on('end', () => done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }));
+          .on('end', () =>
+            done({ status: answer.statusCode!, headers: answer.headers, text: Buffer.concat(parts).toString('utf8') }),
+          );
       },
     );
     sent.on('error', fail).end(body);
@@ -147,12 +179,22 @@ const form = (fields: Record<string, string>): Sent => ({
 
 /** A picture that only this run has, uploaded over the public API. */
 async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
-  const data = await sharp({ create: { width: 60, height: 40, channels: 3, background: '#2a6', noise: { type: 'gaussian', mean: 128, sigma: 20 } } })
+  const data = await sharp({
+    create: {
+      width: 60,
+      height: 40,
+      channels: 3,
+      background: '#2a6',
+      noise: { type: 'gaussian', mean: 128, sigma: 20 },
+    },
+  })
     .png()
     .toBuffer();
   const boundary = randomBytes(12).toString('hex');
   const body = Buffer.concat([
-    Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="birds.png"\r\ncontent-type: image/png\r\n\r\n`),
+    Buffer.from(
+      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="birds.png"\r\ncontent-type: image/png\r\n\r\n`,
+    ),
     data,
     Buffer.from(`\r\n--${boundary}--\r\n`),
   ]);
@@ -167,14 +209,26 @@ async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
 
 /** Text with a link, a mention and a tag, as an editor would send it, and as it is to be read. */
 const LINK = 'https://rookery.example/a?b=1&c=2';
-const told = (mention: string) => ({ html: `<p>Hello ${mention}, see ${LINK.replace('&', '&amp;')} #Birds</p>`, text: `Hello ${mention}, see ${LINK} #Birds` });
+const told = (mention: string) => ({
+  html: `<p>Hello ${mention}, see ${LINK.replace('&', '&amp;')} #Birds</p>`,
+  text: `Hello ${mention}, see ${LINK} #Birds`,
+});
 const ALT = 'Green birds on a wire';
 
-/** Posts text with link, mention, tag and a picture to a connected channel through the API, and answers the post when it is out. */
-async function publish(client: Client, channelId: string, content: string): Promise<{ post: One; picture: z.output<typeof Uploaded> }> {
+/**
+ * Posts text with link, mention, tag and a picture to a connected channel through the API, and answers the post when it
+ * is out.
+ */
+async function publish(
+  client: Client,
+  channelId: string,
+  content: string,
+): Promise<{ post: One; picture: z.output<typeof Uploaded> }> {
   const picture = await upload(client);
   const date = systemClock.in(DUE_MS);
-  const answer = await client.ask('/public/v1/posts', { body: postBody({ channelId, date, content, image: [{ ...picture, alt: ALT }] }) });
+  const answer = await client.ask('/public/v1/posts', {
+    body: postBody({ channelId, date, content, image: [{ ...picture, alt: ALT }] }),
+  });
   const postId = createdId(answer);
   if (postId === undefined) throw new Error(`The create answered ${answer.status}: ${answer.text}`);
   return { post: await published(client, postId), picture };
@@ -187,8 +241,20 @@ const Records = z.object({
       value: z
         .object({
           text: z.string(),
-          facets: z.array(z.object({ index: z.object({ byteStart: z.number(), byteEnd: z.number() }), features: z.array(z.unknown()) })),
-          embed: z.object({ images: z.array(z.object({ alt: z.string(), image: z.object({ mimeType: z.string(), ref: z.object({ $link: z.string() }) }) })) }),
+          facets: z.array(
+            z.object({
+              index: z.object({ byteStart: z.number(), byteEnd: z.number() }),
+              features: z.array(z.unknown()),
+            }),
+          ),
+          embed: z.object({
+            images: z.array(
+              z.object({
+                alt: z.string(),
+                image: z.object({ mimeType: z.string(), ref: z.object({ $link: z.string() }) }),
+              }),
+            ),
+          }),
         })
         .nullish()
         .catch(null),
@@ -198,7 +264,9 @@ const Records = z.object({
 
 /** Bluesky on a real personal data server: connected with an app password, read back from the repository. */
 export async function blueskyJob(url: string, pds: Peer): Promise<void> {
-  const { alice, bob } = z.record(z.string(), z.object({ did: z.string(), handle: z.string(), password: z.string() })).parse(pds.env['accounts']);
+  const { alice, bob } = z
+    .record(z.string(), z.object({ did: z.string(), handle: z.string(), password: z.string() }))
+    .parse(pds.env['accounts']);
   const client = await signUp(url);
   const { id } = await client.own('/integrations/social-connect/bluesky', Connected, {
     body: { fields: { service: pds.url, identifier: alice!.handle, password: alice!.password } },
@@ -207,12 +275,22 @@ export async function blueskyJob(url: string, pds: Peer): Promise<void> {
   const { post } = await publish(client, id, html);
 
   const { records } = Records.parse(
-    (await call('GET', `${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${alice!.did}&collection=app.bsky.feed.post&limit=100`)).body,
+    (
+      await call(
+        'GET',
+        `${pds.url}/xrpc/com.atproto.repo.listRecords?repo=${alice!.did}&collection=app.bsky.feed.post&limit=100`,
+      )
+    ).body,
   );
   const [record] = records.filter(({ uri }) => uri === post.releaseId);
   expect(record?.value?.text).toBe(text);
   const bytes = Buffer.from(text);
-  expect(record!.value!.facets.map(({ index, features }) => [bytes.subarray(index.byteStart, index.byteEnd).toString(), features[0]])).toEqual([
+  expect(
+    record!.value!.facets.map(({ index, features }) => [
+      bytes.subarray(index.byteStart, index.byteEnd).toString(),
+      features[0],
+    ]),
+  ).toEqual([
     [`@${bob!.handle}`, { $type: 'app.bsky.richtext.facet#mention', did: bob!.did }],
     [LINK, { $type: 'app.bsky.richtext.facet#link', uri: LINK }],
     ['#Birds', { $type: 'app.bsky.richtext.facet#tag', tag: 'Birds' }],
@@ -226,9 +304,12 @@ export async function blueskyJob(url: string, pds: Peer): Promise<void> {
 /** A person who types a password into the server's own page; answers what the server sends their browser back with. */
 async function consent(server: string, page: string, login: string, passwd: string): Promise<URL> {
   const { text } = await http(page);
-  const hidden = Object.fromEntries([...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]));
+  const hidden = Object.fromEntries(
+    [...text.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),
+  );
   const answer = await http(`${server}/oauth/x-snac-login`, form({ ...hidden, login, passwd }));
-  if (answer.headers.location === undefined) throw new Error(`The login page answered ${answer.status} without a way back: ${answer.text.slice(0, 300)}`);
+  if (answer.headers.location === undefined)
+    throw new Error(`The login page answered ${answer.status} without a way back: ${answer.text.slice(0, 300)}`);
   return new URL(answer.headers.location);
 }
 /** A token of a reader that has nothing to do with the product: an app of its own, by the server's own flow. */
@@ -236,14 +317,24 @@ async function readerToken(server: string, login: string, password: string): Pro
   const redirect = 'https://reader.example/back';
   const { client_id, client_secret } = z
     .object({ client_id: z.string(), client_secret: z.string() })
-    .parse(JSON.parse((await http(`${server}/api/v1/apps`, form({ client_name: 'reader', redirect_uris: redirect, scopes: 'read' }))).text));
+    .parse(
+      JSON.parse(
+        (await http(`${server}/api/v1/apps`, form({ client_name: 'reader', redirect_uris: redirect, scopes: 'read' })))
+          .text,
+      ),
+    );
   const page = `${server}/oauth/authorize?${new URLSearchParams({ response_type: 'code', client_id, redirect_uri: redirect, scope: 'read', state: 'read' }).toString()}`;
   const code = (await consent(server, page, login, password)).searchParams.get('code') ?? '';
   return z
     .object({ access_token: z.string() })
     .parse(
       JSON.parse(
-        (await http(`${server}/oauth/token`, form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }))).text,
+        (
+          await http(
+            `${server}/oauth/token`,
+            form({ grant_type: 'authorization_code', client_id, client_secret, redirect_uri: redirect, code }),
+          )
+        ).text,
       ),
     ).access_token;
 }
@@ -258,7 +349,10 @@ const Status = z.object({
 export async function mastodonJob(url: string, snac: Peer): Promise<void> {
   const password = z.record(z.string(), z.string()).parse(snac.env['passwords'])['alice']!;
   const client = await signUp(url);
-  const begun = await client.own(`/integrations/social/mastodon?externalUrl=${encodeURIComponent(snac.url)}`, z.object({ url: z.string() }));
+  const begun = await client.own(
+    `/integrations/social/mastodon?externalUrl=${encodeURIComponent(snac.url)}`,
+    z.object({ url: z.string() }),
+  );
   expect(new URL(begun.url).origin).toBe(snac.url);
   const back = await consent(snac.url, begun.url, 'alice', password);
   expect(back.pathname).toBe('/integrations/social/mastodon');
@@ -269,7 +363,9 @@ export async function mastodonJob(url: string, snac: Peer): Promise<void> {
   const { post } = await publish(client, id, html);
 
   const token = await readerToken(snac.url, 'alice', password);
-  const answer = await http(`${snac.url}/api/v1/statuses/${post.releaseId}`, { headers: { authorization: `Bearer ${token}` } });
+  const answer = await http(`${snac.url}/api/v1/statuses/${post.releaseId}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
   const status = Status.parse(JSON.parse(answer.text));
   expect(status.content.replaceAll('&amp;', '&')).toContain(`href="${LINK}"`);
   expect(status.mentions.map(({ acct }) => acct)).toEqual([expect.stringContaining('bob')]);
@@ -300,7 +396,9 @@ const stored = (relay: string, filter: object) =>
 export async function nostrJob(url: string, relays: readonly Peer[], mentioned: string): Promise<void> {
   const client = await signUp(url);
   const { id } = await client.own('/integrations/social-connect/nostr', Connected, {
-    body: { fields: { password: randomBytes(32).toString('hex'), relays: relays.map((relay) => relay.url).join(', ') } },
+    body: {
+      fields: { password: randomBytes(32).toString('hex'), relays: relays.map((relay) => relay.url).join(', ') },
+    },
   });
   const { html, text } = told(`nostr:${mentioned}`);
   const { post, picture } = await publish(client, id, html);

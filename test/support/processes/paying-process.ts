@@ -1,4 +1,5 @@
-// A process of its own with billing on: `node test/support/processes/paying-process.ts <database url> <processor url>`. Says its address; ends with its input.
+// A process of its own with billing on: `node test/support/processes/paying-process.ts <database url> <processor url>`.
+// Says its address; ends with its input.
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { testApp } from '../worlds/app.ts';
 import { WITH_BILLING } from '../worlds/billing.ts';

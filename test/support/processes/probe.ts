@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { actorContract, implementFor, method, nudge, reminder, type Turn } from '../../../src/platform/actor-runtime/index.ts';
+import {
+  actorContract,
+  implementFor,
+  method,
+  nudge,
+  reminder,
+  type Turn,
+} from '../../../src/platform/actor-runtime/index.ts';
 
 /** A reminder name with everything that a wire, a path or a database could trip over. */
 export const ODD_NAME = 'rémind/me %2F ..\\ "quoted" 🪺 #1?\0\n|';
@@ -9,7 +16,11 @@ export const probe = actorContract('Probe', {
     run: method({ input: z.strictObject({ step: z.string(), value: z.unknown().optional() }), output: z.unknown() }),
     hush: method({ input: z.strictObject({ step: z.string() }) }),
     typed: method({
-      input: z.strictObject({ name: z.string().min(1).max(2_000_000), times: z.number().int().max(9).default(2), at: z.coerce.date() }),
+      input: z.strictObject({
+        name: z.string().min(1).max(2_000_000),
+        times: z.number().int().max(9).default(2),
+        at: z.coerce.date(),
+      }),
       output: z.strictObject({ length: z.number(), times: z.number(), at: z.coerce.date() }),
     }),
     wrong: method({ input: z.strictObject({}), output: z.strictObject({ sure: z.boolean() }) }),
@@ -22,7 +33,9 @@ export const probe = actorContract('Probe', {
   reminders: { ring: reminder, bell: reminder, [ODD_NAME]: reminder, poke: nudge },
 });
 /** An actor without a document: only its memory tells that it is there. */
-export const plain = actorContract('Plain', { methods: { count: method({ input: z.strictObject({}), output: z.number() }) } });
+export const plain = actorContract('Plain', {
+  methods: { count: method({ input: z.strictObject({}), output: z.number() }) },
+});
 
 const State = z.object({ count: z.number().default(0), list: z.array(z.string()).default([]) });
 export interface Memory {

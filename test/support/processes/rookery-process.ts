@@ -12,7 +12,8 @@ function run(args: readonly string[], env: Env) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = new Promise<number | null>((done) => child.once('close', done));
   return { child, said: () => said, ended };
 }

@@ -12,7 +12,11 @@ import { freePorts } from '../wire/ports.ts';
 export const SIGNING_SECRET = 'signs every delivery of the deployment under test';
 const READY_MS = 150_000;
 const TERM_GUARD_MS = 15_000; // the drain has ended by itself long before
-const ROOT_ENV = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+const ROOT_ENV = Object.fromEntries(
+  ['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]]],
+  ),
+);
 
 type Env = Readonly<Record<string, string>>;
 export interface ServiceOptions {
@@ -37,7 +41,10 @@ export interface Service extends AsyncDisposable {
   readonly hosts: readonly Running[];
   /** `kill -9` of a host, with its sidecar when told so. Ends when it is gone. */
   kill(index: number, more?: { sidecar?: boolean }): Promise<void>;
-  /** SIGTERM of a host, then of its sidecar. Answers how the host ended and after how many milliseconds; SIGKILL after 15 s is told by its signal. */
+  /**
+   * SIGTERM of a host, then of its sidecar. Answers how the host ended and after how many milliseconds; SIGKILL after
+   * 15 s is told by its signal.
+   */
   end(index: number): Promise<Exit & { ms: number }>;
   /** Starts a host that is gone again, with the same settings; ends when the product can serve. */
   restart(index: number): Promise<void>;
@@ -86,7 +93,10 @@ async function startNetwork(url: string, folder: string): Promise<{ url: string;
     logFile: join(folder, 'sandbox.log'),
   });
   const address = `http://127.0.0.1:${port}`;
-  await waitUntil('the sandbox answers', async () => (await ask(`${address}/health`)).status === 200, { needs: [running], ms: READY_MS });
+  await waitUntil('the sandbox answers', async () => (await ask(`${address}/health`)).status === 200, {
+    needs: [running],
+    ms: READY_MS,
+  });
   return { url: address, running };
 }
 
@@ -111,14 +121,21 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
   const url = `http://127.0.0.1:${port}`;
   const environment = { ...settingsOf(options, folder, sandbox.url), PORT: `${port}` };
   const start = () =>
-    startProcess({ name: 'rookery', command: process.execPath, args: ['rookery.ts', 'start'], environment, logFile: join(folder, 'rookery.log') });
+    startProcess({
+      name: 'rookery',
+      command: process.execPath,
+      args: ['rookery.ts', 'start'],
+      environment,
+      logFile: join(folder, 'rookery.log'),
+    });
 
   let running = start();
   begun.defer(() => killed(running));
   const ready = () =>
-    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, { needs: [running], ms: READY_MS }).catch(
-      (error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)),
-    );
+    waitUntil('the product is ready', async () => (await ask(`${url}/health/ready`)).status === 200, {
+      needs: [running],
+      ms: READY_MS,
+    }).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}`)));
   await ready();
 
   const end = begun.move();
@@ -154,8 +171,13 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   const tokens = { apiToken: newId(), appToken: newId() };
   const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
   begun.defer(() => killed(sandbox.running));
-  const dapr: DaprCluster = begun.use(await startDapr({ databaseUrl: options.database.url, redisUrl: options.redisUrl, ...tokens }));
-  const shared = { ...settingsOf(options, folder, sandbox.url), ...(options.redisUrl && { REDIS_URL: options.redisUrl }) };
+  const dapr: DaprCluster = begun.use(
+    await startDapr({ databaseUrl: options.database.url, redisUrl: options.redisUrl, ...tokens }),
+  );
+  const shared = {
+    ...settingsOf(options, folder, sandbox.url),
+    ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
+  };
   const [apiPort] = (await freePorts(1)) as [number];
   const url = `http://127.0.0.1:${apiPort}`;
 
@@ -200,7 +222,10 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
     const serves = async () =>
       (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) &&
       (await ask(`${url}/health/ready`)).status === 200;
-    return waitUntil('the cluster serves', serves, { needs: [api.app, ...living.map(({ app }) => app)], ms: READY_MS }).catch((error: unknown) =>
+    return waitUntil('the cluster serves', serves, {
+      needs: [api.app, ...living.map(({ app }) => app)],
+      ms: READY_MS,
+    }).catch((error: unknown) =>
       Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)),
     );
   };

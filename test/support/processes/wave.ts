@@ -38,8 +38,14 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
   );
 }
 
-/** Signs up `orgs` people, each with as many sandbox channels as all are to have together, and one webhook to a receiver of our own. */
-export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs: number; channels: number }): Promise<Crowd> {
+/**
+ * Signs up `orgs` people, each with as many sandbox channels as all are to have together, and one webhook to a receiver
+ * of our own.
+ */
+export async function openCrowd(
+  url: string,
+  { orgs, channels: wanted }: { orgs: number; channels: number },
+): Promise<Crowd> {
   await using begun = new AsyncDisposableStack();
   const received: ReceivedHook[] = [];
   const receiver: Receiver = begun.use(
@@ -74,8 +80,15 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
 
   const created: Created[] = [];
   const create = async ({ channel, due, latencyMs = 0, settings }: Wanted): Promise<Created> => {
-    const body = postBody({ channelId: channel.id, date: due, content: `<p>Due ${due.toISOString()}</p>`, settings: { ...settings, latencyMs } });
-    const answer = await channel.client.ask('/public/v1/posts', { body }).catch(() => ({ status: 0, body: undefined, text: '' }));
+    const body = postBody({
+      channelId: channel.id,
+      date: due,
+      content: `<p>Due ${due.toISOString()}</p>`,
+      settings: { ...settings, latencyMs },
+    });
+    const answer = await channel.client
+      .ask('/public/v1/posts', { body })
+      .catch(() => ({ status: 0, body: undefined, text: '' }));
     const one: Created = {
       status: answer.status,
       postId: createdId(answer),
@@ -116,11 +129,16 @@ export async function openCrowd(url: string, { orgs, channels: wanted }: { orgs:
 }
 
 const ledgerOf = (sql: Database) => sql<LedgerRow[]>`
-  select seq::float8 as seq, at, account, post_id as "postId", step, idempotency_key as "idempotencyKey", accepted, answered from sandbox_ledger order by seq`;
+  select seq::float8 as seq, at, account, post_id as "postId", step, idempotency_key as "idempotencyKey", accepted,
+    answered
+  from sandbox_ledger
+  order by seq`;
 const postsOf = (sql: Database) => sql<PostRow[]>`
   select id, state, detail, error, attempt, deleted_at is not null as deleted, release_id as "releaseId" from posts`;
 const deliveriesOf = (sql: Database) => sql<DeliveryRow[]>`
-  select d.id, d.webhook_id as "webhookId", d.body::json -> 'data' ->> 'postId' as "postId", (select count(*)::int from webhook_attempts a where a.delivery_id = d.id) as attempts from webhook_deliveries d`;
+  select d.id, d.webhook_id as "webhookId", d.body::json -> 'data' ->> 'postId' as "postId",
+    (select count(*)::int from webhook_attempts a where a.delivery_id = d.id) as attempts
+  from webhook_deliveries d`;
 
 /** How many posts the network has accepted. */
 export async function acceptedCount(ledger: Database): Promise<number> {
@@ -139,20 +157,30 @@ async function unsettled(sql: Database): Promise<{ posts: number; facts: number;
 
 /** How many posts of these channels are being sent. */
 export async function publishingOf(sql: Database, channels: readonly Channel[]): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*)::int as count from posts where channel_id = any(${channels.map(({ id }) => id)}::uuid[]) and state = 'QUEUE' and detail = 'publishing'`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from posts
+    where channel_id = any(${channels.map(({ id }) => id)}::uuid[]) and state = 'QUEUE' and detail = 'publishing'`;
   return row!.count;
 }
 
 /** What hosts that are gone still hold: posts that nobody sends, and slots that guard no lost answer. */
 export async function abandoned(sql: Database): Promise<{ publishing: number; slots: number; sending: number }> {
   const [row] = await sql<{ publishing: number; slots: number; sending: number }[]>`
-    with gone as (select p.* from posts p where not exists (select from actor_hosts h where h.incarnation = p.incarnation))
+    with gone
+      as (select p.* from posts p where not exists (select from actor_hosts h where h.incarnation = p.incarnation))
     select (select count(*)::int from gone where state = 'QUEUE' and detail = 'publishing') as publishing,
-      (select count(*)::int from channels c where c.slot_incarnation is not null and not exists (select from actor_hosts h where h.incarnation = c.slot_incarnation)
-        and not exists (select from posts p where p.id = c.slot_post_id and p.state = 'QUEUE' and p.detail = 'unconfirmed')) as slots,
-      (select count(*)::int from webhooks w where w.slot_incarnation is not null and not exists (select from actor_hosts h where h.incarnation = w.slot_incarnation)) as sending`;
+      (select count(*)::int
+        from channels c
+        where c.slot_incarnation is not null
+          and not exists (select from actor_hosts h where h.incarnation = c.slot_incarnation)
+        and not exists (select
+          from posts p
+          where p.id = c.slot_post_id and p.state = 'QUEUE' and p.detail = 'unconfirmed')) as slots,
+      (select count(*)::int
+        from webhooks w
+        where w.slot_incarnation is not null
+          and not exists (select from actor_hosts h where h.incarnation = w.slot_incarnation)) as sending`;
   return row!;
 }
 
@@ -171,16 +199,30 @@ export async function settled(sql: Database, withinMs = 150_000): Promise<number
   const start = performance.now();
   const isEmpty = async () => Object.values(await unsettled(sql)).every((count) => count === 0);
   if (await comes(isEmpty, withinMs)) return Math.round(performance.now() - start);
-  const left =
-    await sql`select id, channel_id, state, detail, attempt, look_ups, error, due_at, look_up_at from posts where state = 'QUEUE' and deleted_at is null limit 5`;
-  throw new Error(`Not settled within ${withinMs / 1_000} s: ${JSON.stringify(await unsettled(sql))} ${JSON.stringify(left)}`);
+  const left = await sql`
+      select id, channel_id, state, detail, attempt, look_ups, error, due_at, look_up_at
+      from posts
+      where state = 'QUEUE' and deleted_at is null
+      limit 5`;
+  throw new Error(
+    `Not settled within ${withinMs / 1_000} s: ${JSON.stringify(await unsettled(sql))} ${JSON.stringify(left)}`,
+  );
 }
 
 /** Posts over all channels that fall due within one second, each channel's in their order. */
-export const waveOf = (channels: readonly Channel[], posts: number, from: Date, more: Partial<Wanted> = {}): Wanted[] => {
+export const waveOf = (
+  channels: readonly Channel[],
+  posts: number,
+  from: Date,
+  more: Partial<Wanted> = {},
+): Wanted[] => {
   const perChannel = Math.ceil(posts / channels.length);
   return Array.from({ length: posts }, (_, n) => {
     const turn = Math.floor(n / channels.length);
-    return { channel: channels[n % channels.length]!, due: new Date(from.getTime() + Math.floor((turn * 1_000) / perChannel)), ...more };
+    return {
+      channel: channels[n % channels.length]!,
+      due: new Date(from.getTime() + Math.floor((turn * 1_000) / perChannel)),
+      ...more,
+    };
   });
 };

@@ -1,4 +1,5 @@
-// A process of its own without the API, for tests that kill one: `node test/support/processes/webhook-process.ts <database url>`.
+// A process of its own without the API, for tests that kill one: `node test/support/processes/webhook-process.ts
+// <database url>`.
 import { startHost } from '../worlds/webhook-world.ts';
 
 const host = await startHost({ url: process.argv[2]!, applicationName: 'webhook-process', reconcileMs: 500 });

@@ -3,7 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A throw-away certificate for these names, `localhost` and loopback, its own authority; made with the `openssl` of the path. */
+/**
+ * A throw-away certificate for these names, `localhost` and loopback, its own authority; made with the `openssl` of the
+ * path.
+ */
 export function makeCertificate(names: readonly string[] = []): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-certificate-'));
   try {

@@ -3,7 +3,8 @@ import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { type Database, migrate, openDatabase } from '../../../src/platform/db/index.ts';
 
 const TEMPLATE = 'rookery_test_template';
-const url = (database: string) => Object.assign(new URL(process.env['TEST_DATABASE_URL']!), { pathname: `/${database}` }).href;
+const url = (database: string) =>
+  Object.assign(new URL(process.env['TEST_DATABASE_URL']!), { pathname: `/${database}` }).href;
 const connect = (database: string, connections = 1, onStatement?: (text: string) => void) =>
   openDatabase({ url: url(database), connections, ...(onStatement && { onStatement }) });
 
@@ -33,7 +34,8 @@ export async function testDatabase({ connections = 4 } = {}): Promise<TestDataba
       await root.unsafe(`create database ${name} template ${TEMPLATE}`);
       break;
     } catch (error) {
-      if (tries === 20 || !String(error).includes('being accessed')) throw error; // another worker is cloning the template
+      // another worker is cloning the template
+      if (tries === 20 || !String(error).includes('being accessed')) throw error;
       await new Promise((wait) => setTimeout(wait, 100));
     }
   }
@@ -51,5 +53,9 @@ export async function testDatabase({ connections = 4 } = {}): Promise<TestDataba
   };
 }
 
-/** Empties tables and what refers to them; notes of the audit log go by what its retention says, as nothing else may empty it. */
-export const emptyTables = (sql: Database, ...tables: readonly string[]) => changeAuditLog(sql, (tx) => tx.unsafe(`truncate ${tables.join(', ')} cascade`));
+/**
+ * Empties tables and what refers to them; notes of the audit log go by what its retention says, as nothing else may
+ * empty it.
+ */
+export const emptyTables = (sql: Database, ...tables: readonly string[]) =>
+  changeAuditLog(sql, (tx) => tx.unsafe(`truncate ${tables.join(', ')} cascade`));

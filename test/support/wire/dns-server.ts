@@ -3,12 +3,18 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import { parseAddress } from '../../../src/platform/outbound/addresses.ts';
 
-/** What a name answers: addresses of either family and at most one other name; an error of DNS by its number; or nothing at all. */
+/**
+ * What a name answers: addresses of either family and at most one other name; an error of DNS by its number; or nothing
+ * at all.
+ */
 export type Zone = Record<string, readonly string[] | { error: number } | 'silence' | (() => readonly string[])>;
 
 const [A, CNAME, AAAA] = [1, 5, 28];
 const nameBytes = (name: string) =>
-  Buffer.concat([...name.split('.').map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)])), Buffer.of(0)]);
+  Buffer.concat([
+    ...name.split('.').map((label) => Buffer.concat([Buffer.of(label.length), Buffer.from(label)])),
+    Buffer.of(0),
+  ]);
 const record = (name: string, type: number, data: Buffer) => {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(type, 0);

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits until a condition holds, and fails by its words when it never does. */
-export async function eventually(what: string, condition: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> {
+export async function eventually(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  withinMs = 30_000,
+): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`It did not come to: ${what}`);

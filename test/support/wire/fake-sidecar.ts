@@ -64,18 +64,24 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
     responseDeserialize: raw,
   });
   grpc.addService(
-    { RegisterActorReminder: definition('RegisterActorReminder'), UnregisterActorReminder: definition('UnregisterActorReminder') },
+    {
+      RegisterActorReminder: definition('RegisterActorReminder'),
+      UnregisterActorReminder: definition('UnregisterActorReminder'),
+    },
     {
       RegisterActorReminder(call: { request: Buffer }, done: (error: object | null, answer?: Buffer) => void) {
         registered.push(call.request);
         if (state.grpc.code) done(state.grpc);
         else done(null, Buffer.alloc(0));
       },
-      UnregisterActorReminder: (_call: object, done: (error: object | null, answer?: Buffer) => void) => done(null, Buffer.alloc(0)),
+      UnregisterActorReminder: (_call: object, done: (error: object | null, answer?: Buffer) => void) =>
+        done(null, Buffer.alloc(0)),
     },
   );
   const grpcPort = await new Promise<number>((done, fail) =>
-    grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error ? fail(error) : done(port))),
+    grpc.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error ? fail(error) : done(port),
+    ),
   );
 
   return {
@@ -93,7 +99,12 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
 }
 
 /** Asks a host as daprd does. `leave` closes the socket as a cut does. */
-export function askHost(port: number, method: string, path: string, { body = '', headers = {} }: { body?: string; headers?: Record<string, string> } = {}) {
+export function askHost(
+  port: number,
+  method: string,
+  path: string,
+  { body = '', headers = {} }: { body?: string; headers?: Record<string, string> } = {},
+) {
   const agent = new Agent({ keepAlive: false });
   const asked = request({ host: '127.0.0.1', port, method, path, headers, agent });
   const answer = new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>((done, fail) => {

@@ -20,8 +20,8 @@ interface Reply {
 }
 
 /**
- * All of the Internet in one https server: each of these names leads to it, by `network`. Connections to any address but loopback are
- * refused, so that no test calls a real service.
+ * All of the Internet in one https server: each of these names leads to it, by `network`. Connections to any address
+ * but loopback are refused, so that no test calls a real service.
  */
 export async function startOutside(names: readonly string[]) {
   const visits: Visit[] = [];
@@ -33,9 +33,18 @@ export async function startOutside(names: readonly string[]) {
     request.on('data', (text: string) => (body += text));
     request.on('end', () => {
       const { pathname: path, searchParams: query } = new URL(request.url!, 'https://outside');
-      const visit = { host: request.headers.host ?? '', method: request.method ?? '', path, query, headers: request.headers, body };
+      const visit = {
+        host: request.headers.host ?? '',
+        method: request.method ?? '',
+        path,
+        query,
+        headers: request.headers,
+        body,
+      };
       visits.push(visit);
-      const { status = 200, json = {} } = (answers.get(`${visit.method} ${visit.host}${path}`) ?? answers.get(visit.host))?.(visit) ?? { status: 404 };
+      const { status = 200, json = {} } = (
+        answers.get(`${visit.method} ${visit.host}${path}`) ?? answers.get(visit.host)
+      )?.(visit) ?? { status: 404 };
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(json));
     });
   });
@@ -44,7 +53,10 @@ export async function startOutside(names: readonly string[]) {
   const sockets = socketConnector([tls.cert]);
   const network: Required<Network> = {
     authorities: [tls.cert],
-    resolver: async (name) => (names.includes(name) || name === 'localhost' ? ['127.0.0.1'] : Promise.reject(new Error(`${name} is no name of this test`))),
+    resolver: async (name) =>
+      names.includes(name) || name === 'localhost'
+        ? ['127.0.0.1']
+        : Promise.reject(new Error(`${name} is no name of this test`)),
     connector(options, callback) {
       if (options.hostname !== '127.0.0.1') return callback(new Error(`${options.hostname} is not this machine`), null);
       sockets(names.includes(options.servername ?? '') ? { ...options, port: String(port) } : options, callback);

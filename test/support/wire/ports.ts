@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
-// Below what systems deal out to connections (from 32,768 on): such a port could be taken by one while the server that is to listen there still starts.
-// Of each pair of ports the lower one is given away. The upper one is held for a minute by whoever was given it, so that
-// no other process and no other test is given the same before the server listens.
+// Below what systems deal out to connections (from 32,768 on): such a port could be taken by one while the server that
+// is to listen there still starts. Of each pair of ports the lower one is given away. The upper one is held for a
+// minute by whoever was given it, so that no other process and no other test is given the same before the server
+// listens.
 const FIRST = 10_000;
 const COUNT = 11_000;
 const HELD_MS = 60_000;

@@ -11,11 +11,16 @@ interface ProxyOptions {
   from?: string;
   /** An answer in the place of the connection: a SOCKS reply, or a status of HTTP. */
   refuses?: number;
-  /** Says nothing at all, something that is no answer, more than any answer holds, or after its own answer one in the name of the far side. */
+  /**
+   * Says nothing at all, something that is no answer, more than any answer holds, or after its own answer one in the
+   * name of the far side.
+   */
   says?: 'nothing' | 'nonsense' | 'flood' | 'injects';
 }
 
-/** A proxy that notes what it was asked for, exactly as it was asked: the kind of the address, the address, the port. */
+/**
+ * A proxy that notes what it was asked for, exactly as it was asked: the kind of the address, the address, the port.
+ */
 export async function startProxy({ protocol, login, tls, from = '127.0.0.2', refuses, says }: ProxyOptions) {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
@@ -77,7 +82,8 @@ export async function startProxy({ protocol, login, tls, from = '127.0.0.2', ref
     const [, , , kind = 0] = await read(4);
     const raw = await read(kind === 1 ? 4 : kind === 4 ? 16 : (await read(1))[0]!);
     const port = (await read(2)).readUInt16BE();
-    const host = kind === 1 ? raw.join('.') : kind === 4 ? raw.toString('hex').replace(/(.{4})(?=.)/g, '$1:') : String(raw);
+    const host =
+      kind === 1 ? raw.join('.') : kind === 4 ? raw.toString('hex').replace(/(.{4})(?=.)/g, '$1:') : String(raw);
     asked.push(`${kind} ${host} ${port}`);
     if (refuses !== undefined) return void client.end(Uint8Array.of(5, refuses, 0, 1, 0, 0, 0, 0, 0, 0));
     await onward(client, host, port, Uint8Array.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
@@ -109,7 +115,10 @@ export async function startProxy({ protocol, login, tls, from = '127.0.0.2', ref
     },
     /** From now on it hangs up on everybody; `back` ends that. */
     breaks,
-    /** Hears what the far side answers before the client does; `break` keeps it to itself and hangs up. Of calls without encryption. */
+    /**
+     * Hears what the far side answers before the client does; `break` keeps it to itself and hangs up. Of calls without
+     * encryption.
+     */
     set hears(listener: typeof heard) {
       heard = listener;
     },

@@ -16,18 +16,26 @@ export interface Services extends AsyncDisposable {
 }
 
 /** A Redis of our own on a free port, or on the one that it had before; undefined where the machine has none. */
-export async function startRedis(more: readonly string[] = [], given?: number): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {
+export async function startRedis(
+  more: readonly string[] = [],
+  given?: number,
+): Promise<(AsyncDisposable & { url: string; pid: number }) | undefined> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return undefined;
   const port = given ?? (await freePort());
   const dir = mkdtempSync(join(tmpdir(), 'rookery-redis-'));
-  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more], { stdio: 'ignore' });
+  const child = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...more],
+    { stdio: 'ignore' },
+  );
   const exited = once(child, 'exit');
   const answers = () =>
     spawnSync('redis-cli', ['-p', String(port), 'ping'])
       .stdout?.toString()
       .startsWith('PONG');
   for (const end = performance.now() + START_MS; !answers(); await sleep(50))
-    if (child.exitCode !== null || performance.now() > end) throw new Error(`redis-server does not answer on port ${port} (exit code ${child.exitCode})`);
+    if (child.exitCode !== null || performance.now() > end)
+      throw new Error(`redis-server does not answer on port ${port} (exit code ${child.exitCode})`);
   return {
     url: `redis://127.0.0.1:${port}`,
     pid: child.pid!,
@@ -39,12 +47,20 @@ export async function startRedis(more: readonly string[] = [], given?: number): 
   };
 }
 
-/** The Postgres that `npm start` would use, in a folder of its own, and a Redis. `TEST_DATABASE_URL` names another server. */
+/**
+ * The Postgres that `npm start` would use, in a folder of its own, and a Redis. `TEST_DATABASE_URL` names another
+ * server.
+ */
 export async function startServices(): Promise<Services> {
   const given = process.env['TEST_DATABASE_URL'];
   const folder = mkdtempSync(join(tmpdir(), 'rookery-test-'));
   chmodSync(folder, 0o777); // Postgres runs as a user of its own when the tests run as root
-  const postgres = given ? undefined : await startEmbeddedPostgres({ folder: join(folder, 'postgres'), settings: { fsync: 'off', max_connections: '200' } });
+  const postgres = given
+    ? undefined
+    : await startEmbeddedPostgres({
+        folder: join(folder, 'postgres'),
+        settings: { fsync: 'off', max_connections: '200' },
+      });
   process.env['TEST_DATABASE_URL'] = given ?? postgres!.url;
   const redis = await startRedis();
   await buildTemplate();

@@ -8,7 +8,9 @@ export interface Peer {
   send(text: string): void;
   /** The same, packed (RFC 7692); only where the server offers it. */
   sendPacked(text: string): void;
-  /** Sends the same again and again, as fast as it is read and deaf to a closing frame; ends when the connection does. */
+  /**
+   * Sends the same again and again, as fast as it is read and deaf to a closing frame; ends when the connection does.
+   */
   pour(text: string): Promise<void>;
   hangUp(): void;
 }
@@ -28,7 +30,9 @@ export async function startWebSocketServer({ onText, onConnect, packs = false, r
   server.on('upgrade', (request: IncomingMessage, socket: Socket) => {
     const status = refuse?.(request);
     if (status !== undefined)
-      return void socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\nlocation: http://127.0.0.1:1/\r\n\r\n`);
+      return void socket.end(
+        `HTTP/1.1 ${status} No\r\nconnection: close\r\ncontent-length: 0\r\nlocation: http://127.0.0.1:1/\r\n\r\n`,
+      );
     const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${GUID}`).digest('base64');
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: ${accept}\r\n${packs ? 'sec-websocket-extensions: permessage-deflate\r\n' : ''}\r\n`,
@@ -39,7 +43,8 @@ export async function startWebSocketServer({ onText, onConnect, packs = false, r
     let isDeaf = false;
     const peer: Peer = {
       send: (text) => void socket.write(frame(1, Buffer.from(text))),
-      sendPacked: (text) => void socket.write(frame(0x41, deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4))),
+      sendPacked: (text) =>
+        void socket.write(frame(0x41, deflateRawSync(text, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, -4))),
       async pour(text) {
         const whole = frame(1, Buffer.from(text));
         isDeaf = true;
@@ -75,7 +80,11 @@ export async function startWebSocketServer({ onText, onConnect, packs = false, r
 function frame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const head =
-    length < 126 ? Buffer.from([0x80 | opcode, length]) : length < 65_536 ? Buffer.from([0x80 | opcode, 126, length >> 8, length & 255]) : Buffer.alloc(10);
+    length < 126
+      ? Buffer.from([0x80 | opcode, length])
+      : length < 65_536
+        ? Buffer.from([0x80 | opcode, 126, length >> 8, length & 255])
+        : Buffer.alloc(10);
   if (length >= 65_536) {
     head[0] = 0x80 | opcode;
     head[1] = 127;

@@ -4,12 +4,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Outbound, OutboundError, type OutboundRequest } from '../../../src/platform/outbound/index.ts';
 
-/** One request as the facts have it: what is named must be there, and nothing else may be. Values may be matchers of `expect`. */
+/**
+ * One request as the facts have it: what is named must be there, and nothing else may be. Values may be matchers of
+ * `expect`.
+ */
 export interface Asks {
   method: string;
   /** Whole, with scheme, host and query; of the query the order is free. */
   url: string;
-  /** All but what every request has: those of the transport unless they are named, `accept: application/json` and the content type that follows from the body. */
+  /**
+   * All but what every request has: those of the transport unless they are named, `accept: application/json` and the
+   * content type that follows from the body.
+   */
   headers?: Readonly<Record<string, unknown>>;
   json?: unknown;
   form?: Readonly<Record<string, unknown>>;
@@ -39,8 +45,8 @@ export type Instead = Says | 'hang-up' | 'silence' | 'redirect';
 /** A provider on the wire that takes the exchanges in their order and refuses everything else. */
 export interface Wire extends AsyncDisposable {
   /**
-   * The way out of the product, which ends here whatever the address; the guard is the real one. The time of a request that is met with silence
-   * is over as soon as it has been heard, so that no slow machine can let it be over before.
+   * The way out of the product, which ends here whatever the address; the guard is the real one. The time of a request
+   * that is met with silence is over as soon as it has been heard, so that no slow machine can let it be over before.
    */
   outbound: Outbound;
   /** What is to be asked next, with an answer instead of the usual one `at` an exchange, and from then on. */
@@ -111,7 +117,11 @@ export async function startWire(real: Outbound): Promise<Wire> {
       const over = new AbortController();
       const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
       try {
-        return await send(url, { ...request, headers, signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal });
+        return await send(url, {
+          ...request,
+          headers,
+          signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal,
+        });
       } catch (error) {
         throw over.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
       }
@@ -147,7 +157,13 @@ async function judge(asks: Asks, request: IncomingMessage, url: string, body: Bu
 
   const type = request.headers['content-type'] ?? '';
   const kind =
-    asks.json !== undefined ? 'application/json' : asks.form ? 'application/x-www-form-urlencoded' : asks.multipart ? 'multipart/form-data' : undefined;
+    asks.json !== undefined
+      ? 'application/json'
+      : asks.form
+        ? 'application/x-www-form-urlencoded'
+        : asks.multipart
+          ? 'multipart/form-data'
+          : undefined;
   const headers = Object.entries(request.headers).filter(
     ([name, value]) =>
       !(TRANSPORT.has(name) && asks.headers?.[name] === undefined) &&
@@ -165,7 +181,11 @@ async function judge(asks: Asks, request: IncomingMessage, url: string, body: Bu
 
 async function fieldsOf(body: Buffer, type: string): Promise<Record<string, string>> {
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
-  return byName(await Promise.all([...form].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const)));
+  return byName(
+    await Promise.all(
+      [...form].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const),
+    ),
+  );
 }
 
 /** Fields of a form by name; no fact asks for one twice. */

@@ -35,7 +35,11 @@ interface Options {
 }
 
 /** Mail for an app without a sender: with `WITH_MAIL` in its environment it is queued, to be read by `mailsOf`. */
-export const WITH_MAIL = { EMAIL_PROVIDER: 'smtp', EMAIL_SMTP_HOST: '127.0.0.1', EMAIL_FROM_ADDRESS: 'no-reply@example.com' };
+export const WITH_MAIL = {
+  EMAIL_PROVIDER: 'smtp',
+  EMAIL_SMTP_HOST: '127.0.0.1',
+  EMAIL_FROM_ADDRESS: 'no-reply@example.com',
+};
 
 const refused = () => Promise.reject(new AppError('unavailable', 'No actors here'));
 /** As where the engine is away: every call is refused, and nothing waits. */
@@ -84,7 +88,8 @@ export async function testApp({ sql, env = {}, routes, clock, engine = noEngine,
   const answered: Answered[] = [];
   const note = (one: Answered) => {
     answered.push(one);
-    if (one.error?.code === 'internal') process.stderr.write(`${one.method} ${one.route}: ${inspect(one.error.cause)}\n`);
+    if (one.error?.code === 'internal')
+      process.stderr.write(`${one.method} ${one.route}: ${inspect(one.error.cause)}\n`);
   };
   const api = opened.use(await startApi(context, { ...(routes && { routes }), checkAnswers: true, onAnswer: note }));
   const end = opened.move();
@@ -131,9 +136,15 @@ export class Client {
     return this.cookies.get('csrf_token');
   }
 
-  async send(method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string | undefined> = {},
+  ): Promise<Answer> {
     const sent = new Headers();
-    if (this.cookies.size > 0) sent.set('cookie', [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '));
+    if (this.cookies.size > 0)
+      sent.set('cookie', [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; '));
     if (this.csrf) sent.set('x-csrf-token', this.csrf);
     const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData;
     if (body !== undefined && !(body instanceof FormData)) sent.set('content-type', 'application/json');
@@ -164,13 +175,21 @@ export class Client {
   }
 
   get = (path: string, headers?: Record<string, string | undefined>) => this.send('GET', path, undefined, headers);
-  post = (path: string, body?: unknown, headers?: Record<string, string | undefined>) => this.send('POST', path, body, headers);
-  put = (path: string, body?: unknown, headers?: Record<string, string | undefined>) => this.send('PUT', path, body, headers);
-  delete = (path: string, body?: unknown, headers?: Record<string, string | undefined>) => this.send('DELETE', path, body, headers);
+  post = (path: string, body?: unknown, headers?: Record<string, string | undefined>) =>
+    this.send('POST', path, body, headers);
+  put = (path: string, body?: unknown, headers?: Record<string, string | undefined>) =>
+    this.send('PUT', path, body, headers);
+  delete = (path: string, body?: unknown, headers?: Record<string, string | undefined>) =>
+    this.send('DELETE', path, body, headers);
 }
 
 export async function signUp(address: string, given: Partial<Person>) {
-  const person: Person = { email: `${randomUUID()}@example.com`, password: 'correct horse battery', company: 'Acme Ltd', ...given };
+  const person: Person = {
+    email: `${randomUUID()}@example.com`,
+    password: 'correct horse battery',
+    company: 'Acme Ltd',
+    ...given,
+  };
   const client = new Client(address);
   const registered = await client.post('/auth/register', { provider: 'LOCAL', ...person });
   if (registered.status !== 200) throw new Error(`Signing up failed: ${registered.text}`);

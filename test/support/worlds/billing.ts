@@ -2,7 +2,11 @@ import type { Database } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 
 /** Settings with which billing is on. */
-export const WITH_BILLING = { PAYMENTS_PUBLISHABLE_KEY: 'pk_test_1', PAYMENTS_SECRET_KEY: 'sk_test_1', PAYMENTS_SIGNING_KEY: 'whsec_1' };
+export const WITH_BILLING = {
+  PAYMENTS_PUBLISHABLE_KEY: 'pk_test_1',
+  PAYMENTS_SECRET_KEY: 'sk_test_1',
+  PAYMENTS_SIGNING_KEY: 'whsec_1',
+};
 
 interface Given {
   tier?: 'STARTER' | 'PRO' | 'TEAM' | 'AGENCY';

@@ -1,4 +1,6 @@
-/** Statements as the client sent them, told apart: what a budget counts, and what heartbeats and sweeps do beside it. */
+/**
+ * Statements as the client sent them, told apart: what a budget counts, and what heartbeats and sweeps do beside it.
+ */
 const BACKGROUND =
   /^\s*(--.*\n\s*)*(insert into actor_hosts|update actor_hosts|delete from actor_hosts|insert into lateness|delete from lateness|\/\* all orgs \*\/|with\s+lease_taken)/i;
 const WRITES = /\b(insert\s+into|update\s+\w+|delete\s+from)\b/i;
@@ -9,12 +11,17 @@ export interface Counts {
   texts: string[];
 }
 
-/** What was sent while `work` ran. A transaction counts as a commit when it wrote; `begin` and `commit` are no statements. */
+/**
+ * What was sent while `work` ran. A transaction counts as a commit when it wrote; `begin` and `commit` are no
+ * statements.
+ */
 export async function counted(sent: string[], work: () => Promise<unknown>): Promise<Counts> {
   sent.length = 0;
   await work();
   const texts = sent.map((text) => text.trim()).filter((text) => !BACKGROUND.test(text));
-  const statements = texts.filter((text) => !/^(begin|commit|rollback|savepoint|select pg_(try_)?advisory)/i.test(text));
+  const statements = texts.filter(
+    (text) => !/^(begin|commit|rollback|savepoint|select pg_(try_)?advisory)/i.test(text),
+  );
   const transactions = texts.filter((text) => /^commit/i.test(text)).length;
   // Statements of a transaction cannot be told from their neighbours in the list: one write for each commit is inside.
   const inside = texts.reduce(

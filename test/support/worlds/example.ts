@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 type Schema = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- JSON Schema as zod writes it
 
-export const inputSchema = (schema: z.ZodType): Schema => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+export const inputSchema = (schema: z.ZodType): Schema =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 
 const FORMATS: Record<string, string> = {
   'date-time': '2999-01-01T00:00:00Z',
@@ -21,7 +22,9 @@ export function example(schema: Schema): unknown {
   if (schema['allOf']) return Object.assign({}, ...schema['allOf'].map(example));
   switch (schema['type']) {
     case 'object':
-      return Object.fromEntries((schema['required'] ?? []).map((name: string) => [name, example(schema['properties']?.[name] ?? {})]));
+      return Object.fromEntries(
+        (schema['required'] ?? []).map((name: string) => [name, example(schema['properties']?.[name] ?? {})]),
+      );
     case 'array':
       return Array.from({ length: schema['minItems'] ?? 0 }, () => example(schema['items'] ?? {}));
     case 'string':
@@ -39,7 +42,11 @@ export function example(schema: Schema): unknown {
 const types = (schema: Schema): string[] =>
   [schema['anyOf'], schema['oneOf'], schema['allOf']]
     .flatMap((list) => (list ?? []).flatMap(types))
-    .concat(schema['type'] ?? [], 'const' in schema ? typeof schema['const'] : [], schema['enum'] ? typeof schema['enum'][0] : []);
+    .concat(
+      schema['type'] ?? [],
+      'const' in schema ? typeof schema['const'] : [],
+      schema['enum'] ? typeof schema['enum'][0] : [],
+    );
 
 /** Values of types that a schema does not take; none when it takes anything. */
 export function wrongValues(schema: Schema): unknown[] {
@@ -52,11 +59,16 @@ export function wrongValues(schema: Schema): unknown[] {
     ['array', ['x']],
     ['object', { x: 1 }],
   ];
-  return values.filter(([type]) => !taken.has(type) && !(type === 'number' && taken.has('integer'))).map(([, value]) => value);
+  return values
+    .filter(([type]) => !taken.has(type) && !(type === 'number' && taken.has('integer')))
+    .map(([, value]) => value);
 }
 
 const FURTHEST = 6;
-/** Inputs each of which breaks one rule of a schema, at any depth: types, sizes, values, forms, fields that are missing or unknown. */
+/**
+ * Inputs each of which breaks one rule of a schema, at any depth: types, sizes, values, forms, fields that are missing
+ * or unknown.
+ */
 export function* mutants(schema: Schema, depth = 0): Generator {
   if (depth > FURTHEST) return;
   const options: Schema[] = schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf'];
@@ -85,8 +97,10 @@ export function* mutants(schema: Schema, depth = 0): Generator {
       const valid = example(schema) as object;
       const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
       yield { ...valid, an_invented_field: 1 };
-      for (const name of (schema['required'] ?? []) as string[]) yield Object.fromEntries(Object.entries(valid).filter(([key]) => key !== name));
-      for (const [name, property] of properties) for (const value of mutants(property, depth + 1)) yield { ...valid, [name]: value };
+      for (const name of (schema['required'] ?? []) as string[])
+        yield Object.fromEntries(Object.entries(valid).filter(([key]) => key !== name));
+      for (const [name, property] of properties)
+        for (const value of mutants(property, depth + 1)) yield { ...valid, [name]: value };
       if (typeof schema['additionalProperties'] === 'object')
         for (const value of mutants(schema['additionalProperties'], depth + 1)) yield { ...valid, something: value };
     }

@@ -9,28 +9,44 @@ function room(schema: Schema): number {
   if (choice) return Math.max(...choice.map(room));
   if (schema['properties']) return Object.values<Schema>(schema['properties']).reduce((sum, one) => sum + room(one), 0);
   if (schema['type'] === 'array') return (schema['maxItems'] ?? Number.POSITIVE_INFINITY) * room(schema['items'] ?? {});
-  return schema['type'] === 'string' && !schema['format'] && !schema['enum'] ? (schema['maxLength'] ?? Number.POSITIVE_INFINITY) : 20;
+  return schema['type'] === 'string' && !schema['format'] && !schema['enum']
+    ? (schema['maxLength'] ?? Number.POSITIVE_INFINITY)
+    : 20;
 }
 
-/** The greatest value of a form that a schema takes, in about so many characters and values: texts made of `piece`, lists as long (`wide`) or with members as large as can be. */
-export function greatest(schema: Schema, shape: { piece: string; wide: boolean }, characters: number, values: number): unknown {
+/**
+ * The greatest value of a form that a schema takes, in about so many characters and values: texts made of `piece`,
+ * lists as long (`wide`) or with members as large as can be.
+ */
+export function greatest(
+  schema: Schema,
+  shape: { piece: string; wide: boolean },
+  characters: number,
+  values: number,
+): unknown {
   const within = (one: Schema, share: number) => greatest(one, shape, characters / share, values / share);
   const choices: Schema[] | undefined = schema['anyOf'] ?? schema['oneOf'];
   if (choices) return within(choices.toSorted((a, b) => room(b) - room(a))[0]!, 1);
-  if (schema['allOf']) return Object.assign({}, ...schema['allOf'].map((one: Schema) => within(one, schema['allOf'].length)));
+  if (schema['allOf'])
+    return Object.assign({}, ...schema['allOf'].map((one: Schema) => within(one, schema['allOf'].length)));
   if ('const' in schema || schema['enum']) return example(schema);
-  const count = (most: number, each: number) => Math.max(1, Math.floor(Math.min(most, shape.wide ? characters / 40 : characters / each, values / 4)));
+  const count = (most: number, each: number) =>
+    Math.max(1, Math.floor(Math.min(most, shape.wide ? characters / 40 : characters / each, values / 4)));
   switch (schema['type']) {
     case 'object': {
       const properties = Object.entries<Schema>(schema['properties'] ?? {});
-      const free = typeof schema['additionalProperties'] === 'object' ? (schema['additionalProperties'] as Schema) : undefined;
+      const free =
+        typeof schema['additionalProperties'] === 'object' ? (schema['additionalProperties'] as Schema) : undefined;
       const shares = properties.length + (free ? 1 : 0);
       const named = properties.map(([name, one]) => [name, within(one, shares)]);
       const keys = free ? Math.floor(Math.min(characters / shares / (KEY + 120), values / shares / 6)) : 0;
       const width = schema['propertyNames']?.maxLength ?? KEY;
       return Object.fromEntries([
         ...named,
-        ...Array.from({ length: keys }, (_, n) => [String(n).padEnd(width, 'k').slice(0, width), within(free!, keys * shares)]),
+        ...Array.from({ length: keys }, (_, n) => [
+          String(n).padEnd(width, 'k').slice(0, width),
+          within(free!, keys * shares),
+        ]),
       ]);
     }
     case 'array': {
@@ -44,7 +60,10 @@ export function greatest(schema: Schema, shape: { piece: string; wide: boolean }
       return shape.piece.repeat(Math.ceil(length / shape.piece.length)).slice(0, length);
     }
     case undefined:
-      return Array.from({ length: Math.max(1, Math.floor(Math.min(1_000, characters / 100, values / 2))) }, () => shape.piece);
+      return Array.from(
+        { length: Math.max(1, Math.floor(Math.min(1_000, characters / 100, values / 2))) },
+        () => shape.piece,
+      );
     default:
       return example(schema);
   }

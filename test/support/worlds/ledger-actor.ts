@@ -9,8 +9,14 @@ export const ledger = actorContract('Ledger', {
     note: method({ input: z.strictObject({ text: z.string() }), output: z.string() }),
     /** A turn of that length with a line at its begin and its end. */
     hold: method({ input: z.strictObject({ ms: z.number() }), output: z.string() }),
-    /** A turn of that length that counts in the state document at its end, and writes at its begin where that is to be told; answers the count. */
-    count: method({ input: z.strictObject({ ms: z.number().default(0), told: z.boolean().default(false) }), output: z.number() }),
+    /**
+     * A turn of that length that counts in the state document at its end, and writes at its begin where that is to be
+     * told; answers the count.
+     */
+    count: method({
+      input: z.strictObject({ ms: z.number().default(0), told: z.boolean().default(false) }),
+      output: z.number(),
+    }),
     /** Work of that length beside the turn. */
     work: method({ input: z.strictObject({ ms: z.number() }) }),
   },
@@ -28,8 +34,12 @@ export interface Line {
 }
 
 export const createLedger = async (sql: Database): Promise<void> =>
-  void (await sql`create table probe_ledger (seq bigint generated always as identity, at timestamptz not null default clock_timestamp(), actor text not null, text text not null, incarnation text not null)`);
-export const readLedger = async (sql: Database): Promise<Line[]> => sql<Line[]>`select actor, text, incarnation from probe_ledger order by seq`;
+  void (await sql`
+    create table probe_ledger (seq bigint generated always as identity,
+      at timestamptz not null default clock_timestamp(), actor text not null, text text not null,
+      incarnation text not null)`);
+export const readLedger = async (sql: Database): Promise<Line[]> =>
+  sql<Line[]>`select actor, text, incarnation from probe_ledger order by seq`;
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const write = ({ sql, incarnation }: LedgerNeeds, actor: string, text: string) =>

@@ -30,10 +30,24 @@ export const genericByAddresses = (issuer: string, more: Record<string, string> 
 });
 
 /** The app with its login providers; `google` is the address that stands in for Google's. */
-export async function loginApp({ sql, env = {}, google }: { sql: Database; env?: Record<string, string>; google?: string }) {
+export async function loginApp({
+  sql,
+  env = {},
+  google,
+}: {
+  sql: Database;
+  env?: Record<string, string>;
+  google?: string;
+}) {
   return testApp({
     sql,
-    env: { FRONTEND_URL: FRONTEND, MAIN_URL: MAIN, NEXT_PUBLIC_BACKEND_URL: `${FRONTEND}/api`, OUTBOUND_HTTP_TIMEOUT_MS: '10000', ...env },
+    env: {
+      FRONTEND_URL: FRONTEND,
+      MAIN_URL: MAIN,
+      NEXT_PUBLIC_BACKEND_URL: `${FRONTEND}/api`,
+      OUTBOUND_HTTP_TIMEOUT_MS: '10000',
+      ...env,
+    },
     ...(google !== undefined && { servers: { 'auth/google': google } }),
   });
 }
@@ -53,7 +67,11 @@ export async function registerBy(client: Client, provider: string, as: string) {
   const { code, state } = await comeBack(client, provider, as);
   const known = await client.post(`/auth/oauth/${provider}/exists`, { code, state });
   if (known.body?.token === undefined) throw new Error(`Not a newcomer: ${known.text}`);
-  const registered = await client.post('/auth/register', { provider, providerToken: known.body.token, company: 'Acme Ltd' });
+  const registered = await client.post('/auth/register', {
+    provider,
+    providerToken: known.body.token,
+    company: 'Acme Ltd',
+  });
   if (registered.status !== 200) throw new Error(`Not registered: ${registered.text}`);
   return (await client.get('/user/self')).body;
 }

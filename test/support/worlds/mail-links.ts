@@ -4,7 +4,10 @@ import { mailsOf } from './mails.ts';
 
 /** Writes what was asked for behind answers, and gives the mails to an address, oldest first. */
 export async function contentsTo(context: Context, email: string) {
-  await eventually('what was asked for is written', async () => (await context.sql`select 1 from mail_requests`).length === 0);
+  await eventually(
+    'what was asked for is written',
+    async () => (await context.sql`select 1 from mail_requests`).length === 0,
+  );
   return (await mailsOf(context, email)).map(({ content }) => content);
 }
 
@@ -16,4 +19,5 @@ export async function linkTo(context: Context, email: string, template: string):
 }
 
 /** The code at the end of that link. */
-export const codeTo = async (context: Context, email: string, template: string): Promise<string> => (await linkTo(context, email, template)).split('/').at(-1)!;
+export const codeTo = async (context: Context, email: string, template: string): Promise<string> =>
+  (await linkTo(context, email, template)).split('/').at(-1)!;

@@ -57,23 +57,31 @@ export async function toldApp(
     /** Forgets what was moved until now. */
     forget: () => void app.log.all.splice(0),
     /** What was moved, in order. */
-    moved: () => mailEventsOf(app.log).flatMap(({ emailId, status }) => (status === undefined ? [] : [{ emailId, status }])),
-    send: ({ headers, body }: Sent, more: Record<string, string> = {}) => app.client().send('POST', '/webhooks/email', body, { ...headers, ...more }),
+    moved: () =>
+      mailEventsOf(app.log).flatMap(({ emailId, status }) => (status === undefined ? [] : [{ emailId, status }])),
+    send: ({ headers, body }: Sent, more: Record<string, string> = {}) =>
+      app.client().send('POST', '/webhooks/email', body, { ...headers, ...more }),
     /** A mail in the log: one that was sent, or one that waits. */
     async mail(status: string = 'sent') {
       const [id, messageId] = [randomUUID(), `m${randomUUID().replaceAll('-', '')}`];
       const waits = status === 'queued';
       await sql`
-        insert into emails (id, to_address, template, provider_id, provider_version, status, content, next_attempt_at, provider_message_id, sent_at)
-        values (${id}, 'ann@example.com', 'activation', ${provider}, 'v1', ${status}, ${waits ? 'v2:x' : null}, ${waits ? new Date() : null},
+        insert into emails (id, to_address, template, provider_id, provider_version, status, content, next_attempt_at,
+          provider_message_id, sent_at)
+        values (${id}, 'ann@example.com', 'activation', ${provider}, 'v1', ${status}, ${waits ? 'v2:x' : null},
+          ${waits ? new Date() : null},
           ${waits ? null : messageId}, ${waits ? null : new Date()})`;
       return { id, messageId };
     },
     async rowOf({ id }: { id: string }) {
-      const [row] = await sql`select status, last_error, provider_message_id, content, next_attempt_at, sent_at from emails where id = ${id}`;
+      const [row] = await sql`
+          select status, last_error, provider_message_id, content, next_attempt_at, sent_at
+          from emails
+          where id = ${id}`;
       return row!;
     },
-    statusOf: async ({ id }: { id: string }): Promise<string> => (await sql<{ status: string }[]>`select status from emails where id = ${id}`)[0]!.status,
+    statusOf: async ({ id }: { id: string }): Promise<string> =>
+      (await sql<{ status: string }[]>`select status from emails where id = ${id}`)[0]!.status,
   };
 }
 export type ToldApp = Awaited<ReturnType<typeof toldApp>>;

@@ -29,7 +29,10 @@ export async function openSender({ url, port, cert }: SenderSetup) {
   return {
     ...context,
     /** The attempts that have ended, in order. */
-    attempted: () => mailEventsOf(context.log).flatMap(({ attempt, outcome }) => (outcome === undefined ? [] : [{ attempt, outcome }])),
+    attempted: () =>
+      mailEventsOf(context.log).flatMap(({ attempt, outcome }) =>
+        outcome === undefined ? [] : [{ attempt, outcome }],
+      ),
   };
 }
 

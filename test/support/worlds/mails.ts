@@ -8,6 +8,9 @@ export async function mailsOf(
   to?: string,
 ): Promise<{ to: string; orgId: string | null; content: MailContent }[]> {
   const rows = await sql<{ to: string; orgId: string | null; content: string }[]>`
-    select to_address as "to", org_id as "orgId", content from emails where status = 'queued' ${to === undefined ? sql`` : sql`and to_address = ${to}`} order by id`;
+    select to_address as "to", org_id as "orgId", content
+    from emails
+    where status = 'queued' ${to === undefined ? sql`` : sql`and to_address = ${to}`}
+    order by id`;
   return rows.map(({ content, ...mail }) => ({ ...mail, content: MailContent.parse(JSON.parse(vault.open(content))) }));
 }

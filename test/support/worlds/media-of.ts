@@ -15,7 +15,8 @@ const bodies = openBodies({ pictures: openPictures(), incoming });
 const never = new AbortController().signal;
 
 /** A place that has this object, whatever it is called. */
-const placeOf = (data: Buffer) => ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as StoragePlace;
+const placeOf = (data: Buffer) =>
+  ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as StoragePlace;
 const storedOf = (data: Buffer) => ({
   size: data.length,
   modified: new Date(0),
@@ -24,15 +25,30 @@ const storedOf = (data: Buffer) => ({
 });
 
 /** A file of the library as an adapter gets it, made of these bytes. */
-export async function mediaOf(data: Uint8Array, said: Pick<Media, 'contentType' | 'name' | 'alt' | 'url'>, signal = never): Promise<Media> {
+export async function mediaOf(
+  data: Uint8Array,
+  said: Pick<Media, 'contentType' | 'name' | 'alt' | 'url'>,
+  signal = never,
+): Promise<Media> {
   const { width = null, height = null } = await sharp(data)
     .metadata()
     .then(({ autoOrient }) => autoOrient)
     .catch(() => ({}) as { width?: number; height?: number });
-  const file = { id: 'file', orgId: 'org', storageKey: said.name, mime: said.contentType, bytes: data.length, width, height } as FileRow;
+  const file = {
+    id: 'file',
+    orgId: 'org',
+    storageKey: said.name,
+    mime: said.contentType,
+    bytes: data.length,
+    width,
+    height,
+  } as FileRow;
   const of = bodies(file, placeOf(Buffer.from(data)), signal);
   return { ...of, ...said, ...(width !== null && height !== null && { width, height }) };
 }
 
 /** The attempt of a post that takes everything and never ends. */
-export const ATTEMPT = { signal: never, limits: { text: 500, unit: 'characters', media: 20, mediaTypes: ['image/*', 'video/*'] } } as const;
+export const ATTEMPT = {
+  signal: never,
+  limits: { text: 500, unit: 'characters', media: 20, mediaTypes: ['image/*', 'video/*'] },
+} as const;

@@ -6,7 +6,10 @@ export const CALLBACK = 'https://client.example/callback';
 /** PKCE, made here from RFC 7636 and not by the product. */
 export const pkce = (verifier = randomBytes(32).toString('base64url')) => ({
   verifier,
-  challenge: { code_challenge: createHash('sha256').update(verifier, 'ascii').digest('base64url'), code_challenge_method: 'S256' },
+  challenge: {
+    code_challenge: createHash('sha256').update(verifier, 'ascii').digest('base64url'),
+    code_challenge_method: 'S256',
+  },
 });
 
 export interface OrgApp {
@@ -16,19 +19,30 @@ export interface OrgApp {
 }
 /** The org's app. */
 export async function makeApp(owner: SignedUp, redirectUrl = CALLBACK, name = 'Scheduler'): Promise<OrgApp> {
-  const { status, body } = await owner.client.post('/user/oauth-app', { name, description: 'Plans things', redirectUrl });
+  const { status, body } = await owner.client.post('/user/oauth-app', {
+    name,
+    description: 'Plans things',
+    redirectUrl,
+  });
   if (status !== 201) throw new Error(`No app was made: ${JSON.stringify(body)}`);
   return { clientId: body.clientId, clientSecret: body.clientSecret, id: body.id };
 }
 
 /** A client that registered itself. */
 export async function register(app: Pick<TestApp, 'client'>, metadata: Record<string, unknown> = {}) {
-  const { status, body } = await app.client().post('/oauth/register', { redirect_uris: [CALLBACK], client_name: 'Agent', ...metadata });
+  const { status, body } = await app
+    .client()
+    .post('/oauth/register', { redirect_uris: [CALLBACK], client_name: 'Agent', ...metadata });
   if (status !== 201) throw new Error(`No client was registered: ${JSON.stringify(body)}`);
   return body as { client_id: string; client_secret?: string; redirect_uris: string[]; scope: string };
 }
 
-export const approval = (clientId: string, more: Record<string, unknown> = {}) => ({ client_id: clientId, action: 'approve', state: 's 1&2', ...more });
+export const approval = (clientId: string, more: Record<string, unknown> = {}) => ({
+  client_id: clientId,
+  action: 'approve',
+  state: 's 1&2',
+  ...more,
+});
 
 /** Approves and answers what the redirect carries. */
 export async function approve(user: { client: Client }, clientId: string, more: Record<string, unknown> = {}) {
@@ -38,14 +52,39 @@ export async function approve(user: { client: Client }, clientId: string, more: 
   return { redirect, code: redirect.searchParams.get('code')!, error: redirect.searchParams.get('error') };
 }
 
-export const exchange = (app: Pick<TestApp, 'client'>, { clientId, clientSecret }: Partial<OrgApp>, more: Record<string, unknown>): Promise<Answer> =>
-  app.client().post('/oauth/token', { grant_type: 'authorization_code', client_id: clientId, client_secret: clientSecret, ...more });
+export const exchange = (
+  app: Pick<TestApp, 'client'>,
+  { clientId, clientSecret }: Partial<OrgApp>,
+  more: Record<string, unknown>,
+): Promise<Answer> =>
+  app.client().post('/oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    client_secret: clientSecret,
+    ...more,
+  });
 
-export const refresh = (app: Pick<TestApp, 'client'>, { clientId, clientSecret }: Partial<OrgApp>, refreshToken: string, more: Record<string, unknown> = {}) =>
-  app.client().post('/oauth/token', { grant_type: 'refresh_token', client_id: clientId, client_secret: clientSecret, refresh_token: refreshToken, ...more });
+export const refresh = (
+  app: Pick<TestApp, 'client'>,
+  { clientId, clientSecret }: Partial<OrgApp>,
+  refreshToken: string,
+  more: Record<string, unknown> = {},
+) =>
+  app.client().post('/oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: clientId,
+    client_secret: clientSecret,
+    refresh_token: refreshToken,
+    ...more,
+  });
 
 /** A pair of tokens of a user for an app. */
-export async function tokensFor(app: Pick<TestApp, 'client'>, user: { client: Client }, client: OrgApp, more: Record<string, unknown> = {}) {
+export async function tokensFor(
+  app: Pick<TestApp, 'client'>,
+  user: { client: Client },
+  client: OrgApp,
+  more: Record<string, unknown> = {},
+) {
   const { verifier, challenge } = pkce();
   const { code } = await approve(user, client.clientId, { ...challenge, ...more });
   const { status, body } = await exchange(app, client, { code, code_verifier: verifier });

@@ -26,8 +26,19 @@ interface Options extends Pick<ContextOptions, 'clock' | 'network'> {
   paymentsServer?: string;
 }
 
-/** Every room, the actors on the embedded engine and the API, in this process, on a database of its own (`DATABASE_URL` in `env` names another, migrated one). */
-export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox = false, sandboxUrl, paymentsServer, ...parts }: Options = {}) {
+/**
+ * Every room, the actors on the embedded engine and the API, in this process, on a database of its own (`DATABASE_URL`
+ * in `env` names another, migrated one).
+ */
+export async function wholeProduct({
+  env = {},
+  level = 'fatal',
+  write,
+  sandbox = false,
+  sandboxUrl,
+  paymentsServer,
+  ...parts
+}: Options = {}) {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-product-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -44,7 +55,11 @@ export async function wholeProduct({ env = {}, level = 'fatal', write, sandbox =
   const network = sandbox ? opened.use(await startSandbox({ sql: db.sql })) : undefined;
   const context = opened.use(
     await openContext(config, {
-      logs: openLogs({ level, format: write ? 'json' : 'plain', write: write ?? ((line) => void process.stderr.write(line)) }),
+      logs: openLogs({
+        level,
+        format: write ? 'json' : 'plain',
+        write: write ?? ((line) => void process.stderr.write(line)),
+      }),
       actorTypes,
       channelReminder: dueReminder,
       sandboxUrl: sandboxUrl ?? network?.url,

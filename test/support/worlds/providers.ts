@@ -1,6 +1,14 @@
 import { openOutbound } from '../../../src/platform/outbound/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { openProviders, type Handle, type LookUp, type Media, type Post, type ProvidersOptions, type Social } from '../../../src/providers/registry/index.ts';
+import {
+  openProviders,
+  type Handle,
+  type LookUp,
+  type Media,
+  type Post,
+  type ProvidersOptions,
+  type Social,
+} from '../../../src/providers/registry/index.ts';
 
 /** Providers as the product opens them, allowed to call this machine; `await using` closes the connections. */
 export function localProviders(more: Partial<ProvidersOptions> = {}) {
@@ -10,7 +18,11 @@ export function localProviders(more: Partial<ProvidersOptions> = {}) {
 }
 
 /** The ids of the releases that a look-up of the adapter shows. */
-export async function lookUp(channel: Social, post: Post, attempt: Partial<LookUp> & Pick<LookUp, 'since'>): Promise<string[]> {
+export async function lookUp(
+  channel: Social,
+  post: Post,
+  attempt: Partial<LookUp> & Pick<LookUp, 'since'>,
+): Promise<string[]> {
   const found = await channel.find!(post, {}, { saved: undefined, thread: [], ...attempt });
   if (found === undefined) return [];
   return ('id' in found ? [found] : found).map(({ id }) => id);
@@ -18,7 +30,11 @@ export async function lookUp(channel: Social, post: Post, attempt: Partial<LookU
 
 let made = 0;
 /** A post with its own id. */
-export const postOf = (text: string, media: readonly Media[] = []): Post => ({ id: `post-${(made += 1)}-${process.pid}`, text, media });
+export const postOf = (text: string, media: readonly Media[] = []): Post => ({
+  id: `post-${(made += 1)}-${process.pid}`,
+  text,
+  media,
+});
 
 /** A handle that remembers what the adapter saved. */
 export function handleOf(saved?: unknown, thread: Handle['thread'] = []): Handle & { kept: unknown[] } {

@@ -10,7 +10,14 @@ import { sealCredentials } from '../../../src/publishing/channels/credentials.ts
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { type ContextOptions, openContext } from '../../../src/context.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
-import { type Clock, newId, openVault, ProviderError, systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
+import {
+  type Clock,
+  newId,
+  openVault,
+  ProviderError,
+  systemClock,
+  tenantKey,
+} from '../../../src/platform/kernel/index.ts';
 import { facts, type Topic } from '../../../src/platform/outbox/facts.ts';
 import type { Create, NewPost, Posts } from '../../../src/publishing/posts/index.ts';
 import type { Connected } from '../../../src/publishing/posts/ports.ts';
@@ -31,7 +38,10 @@ export interface Sent {
 }
 type Once = Connected['once'];
 
-/** A network in the process of the test: what it is told to do, and a ledger of what it was asked and what it took. The product calls it through an adapter that is registered beside its own. */
+/**
+ * A network in the process of the test: what it is told to do, and a ledger of what it was asked and what it took. The
+ * product calls it through an adapter that is registered beside its own.
+ */
 export function openNetwork() {
   const asked: Sent[] = [];
   const taken: { channelId: string; postId: string; text: string }[] = [];
@@ -46,8 +56,12 @@ export function openNetwork() {
     latencyMs: 0,
     looks: 0,
     /** What a publish does instead of taking the post; `accept` takes it. */
-    behave: undefined as ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>) | undefined,
-    find: undefined as ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>) | undefined,
+    behave: undefined as
+      | ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>)
+      | undefined,
+    find: undefined as
+      | ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>)
+      | undefined,
   };
   /** The account that a channel is connected with is the id of the channel. */
   async function publish(channelId: string, one: Post, settings: unknown, handle: Handle, wait: Sent['wait']) {
@@ -70,7 +84,9 @@ export function openNetwork() {
   async function find(one: Post, attempt: LookUp) {
     network.looks += 1;
     if (network.find) return network.find(one, attempt);
-    return taken.some(({ postId }) => postId === one.id) ? { id: `r-${one.id}`, url: `https://fake.example/${one.id}` } : undefined;
+    return taken.some(({ postId }) => postId === one.id)
+      ? { id: `r-${one.id}`, url: `https://fake.example/${one.id}` }
+      : undefined;
   }
   return Object.assign(network, { adapter: adapterOf(network, publish, find) });
 }
@@ -79,7 +95,13 @@ export type Network = ReturnType<typeof openNetwork>;
 /** Declared as the network says at the moment: tests change its class and its times while the product runs. */
 function adapterOf(
   network: { readonly once: Once; readonly settlesWithinMs: number | undefined },
-  publish: (channelId: string, post: Post, settings: unknown, handle: Handle, wait: Sent['wait']) => Promise<Published | { processingMs: number }>,
+  publish: (
+    channelId: string,
+    post: Post,
+    settings: unknown,
+    handle: Handle,
+    wait: Sent['wait'],
+  ) => Promise<Published | { processingMs: number }>,
   find: (post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>,
 ): SocialAdapter {
   const declared = () =>
@@ -96,7 +118,8 @@ function adapterOf(
       login: { kind: 'credentials' },
       limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
       settings: z.looseObject({}),
-      profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')), // asked only when a login was refused
+      // asked only when a login was refused
+      profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')),
       publish: ({ account, post, settings, saved, save, thread, clock }) =>
         publish(account, post, settings, { saved, save, thread }, (ms) => clock.sleep(ms)) as Promise<Published>,
       ...(network.once === 'at-most-once'
@@ -148,16 +171,28 @@ export async function openPublishing({
   ...parts
 }: WorldOptions) {
   await using opened = new AsyncDisposableStack();
-  const sql = openDatabase({ url, connections, ...(applicationName !== undefined && { applicationName }), ...(onStatement && { onStatement }) });
+  const sql = openDatabase({
+    url,
+    connections,
+    ...(applicationName !== undefined && { applicationName }),
+    ...(onStatement && { onStatement }),
+  });
   opened.defer(() => sql.end({ timeout: 2 })); // a connection that was cut never answers its goodbye
   const folder = mkdtempSync(join(tmpdir(), 'rookery-publishing-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
   const { config } = readConfig({ JWT_SECRET, BACKEND_LISTEN_HOST: '127.0.0.1', DATA_FOLDER: folder, ...env });
   const log = quietLog();
-  const edge = { ...parts, adapters: [...(network ? [network.adapter] : []), ...adapters], ...(wire && { network: wire }) };
+  const edge = {
+    ...parts,
+    adapters: [...(network ? [network.adapter] : []), ...adapters],
+    ...(wire && { network: wire }),
+  };
   const context = opened.use(
     await openContext(
-      { ...config, actors: { ...config.actors, ...(horizonMs !== undefined && { reminderHorizonHours: horizonMs / 3_600_000 }) } },
+      {
+        ...config,
+        actors: { ...config.actors, ...(horizonMs !== undefined && { reminderHorizonHours: horizonMs / 3_600_000 }) },
+      },
       { logs: { of: () => log }, actorTypes, channelReminder: dueReminder, sandboxUrl: undefined, sql, ...edge },
     ),
   );
@@ -166,8 +201,8 @@ export async function openPublishing({
 }
 
 /**
- * One process without the API, as the product opens and starts it: the embedded engine and its actors. Rounds of the reconciler are the
- * test's to make, and nobody hears facts, so that a test can read it.
+ * One process without the API, as the product opens and starts it: the embedded engine and its actors. Rounds of the
+ * reconciler are the test's to make, and nobody hears facts, so that a test can read it.
  */
 export async function startPublisher(options: WorldOptions) {
   await using opened = new AsyncDisposableStack();
@@ -199,27 +234,38 @@ export async function startPublisher(options: WorldOptions) {
 }
 /** Fails for a fact that no listener could hear. */
 async function checkFacts(sql: Database): Promise<void> {
-  const announced = await sql<{ topic: Topic; payload: unknown }[]>`select topic, payload from outbox`.catch(() => []); // a test may have taken its database away
+  const announced = await sql<{ topic: Topic; payload: unknown }[]>`
+    select topic, payload from outbox`.catch(() => []); // a test may have taken its database away
   for (const { topic, payload } of announced) facts[topic].parse(payload);
 }
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>;
 
 const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);
-/** What a channel of the fake network is connected with, sealed: the account is the channel. `server`: what hangs at one does not hold up another. */
+/**
+ * What a channel of the fake network is connected with, sealed: the account is the channel. `server`: what hangs at one
+ * does not hold up another.
+ */
 export const sealedLogin = (channelId: string, server?: string): string =>
   sealCredentials(vault, { account: channelId, values: server === undefined ? {} : { server }, grantedAt: new Date() });
 
 /** An organization with channels of the fake network. */
-export async function seedOrg(sql: Database, channels = 1, serverOf: (channelId: string) => string | undefined = () => undefined) {
+export async function seedOrg(
+  sql: Database,
+  channels = 1,
+  serverOf: (channelId: string) => string | undefined = () => undefined,
+) {
   const orgId = newId();
   const userId = newId();
   await sql`insert into organizations (id, name) values (${orgId}, 'Acme')`;
-  await sql`insert into users (id, email, provider_name, provider_id) values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
+  await sql`
+    insert into users (id, email, provider_name, provider_id)
+    values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
   const channelIds = Array.from({ length: channels }, newId);
   await sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
     select id, ${orgId}, 'fake', 'v1', id::text, 'Channel', sealed
-    from unnest(${channelIds}::uuid[], ${channelIds.map((id) => sealedLogin(id, serverOf(id)))}::text[]) as c (id, sealed)`;
+    from unnest(${channelIds}::uuid[], ${channelIds.map((id) => sealedLogin(id, serverOf(id)))}::text[]) as c (id,
+      sealed)`;
   return { orgId, userId, channelIds, channelId: channelIds[0]! };
 }
 
@@ -238,18 +284,25 @@ export const newPost = (channelId: string, more: Partial<NewPost> = {}): NewPost
   creationMethod: 'API',
   ...more,
 });
-export const admit = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, posts: NewPost[], more: Partial<Create> = {}) =>
-  actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
-export const postOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
-export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) => actors(channelActor, tenantKey(orgId, channelId));
+export const admit = (
+  { actors }: Pick<Publisher, 'actors'>,
+  orgId: string,
+  posts: NewPost[],
+  more: Partial<Create> = {},
+) => actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
+export const postOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) =>
+  actors(postActor, tenantKey(orgId, postId));
+export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) =>
+  actors(channelActor, tenantKey(orgId, channelId));
 
 /** Waits until every post of the database is out of the queue, or in one of the details given. */
 export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 20_000 } = {}) {
   const end = Date.now() + timeoutMs;
   for (;;) {
-    const left = await sql<
-      { id: string; state: string; detail: string | null }[]
-    >`select id, state, detail from posts where org_id = ${orgId} and deleted_at is null and state = 'QUEUE' and not detail = any(${details})`;
+    const left = await sql<{ id: string; state: string; detail: string | null }[]>`
+      select id, state, detail
+      from posts
+      where org_id = ${orgId} and deleted_at is null and state = 'QUEUE' and not detail = any(${details})`;
     if (left.length === 0) return;
     if (Date.now() > end) throw new Error(`Not settled: ${JSON.stringify(left.slice(0, 5))}`);
     await systemClock.sleep(20);
@@ -270,6 +323,9 @@ export const stateOf = async (sql: Database, postId: string) =>
         version: number;
       }[]
     >`
-    select state, detail, error_kind as "errorKind", error, attempt, release_id as "releaseId", due_at as "dueAt", publish_date as "publishDate", version from posts where id = ${postId}`
+    select state, detail, error_kind as "errorKind", error, attempt, release_id as "releaseId", due_at as "dueAt",
+      publish_date as "publishDate", version
+    from posts
+    where id = ${postId}`
   )[0]!;
 export type { Posts };

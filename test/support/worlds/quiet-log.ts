@@ -6,7 +6,10 @@ export interface Logged {
   message: string;
 }
 
-/** A log that a test can read. Nothing is printed. `lines`: from the level `info` on; `all`: of every level, in the same order. */
+/**
+ * A log that a test can read. Nothing is printed. `lines`: from the level `info` on; `all`: of every level, in the same
+ * order.
+ */
 export function quietLog(): RuntimeLog & { readonly lines: Logged[]; readonly all: Logged[] } {
   const [lines, all]: [Logged[], Logged[]] = [[], []];
   const keep = (log: Logged[], line: Logged) => void (log.length < 10_000 && log.push(line));
@@ -25,6 +28,10 @@ interface MailEvent {
   status?: string;
 }
 
-/** What was logged of mails, oldest first: an attempt to send one has an outcome, what its provider told of it a status. */
+/**
+ * What was logged of mails, oldest first: an attempt to send one has an outcome, what its provider told of it a status.
+ */
 export const mailEventsOf = ({ all }: { readonly all: readonly Logged[] }): MailEvent[] =>
-  all.flatMap(({ detail }) => (String((detail as { event?: unknown }).event).startsWith('mail.') ? [detail as MailEvent] : []));
+  all.flatMap(({ detail }) =>
+    String((detail as { event?: unknown }).event).startsWith('mail.') ? [detail as MailEvent] : [],
+  );

@@ -37,7 +37,16 @@ export const SHOWN_IN = {
     'WEBHOOK_SIGNING_SECRET',
     'METRICS_TOKEN',
   ],
-  process: ['SANDBOX_PORT', 'LOG_LEVEL', 'LOG_FORMAT', 'SANDBOX_URL', 'SANDBOX_ENABLED', 'DATABASE_CONNECTION_LIMIT', 'DATABASE_POOL_TIMEOUT', 'REDIS_URL'],
+  process: [
+    'SANDBOX_PORT',
+    'LOG_LEVEL',
+    'LOG_FORMAT',
+    'SANDBOX_URL',
+    'SANDBOX_ENABLED',
+    'DATABASE_CONNECTION_LIMIT',
+    'DATABASE_POOL_TIMEOUT',
+    'REDIS_URL',
+  ],
   login: [
     'DISABLE_REGISTRATION',
     'ORGANIZATIONS_PER_OWNER',
@@ -132,12 +141,19 @@ export const SHOWN_IN = {
   ],
 } as const satisfies Record<string, readonly SettingName[]>;
 
-/** Begins the table of one file: each row is a test of some of its settings, and in the end all of them must have had one. */
+/**
+ * Begins the table of one file: each row is a test of some of its settings, and in the end all of them must have had
+ * one.
+ */
 export function effectsOf<const Name extends keyof typeof SHOWN_IN>(name: Name) {
   const shown = new Set<string>();
   test(`every setting of ${name} has a row`, () => expect([...shown].toSorted()).toEqual(SHOWN_IN[name].toSorted()));
   /** One row of the table: what these settings do. */
-  return function effect(names: readonly (typeof SHOWN_IN)[Name][number][], title: string, see: () => Promise<void>): void {
+  return function effect(
+    names: readonly (typeof SHOWN_IN)[Name][number][],
+    title: string,
+    see: () => Promise<void>,
+  ): void {
     for (const one of names) shown.add(one);
     test(`${names.join(', ')}: ${title}`, see);
   };
@@ -157,7 +173,16 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   APP_PORT: OPERATED,
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
   METRICS_PORT: OPERATED,
-  METRICS_LISTEN_HOST: ['src/platform/config/config.test.ts', 'METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN'],
-  SHUTDOWN_DELAY_SECONDS: ['test/e2e/drain.test.ts', 'the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close'],
-  ALLOW_DESTRUCTIVE_SCHEMA: ['test/integration/platform/db.migrate.test.ts', 'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]'],
+  METRICS_LISTEN_HOST: [
+    'src/platform/config/config.test.ts',
+    'METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN',
+  ],
+  SHUTDOWN_DELAY_SECONDS: [
+    'test/e2e/drain.test.ts',
+    'the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close',
+  ],
+  ALLOW_DESTRUCTIVE_SCHEMA: [
+    'test/integration/platform/db.migrate.test.ts',
+    'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]',
+  ],
 };

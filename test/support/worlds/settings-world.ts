@@ -12,7 +12,10 @@ import { wholeProduct } from './product.ts';
 
 export type Env = Readonly<Record<string, string>>;
 
-/** For each file of settings: a database, names of the Internet that lead to this process, an app with the usual settings and its first user, a folder. */
+/**
+ * For each file of settings: a database, names of the Internet that lead to this process, an app with the usual
+ * settings and its first user, a folder.
+ */
 export function settingsWorld(hosts: readonly string[] = []) {
   jest.setTimeout(240_000); // processes that start one after another: on a busy machine each takes its time
   const stack = new AsyncDisposableStack();
@@ -22,7 +25,8 @@ export function settingsWorld(hosts: readonly string[] = []) {
   const whole = (env: Env = {}, more: Omit<Parameters<typeof wholeProduct>[0] & object, 'env'> = {}) =>
     wholeProduct({ env, network: outside.network, ...more });
   /** The first user at another app over the same rows. */
-  const at = ({ address }: { address: string }): Client => Object.assign(new Client(address), { cookies: ann.client.cookies });
+  const at = ({ address }: { address: string }): Client =>
+    Object.assign(new Client(address), { cookies: ann.client.cookies });
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'rookery-settings-'));
     stack.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -54,7 +58,9 @@ export function settingsWorld(hosts: readonly string[] = []) {
     get folder() {
       return folder;
     },
-    /** Asks a server that says nothing by the usual time limit, then by a short one: the short one must be over first. */
+    /**
+     * Asks a server that says nothing by the usual time limit, then by a short one: the short one must be over first.
+     */
     async endsFirst(env: Env, ask: (client: Client, url: string) => Promise<unknown>): Promise<unknown> {
       await using silence = await startSilence();
       await using usual = await open();
@@ -70,7 +76,12 @@ export function settingsWorld(hosts: readonly string[] = []) {
   };
 }
 
-export const newcomer = () => ({ provider: 'LOCAL', email: `${newId()}@example.com`, password: 'correct horse battery', company: 'Acme' });
+export const newcomer = () => ({
+  provider: 'LOCAL',
+  email: `${newId()}@example.com`,
+  password: 'correct horse battery',
+  company: 'Acme',
+});
 
 /** A server that takes connections and says nothing, until it is disposed of. */
 export async function startSilence() {

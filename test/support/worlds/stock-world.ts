@@ -34,22 +34,40 @@ export async function startStockWorld(): Promise<StockWorld> {
     id,
     alt_description: `Lake ${id}`,
     urls: { small: id === 'plain' ? `http://images.example/${id}` : `https://images.example/${id}` },
-    links: { html: `https://unsplash.com/photos/${id}`, download_location: `${url}/unsplash/photos/${id}/download?ixid=1` },
+    links: {
+      html: `https://unsplash.com/photos/${id}`,
+      download_location: `${url}/unsplash/photos/${id}/download?ixid=1`,
+    },
     user: { name: 'Ann', links: { html: 'https://unsplash.com/@ann' } },
   });
-  const hit = (id: string) => ({ id, pageURL: null, tags: 'lake', user: 'Ann', webformatURL: null, largeImageURL: `${url}/bytes/${id}` });
-  const resource = (id: string) => ({ id, content_type: 'photo', title: 'Lake', file_metadata: { available_file_types: [{ extension: 'png' }] } });
+  const hit = (id: string) => ({
+    id,
+    pageURL: null,
+    tags: 'lake',
+    user: 'Ann',
+    webformatURL: null,
+    largeImageURL: `${url}/bytes/${id}`,
+  });
+  const resource = (id: string) => ({
+    id,
+    content_type: 'photo',
+    title: 'Lake',
+    file_metadata: { available_file_types: [{ extension: 'png' }] },
+  });
 
   function usual(path: string): Said {
     const [, source, ...rest] = path.split('/');
     const id = rest.at(-1) ?? '';
     if (source === 'bytes') return { body: bytes };
-    if (path === '/unsplash/search/photos') return { json: { total_pages: 3, results: [photo('one'), photo('plain')] } };
+    if (path === '/unsplash/search/photos')
+      return { json: { total_pages: 3, results: [photo('one'), photo('plain')] } };
     if (source === 'unsplash' && id === 'download') return { json: { url: `${url}/bytes/${rest[1]}` } };
-    if (source === 'unsplash') return id === 'missing' ? { status: 404, json: { errors: ['Not found'] } } : { json: photo(id) };
+    if (source === 'unsplash')
+      return id === 'missing' ? { status: 404, json: { errors: ['Not found'] } } : { json: photo(id) };
     if (source === 'pixabay') return { json: { totalHits: 500, hits: [hit('7')] } };
     if (path === '/vecteezy/resources') return { json: { page: 1, last_page: 1, resources: [resource('4')] } };
-    if (source === 'vecteezy' && id === 'download') return { json: { url: `${url}/bytes/4`, requires_attribution: false } };
+    if (source === 'vecteezy' && id === 'download')
+      return { json: { url: `${url}/bytes/4`, requires_attribution: false } };
     return { json: resource(id) };
   }
 
@@ -61,7 +79,10 @@ export async function startStockWorld(): Promise<StockWorld> {
       asked.push(`${pathname}${searchParams.size > 0 ? `?${searchParams}` : ''}`);
       const instead = [...on].find(([start]) => pathname.startsWith(start))?.[1];
       const { status = 200, json, body, headers = {} } = instead ? await instead() : usual(pathname);
-      response.writeHead(status, { 'content-type': json === undefined ? 'application/octet-stream' : 'application/json', ...headers });
+      response.writeHead(status, {
+        'content-type': json === undefined ? 'application/octet-stream' : 'application/json',
+        ...headers,
+      });
       response.end(body ?? JSON.stringify(json ?? {}));
     })();
   }).listen(0, '127.0.0.1');

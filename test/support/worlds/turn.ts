@@ -3,11 +3,17 @@ import type { ActorContract, Actors, Caller, Hint, Turn } from '../../../src/pla
 interface Given<S, Memory> {
   state?: S;
   memory?: Memory;
-  /** What other actors, and the actor itself, answer: by `Type.method`. A function gets the input; what it throws is thrown. */
+  /**
+   * What other actors, and the actor itself, answer: by `Type.method`. A function gets the input; what it throws is
+   * thrown.
+   */
   answers?: Readonly<Record<string, unknown>>;
 }
 
-/** A turn without an engine: what the handler asked for is in `log`, hints in `hints`; `besides()` runs what it put beside the turn. */
+/**
+ * A turn without an engine: what the handler asked for is in `log`, hints in `hints`; `besides()` runs what it put
+ * beside the turn.
+ */
 export function turnOf<C extends ActorContract, Needs, S = Record<string, never>, Memory = undefined>(
   contract: C,
   id: string,

@@ -21,17 +21,26 @@ export function openRows(sql: Database) {
     },
     async channel(orgId: string, name = 'Acme on X') {
       const id = newId();
-      await sql`insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials) values (${id}, ${orgId}, 'x', 'v1', ${id}, ${name}, 'v2:')`;
+      await sql`
+        insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+        values (${id}, ${orgId}, 'x', 'v1', ${id}, ${name}, 'v2:')`;
       return id;
     },
     async post(
       orgId: string,
       channelId: string,
-      { content = '<p>Hi</p>', url = 'https://x.com/acme/status/1' as string | null, root = undefined as string | undefined } = {},
+      {
+        content = '<p>Hi</p>',
+        url = 'https://x.com/acme/status/1' as string | null,
+        root = undefined as string | undefined,
+      } = {},
     ) {
       const id = newId();
-      await sql`insert into posts (id, org_id, channel_id, group_id, root_post_id, state, content, publish_date, published_at, release_url)
-        values (${id}, ${orgId}, ${channelId}, 'g_1', ${root ?? null}, 'PUBLISHED', ${content}, '2026-09-01T10:00:00Z', now(), ${url})`;
+      await sql`
+        insert into posts (id, org_id, channel_id, group_id, root_post_id, state, content, publish_date, published_at,
+          release_url)
+        values (${id}, ${orgId}, ${channelId}, 'g_1', ${root ?? null}, 'PUBLISHED', ${content}, '2026-09-01T10:00:00Z',
+          now(), ${url})`;
       return id;
     },
   };
@@ -39,7 +48,9 @@ export function openRows(sql: Database) {
 
 interface Options {
   url: string;
-  /** A process that is there already, whose engine this one calls by: the embedded one is open once for each database. */
+  /**
+   * A process that is there already, whose engine this one calls by: the embedded one is open once for each database.
+   */
   beside?: { engine: EngineAndBus };
   clock?: Clock;
   timeoutMs?: number;
@@ -50,7 +61,10 @@ interface Options {
   reconcileMs?: number;
 }
 
-/** One process without the API, as the product opens it; receivers are at `hook.test`. Its actors, and the listeners with them, begin with `starts`. */
+/**
+ * One process without the API, as the product opens it; receivers are at `hook.test`. Its actors, and the listeners
+ * with them, begin with `starts`.
+ */
 export async function startHost({
   timeoutMs = 20_000, // no attempt ends for want of time where a test does not want that
   reconcileMs = 3_600_000,
@@ -66,7 +80,10 @@ export async function startHost({
         OUTBOUND_HTTP_TIMEOUT_MS: '60000',
         WEBHOOK_SIGNING_SECRET: SIGNING_KEY,
       },
-      wire: { authorities: [tls.cert], resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))) },
+      wire: {
+        authorities: [tls.cert],
+        resolver: async (name) => (name === 'hook.test' ? ['127.0.0.1'] : Promise.reject(new Error('ENOTFOUND'))),
+      },
       ...more,
       ...(beside && { engine: beside.engine }),
     }),
@@ -108,16 +125,31 @@ export async function addWebhook(
   return { id: webhook.id, secret };
 }
 
-/** Announces facts of posts or channels of an org, as their rows are now; `more` adds to each payload. What is not a row of this org is left out. */
-export async function announce(sql: Sql, orgId: string, topic: Topic, entityIds: readonly string[], more: object = {}): Promise<void> {
-  const url = topic === 'post.published' || topic === 'post.late' ? sql`|| jsonb_build_object('url', coalesce(p.release_url, ''))` : sql``;
+/**
+ * Announces facts of posts or channels of an org, as their rows are now; `more` adds to each payload. What is not a row
+ * of this org is left out.
+ */
+export async function announce(
+  sql: Sql,
+  orgId: string,
+  topic: Topic,
+  entityIds: readonly string[],
+  more: object = {},
+): Promise<void> {
+  const url =
+    topic === 'post.published' || topic === 'post.late'
+      ? sql`|| jsonb_build_object('url', coalesce(p.release_url, ''))`
+      : sql``;
   const found = topic.startsWith('post.')
     ? await sql<Found[]>`
         select p.id, jsonb_build_object(
-          'channelId', c.id, 'providerId', c.provider_id, 'channelName', c.name, 'rootPostId', p.root_post_id, 'groupId', p.group_id,
+          'channelId', c.id, 'providerId', c.provider_id, 'channelName', c.name, 'rootPostId', p.root_post_id,
+          'groupId', p.group_id,
           'content', p.content, 'publishDate', p.publish_date
         ) ${url} as payload
-        from posts p join channels c on c.id = p.channel_id and c.org_id = p.org_id where p.org_id = ${orgId} and p.id = any(${[...entityIds]}::uuid[])`
+        from posts p
+        join channels c on c.id = p.channel_id and c.org_id = p.org_id
+        where p.org_id = ${orgId} and p.id = any(${[...entityIds]}::uuid[])`
     : await sql<Found[]>`
         select c.id, jsonb_build_object('providerId', c.provider_id, 'name', c.name) as payload
         from channels c where c.org_id = ${orgId} and c.id = any(${[...entityIds]}::uuid[])`;

@@ -4,7 +4,10 @@ import type { TestDatabase } from '../wire/database.ts';
 /** Notes of last use, which a request before may have left to be written. */
 const LATER = /^\s*(with used as|update api_keys k set last_used_at)/;
 
-/** What a request made the server do: passwords hashed in this process, and statements without their values, in order. Time is not measured: who counts work knows its class. */
+/**
+ * What a request made the server do: passwords hashed in this process, and statements without their values, in order.
+ * Time is not measured: who counts work knows its class.
+ */
 export async function workOf<T>(
   { statements }: Pick<TestDatabase, 'statements'>,
   ask: () => Promise<T>,

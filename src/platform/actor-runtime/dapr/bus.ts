@@ -24,7 +24,10 @@ export interface Subscriptions {
 /** What a message is refused for that no repetition mends. */
 const isMalformed = (error: unknown) => error instanceof AppError && error.status === 400;
 
-/** Wake-ups through Dapr's publish/subscribe. A publish that fails is logged and forgotten: rows and scans carry every guarantee. */
+/**
+ * Wake-ups through Dapr's publish/subscribe. A publish that fails is logged and forgotten: rows and scans carry every
+ * guarantee.
+ */
 export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLog }): Bus & Subscriptions {
   const handlers = new Map<string, Handler>();
 
@@ -38,13 +41,22 @@ export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLo
     async publish(topic, messages) {
       for (let at = 0; at < messages.length; at += BULK) {
         const some = messages.slice(at, at + BULK);
-        await publishBulk(topic, some).catch((error: unknown) => log.warn({ topic, messages: some.length, err: error }, 'wake-ups were not published'));
+        await publishBulk(topic, some).catch((error: unknown) =>
+          log.warn({ topic, messages: some.length, err: error }, 'wake-ups were not published'),
+        );
       }
     },
     subscribe: (topic, handler) => void handlers.set(topic, handler),
     list: () => [
-      ...[...handlers.keys()].map((topic) => ({ pubsubname: COMPONENT, topic, route: `/events/${topic}`, deadLetterTopic: DEAD })),
-      ...(handlers.size > 0 && !handlers.has(DEAD) ? [{ pubsubname: COMPONENT, topic: DEAD, route: `/events/${DEAD}` }] : []),
+      ...[...handlers.keys()].map((topic) => ({
+        pubsubname: COMPONENT,
+        topic,
+        route: `/events/${topic}`,
+        deadLetterTopic: DEAD,
+      })),
+      ...(handlers.size > 0 && !handlers.has(DEAD)
+        ? [{ pubsubname: COMPONENT, topic: DEAD, route: `/events/${DEAD}` }]
+        : []),
     ],
     async deliver(topic, body) {
       let message: unknown;

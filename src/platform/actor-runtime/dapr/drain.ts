@@ -27,19 +27,33 @@ export async function drain({ host, server, reminders, probe, clock, log }: Drai
   const flip = clock.monotonic();
   server.turnUnhealthy();
   const taken = host.refuse();
-  const withdrawn = probe.threshold * probe.intervalMs + PROBE_ANSWER_MS; // the last of the probes that must fail, and its answer
+  // the last of the probes that must fail, and its answer
+  const withdrawn = probe.threshold * probe.intervalMs + PROBE_ANSWER_MS;
   // A nudge that was answered and had no turn yet is set again, for a host that is there when it fires.
   const due = clock.in(withdrawn);
   const handedBack = reminders
-    .register(taken.map(({ to, name, data, owner }) => ({ ...to, name, due, data, ...(owner !== undefined && { owner }) })))
-    .catch((error: unknown) => log.warn({ nudges: taken.length, err: error }, 'nudges could not be handed back; the reconciler finds their rows'));
+    .register(
+      taken.map(({ to, name, data, owner }) => ({ ...to, name, due, data, ...(owner !== undefined && { owner }) })),
+    )
+    .catch((error: unknown) =>
+      log.warn(
+        { nudges: taken.length, err: error },
+        'nudges could not be handed back; the reconciler finds their rows',
+      ),
+    );
 
   const left = await host.settle();
   if (left.turns + left.background > 0) log.warn(left, 'work that did not end in time is left to the rows');
   await handedBack;
 
   const isProbed = () => clock.monotonic() - server.lastProbed() < 3 * probe.intervalMs;
-  while (isProbed() && clock.monotonic() - flip < withdrawn) await clock.sleep(LOOK_MS); // without a sidecar there is nothing to wait for
+  // without a sidecar there is nothing to wait for
+  while (isProbed() && clock.monotonic() - flip < withdrawn) await clock.sleep(LOOK_MS);
   const quietFrom = clock.monotonic();
-  while (isProbed() && clock.monotonic() - server.lastAsked() < SILENCE_MS && clock.monotonic() - quietFrom < LONGEST_SILENCE_MS) await clock.sleep(LOOK_MS);
+  while (
+    isProbed() &&
+    clock.monotonic() - server.lastAsked() < SILENCE_MS &&
+    clock.monotonic() - quietFrom < LONGEST_SILENCE_MS
+  )
+    await clock.sleep(LOOK_MS);
 }

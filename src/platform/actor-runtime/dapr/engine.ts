@@ -19,7 +19,9 @@ import { startRearming } from './rearm-reminders.ts';
 import { openState } from './state.ts';
 
 export interface DaprEngineOptions {
-  /** Ports of the sidecar (`DAPR_HTTP_PORT`, `DAPR_GRPC_PORT`), and the one where it calls this process (`--app-port`). */
+  /**
+   * Ports of the sidecar (`DAPR_HTTP_PORT`, `DAPR_GRPC_PORT`), and the one where it calls this process (`--app-port`).
+   */
   httpPort: number;
   grpcPort: number;
   appPort: number;
@@ -82,18 +84,35 @@ async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock)
   }
 }
 
-/** The engine of many processes: this one beside its own daprd. Starts nothing and waits for nothing before `host` or the first call. */
+/**
+ * The engine of many processes: this one beside its own daprd. Starts nothing and waits for nothing before `host` or
+ * the first call.
+ */
 export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEngine> {
   const { clock, log, probe = PROBE, repeatMs = 5_000, readyMs = 60_000 } = options;
   checkProbe(probe, options.turnMs ?? TURN_MS);
   const hold = await holdDatabase({ sql: options.sql, mode: 'shared', clock, log });
   const sidecar = openSidecar({ port: options.httpPort, token: options.apiToken });
-  const reminders = await openSchedulerReminders({ port: options.grpcPort, token: options.apiToken, clock, retryMs: options.retryMs ?? 5_000, repeatMs });
+  const reminders = await openSchedulerReminders({
+    port: options.grpcPort,
+    token: options.apiToken,
+    clock,
+    retryMs: options.retryMs ?? 5_000,
+    repeatMs,
+  });
   const bus = openDaprBus({ sidecar, log });
   const known = new Set(options.types);
-  const caller = openCaller({ sidecar, clock, log, repeatMs, patienceMs: options.patienceMs ?? 30_000, isType: (type) => known.has(type) });
+  const caller = openCaller({
+    sidecar,
+    clock,
+    log,
+    repeatMs,
+    patienceMs: options.patienceMs ?? 30_000,
+    isType: (type) => known.has(type),
+  });
   const placement = watchPlacement({ sidecar, clock, log });
-  const away = () => new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
+  const away = () =>
+    new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
   let hosted: Host | undefined;
   let left = false; // hosted, and drained: what was still under way is handed back
   let heartbeat: HeartbeatLoop | undefined;
@@ -107,7 +126,9 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     if (left) throw draining();
     const foreign = list.find(({ type }) => !hosted?.types.includes(type));
     if (foreign)
-      throw new Error(`Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`);
+      throw new Error(
+        `Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`,
+      );
     counted = undefined;
     await reminders.register(list);
   }
@@ -118,7 +139,10 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     await reminders.unregister(to, name);
   }
 
-  /** The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless this process changed it. */
+  /**
+   * The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless
+   * this process changed it.
+   */
   async function reminderCounts(): Promise<ReminderCounts | undefined> {
     if (!hosted) return undefined;
     if (!counted || clock.monotonic() - counted.at > COUNT_MS) {
@@ -143,7 +167,10 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     async remindWithin(_transaction, list) {
       return () =>
         void remind(list).catch((error: unknown) =>
-          log.warn({ reminders: list.length, err: error }, 'reminders were not set after a commit; the reconciler finds the rows'),
+          log.warn(
+            { reminders: list.length, err: error },
+            'reminders were not set after a commit; the reconciler finds the rows',
+          ),
         );
     },
     forget,
@@ -185,7 +212,15 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
           address: `127.0.0.1:${options.appPort}`,
           host,
         });
-        if (host.types.length > 0) rearming = startRearming({ reminders, types: host.types, sql: options.sql, holder: options.incarnation, clock, log });
+        if (host.types.length > 0)
+          rearming = startRearming({
+            reminders,
+            types: host.types,
+            sql: options.sql,
+            holder: options.incarnation,
+            clock,
+            log,
+          });
       } catch (error) {
         await leave(false);
         throw error;

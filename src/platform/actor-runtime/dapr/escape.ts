@@ -3,14 +3,21 @@ import { sha256 } from '../../kernel/index.ts';
 /** The spelling of the empty string, which has no place in a path. */
 const EMPTY = '_';
 
-/** Any string as a name of `[A-Za-z0-9_:-]`, reversibly: `_` doubles, every other character becomes `_` and two hexadecimal digits for each byte of UTF-8. */
+/**
+ * Any string as a name of `[A-Za-z0-9_:-]`, reversibly: `_` doubles, every other character becomes `_` and two
+ * hexadecimal digits for each byte of UTF-8.
+ */
 export function escapeName(text: string): string {
   if (text === '') return EMPTY;
-  if (!text.isWellFormed()) throw new TypeError('An id or a name with half a surrogate pair is no text and cannot be addressed');
+  if (!text.isWellFormed())
+    throw new TypeError('An id or a name with half a surrogate pair is no text and cannot be addressed');
   // matched in runs, so that both halves of a surrogate pair are encoded together
-  return text.replace(/[^A-Za-z0-9:-]+/g, (run) => Array.from(run, (character) => (character === '_' ? '__' : bytes(character))).join(''));
+  return text.replace(/[^A-Za-z0-9:-]+/g, (run) =>
+    Array.from(run, (character) => (character === '_' ? '__' : bytes(character))).join(''),
+  );
 }
-const bytes = (character: string) => Array.from(Buffer.from(character, 'utf8'), (byte) => `_${byte.toString(16).padStart(2, '0')}`).join('');
+const bytes = (character: string) =>
+  Array.from(Buffer.from(character, 'utf8'), (byte) => `_${byte.toString(16).padStart(2, '0')}`).join('');
 
 /** The reverse of `escapeName`; undefined for what it never writes. */
 export function unescapeName(wire: string): string | undefined {
@@ -28,7 +35,8 @@ export function unescapeName(wire: string): string | undefined {
     }
   }
   const text = Buffer.from(out).toString('utf8');
-  return escapeName(text) === wire ? text : undefined; // one spelling for each name, so that no two addresses are one actor
+  // one spelling for each name, so that no two addresses are one actor
+  return escapeName(text) === wire ? text : undefined;
 }
 
 /** The scheduler takes 512 characters for namespace, type, id and reminder together. */
@@ -36,7 +44,9 @@ const LONGEST = 200;
 /** No escape begins like this. */
 const DIGEST = '_h';
 
-/** The name as Dapr gets it: escaped, and where that is too long, a digest. The text of a digest must travel beside it. */
+/**
+ * The name as Dapr gets it: escaped, and where that is too long, a digest. The text of a digest must travel beside it.
+ */
 export function wireName(text: string): string {
   const escaped = escapeName(text);
   return escaped.length <= LONGEST ? escaped : DIGEST + sha256(text).toString('base64url');
@@ -44,7 +54,9 @@ export function wireName(text: string): string {
 
 export const isDigest = (wire: string): boolean => wire.startsWith(DIGEST);
 
-/** The text behind a name of the wire; `told` is believed where its digest fits. Undefined for what is no name of ours. */
+/**
+ * The text behind a name of the wire; `told` is believed where its digest fits. Undefined for what is no name of ours.
+ */
 export function readName(wire: string, told: string | undefined): string | undefined {
   if (!isDigest(wire)) return unescapeName(wire);
   return told !== undefined && wireName(told) === wire ? told : undefined;

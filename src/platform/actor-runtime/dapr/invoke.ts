@@ -12,7 +12,10 @@ export interface InvokeOptions {
   log: RuntimeLog;
   /** Whether any host may have this type. Daprd cannot tell an unknown type from one whose hosts are all away. */
   isType(type: string): boolean;
-  /** A call whose tries all fail is repeated this long, counted from the first failure: a host that was killed alone needs 3 s. A host that answers `draining` is there and about to be followed: its time does not count. */
+  /**
+   * A call whose tries all fail is repeated this long, counted from the first failure: a host that was killed alone
+   * needs 3 s. A host that answers `draining` is there and about to be followed: its time does not count.
+   */
   repeatMs: number;
   /** A caller waits at most this long, and no try begins later; the last one goes on. */
   patienceMs: number;
@@ -32,14 +35,19 @@ function read(answer: Answer): Outcome {
   }
   if (answer.status === 200) return { done: decode(answer.text) };
   const cause = new Error(`daprd answered ${answer.status} ${answer.text.slice(0, 300)}`);
-  if (answer.status === 413) return { failed: new AppError('too_large', 'The input of this call is too large', {}, { cause }) };
+  if (answer.status === 413)
+    return { failed: new AppError('too_large', 'The input of this call is too large', {}, { cause }) };
   if (answer.status === 400 && errorCodeOf(answer) === 'ERR_BAD_REQUEST') return { failed: internal(cause) };
-  if (answer.status === 401 || answer.status === 403) return { failed: internal(cause) }; // a wrong token does not become right by trying
+  // a wrong token does not become right by trying
+  if (answer.status === 401 || answer.status === 403) return { failed: internal(cause) };
   return { again: cause };
 }
 const internal = (cause: unknown) => new AppError('internal', 'Something went wrong on our side', {}, { cause });
 
-/** Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the host runs one id once. */
+/**
+ * Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the
+ * host runs one id once.
+ */
 export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }: InvokeOptions) {
   async function attempt(to: Address, path: string, body: string, headers: Record<string, string>): Promise<Outcome> {
     try {
@@ -49,7 +57,10 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
     }
   }
 
-  /** A call that reaches a daprd in the middle of its shutdown may never be answered. It is left to itself, not aborted, and the next try finds the actor's new host. */
+  /**
+   * A call that reaches a daprd in the middle of its shutdown may never be answered. It is left to itself, not aborted,
+   * and the next try finds the actor's new host.
+   */
   async function answeredSoon(tried: Promise<Outcome>): Promise<Outcome> {
     const answered = new AbortController();
     const silence = clock.sleep(repeatMs, answered.signal).then(
@@ -73,7 +84,8 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
       const outcome = await (isRepeat ? answeredSoon(tried) : tried);
       if ('done' in outcome) return outcome.done;
       if ('failed' in outcome) {
-        if (outcome.failed.cause !== undefined) log.error({ to, method, commandId, err: outcome.failed.cause }, 'actor call failed');
+        if (outcome.failed.cause !== undefined)
+          log.error({ to, method, commandId, err: outcome.failed.cause }, 'actor call failed');
         throw outcome.failed;
       }
       isRepeat = true;
@@ -92,14 +104,18 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
   return {
     async invoke(to: Address, method: string, input: unknown): Promise<unknown> {
       if (!isType(to.type)) throw notFound(`No actor type ${to.type}`);
-      if (method === 'remind' || method === 'timer' || !method.isWellFormed()) throw notFound(`No method ${method} of ${to.type}`);
+      if (method === 'remind' || method === 'timer' || !method.isWellFormed())
+        throw notFound(`No method ${method} of ${to.type}`);
       return patience.race(call(to, method, input));
     },
     close: () => patience.close(),
   };
 }
 
-/** Ends the wait of callers that have waited long enough, without touching what they wait for. One timer for all of them. */
+/**
+ * Ends the wait of callers that have waited long enough, without touching what they wait for. One timer for all of
+ * them.
+ */
 function waitAtMost(ms: number, clock: Clock) {
   const waiting = new Set<{ until: number; give(): void }>();
   const sweep = setInterval(

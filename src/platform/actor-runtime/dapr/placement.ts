@@ -47,7 +47,12 @@ export function watchPlacement({ sidecar, clock, log }: Options): PlacementWatch
     for (const give of waiting) give();
     waiting.clear();
   }
-  const loop = startLoop({ clock, restMs: LOOK_MS, round: look, onError: (error) => log.debug({ err: error }, 'placement could not be asked for') });
+  const loop = startLoop({
+    clock,
+    restMs: LOOK_MS,
+    round: look,
+    onError: (error) => log.debug({ err: error }, 'placement could not be asked for'),
+  });
 
   return {
     isAway: () => isAway,

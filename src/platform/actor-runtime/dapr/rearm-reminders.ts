@@ -5,7 +5,9 @@ import type { RuntimeLog } from '../host.ts';
 import type { SchedulerReminders } from './reminders.ts';
 
 const EVERY_MS = 10_000;
-/** A reminder that waits longer than this after its time is taken for forgotten: one that fails comes every few seconds. */
+/**
+ * A reminder that waits longer than this after its time is taken for forgotten: one that fails comes every few seconds.
+ */
 const OVERDUE_MS = 15_000;
 const LEASE_SECONDS = 25;
 const AT_MOST = 500;
@@ -20,8 +22,9 @@ export interface RearmOptions {
 }
 
 /**
- * The scheduler parks a reminder that met a sidecar whose app had just died, and lets it lie until another host joins (seen with 1.18.3:
- * one of 200). So one host looks for what is long overdue and sets it again; a handler that comes twice is nothing new. Disposing ends it.
+ * The scheduler parks a reminder that met a sidecar whose app had just died, and lets it lie until another host joins
+ * (seen with 1.18.3: one of 200). So one host looks for what is long overdue and sets it again; a handler that comes
+ * twice is nothing new. Disposing ends it.
  */
 export function startRearming({ reminders, types, sql, holder, clock, log }: RearmOptions): AsyncDisposable {
   const lease = openLease({ sql, name: 'dapr-reminders', holder, seconds: LEASE_SECONDS });

@@ -21,7 +21,10 @@ const SERVICE = 'dapr.proto.runtime.v1.Dapr';
 const AT_ONCE = 64;
 /** Of one try: a sidecar under load is slow, not away. */
 const TRY_MS = 15_000;
-/** Between the first two tries; twice as long each time, so that many registrations do not keep a host from the probe that makes it healthy again. */
+/**
+ * Between the first two tries; twice as long each time, so that many registrations do not keep a host from the probe
+ * that makes it healthy again.
+ */
 const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const MAX_LIST = 128 * 1024 * 1024;
@@ -42,7 +45,10 @@ export interface SchedulerReminders {
   unregister(of: Address, name: string): Promise<void>;
   /** Asks the scheduler for every reminder of a type: for a page that a person looks at, not for every second. */
   count(types: readonly string[]): Promise<ReminderCounts>;
-  /** Sets those again, as they are and due now, that are overdue by more than `ms`, at most `limit`; answers how many. Lists every reminder of the types. */
+  /**
+   * Sets those again, as they are and due now, that are overdue by more than `ms`, at most `limit`; answers how many.
+   * Lists every reminder of the types.
+   */
   rearm(types: readonly string[], ms: number, limit: number): Promise<number>;
   close(): void;
 }
@@ -54,7 +60,10 @@ interface Stored {
 }
 
 const duration = (ms: number) => ({ seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 });
-/** PERMISSION_DENIED says that the sidecar does not host the type: of a type hosted here, that its host counts as unhealthy for the moment. */
+/**
+ * PERMISSION_DENIED says that the sidecar does not host the type: of a type hosted here, that its host counts as
+ * unhealthy for the moment.
+ */
 const TRANSIENT: readonly status[] = [
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -65,7 +74,10 @@ const TRANSIENT: readonly status[] = [
 ];
 const isTransient = ({ code }: ServiceError) => TRANSIENT.includes(code);
 
-/** The bytes that were registered. The scheduler keeps them as a JSON string of base64 in a `BytesValue`: a tag, a length as varint, the text. */
+/**
+ * The bytes that were registered. The scheduler keeps them as a JSON string of base64 in a `BytesValue`: a tag, a
+ * length as varint, the text.
+ */
 function bytesOf(data: { value: Buffer } | undefined): Buffer {
   if (!data) return Buffer.alloc(0);
   let start = 1;
@@ -73,7 +85,13 @@ function bytesOf(data: { value: Buffer } | undefined): Buffer {
   return Buffer.from(JSON.parse(data.value.toString('utf8', start + 1)) as string, 'base64');
 }
 
-export async function openSchedulerReminders({ port, token, clock, retryMs, repeatMs }: RemindersOptions): Promise<SchedulerReminders> {
+export async function openSchedulerReminders({
+  port,
+  token,
+  clock,
+  retryMs,
+  repeatMs,
+}: RemindersOptions): Promise<SchedulerReminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
   const plain: ChannelCredentials = credentials.createInsecure();
   const client = new Client(`127.0.0.1:${port}`, plain, {
@@ -88,8 +106,14 @@ export async function openSchedulerReminders({ port, token, clock, retryMs, repe
   const once = (name: string, message: object) =>
     new Promise<object>((done, fail) => {
       const { path, requestSerialize, responseDeserialize } = service[name] as Method;
-      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, { deadline: clock.in(TRY_MS) }, (error, answer) =>
-        error ? fail(error) : done(answer ?? {}),
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        message,
+        metadata,
+        { deadline: clock.in(TRY_MS) },
+        (error, answer) => (error ? fail(error) : done(answer ?? {})),
       );
     });
 
@@ -102,13 +126,22 @@ export async function openSchedulerReminders({ port, token, clock, retryMs, repe
         const failure = error as ServiceError;
         if (!isTransient(failure)) throw new Error(`daprd refused ${name}: ${failure.details}`, { cause: error });
         if (clock.monotonic() - started + pause > repeatMs)
-          throw new AppError('unavailable', 'Reminders cannot be set at the moment, try again shortly', { retryAfterMs: 1_000 }, { cause: error });
+          throw new AppError(
+            'unavailable',
+            'Reminders cannot be set at the moment, try again shortly',
+            { retryAfterMs: 1_000 },
+            { cause: error },
+          );
       }
       await clock.sleep(pause);
     }
   }
 
-  const named = ({ type, id }: Address, name: string) => ({ actor_type: escapeName(type), actor_id: wireName(id), name: wireName(name) });
+  const named = ({ type, id }: Address, name: string) => ({
+    actor_type: escapeName(type),
+    actor_id: wireName(id),
+    name: wireName(name),
+  });
   function registration({ type, id, name, due, data, owner }: Reminder): object {
     const address = named({ type, id }, name);
     const freight = { data, owner, ...(isDigest(address.actor_id) && { id }), ...(isDigest(address.name) && { name }) };

@@ -31,8 +31,14 @@ function getJson(url: string): Promise<unknown> {
 
 const orReason = <T>(work: Promise<T>) => work.catch((error: Error) => ({ error: error.message }));
 
-/** What daprd says of itself (`/v1.0/metadata`) and what placement says of the hosts of each type, where its health address is known. A part that does not answer is its error. */
-export async function reportOf(sidecar: Sidecar, placementHealthUrl: string | undefined): Promise<{ sidecar: unknown; placement?: unknown }> {
+/**
+ * What daprd says of itself (`/v1.0/metadata`) and what placement says of the hosts of each type, where its health
+ * address is known. A part that does not answer is its error.
+ */
+export async function reportOf(
+  sidecar: Sidecar,
+  placementHealthUrl: string | undefined,
+): Promise<{ sidecar: unknown; placement?: unknown }> {
   const own = orReason(
     sidecar
       .ask(LANE, { method: 'GET', path: '/v1.0/metadata' })

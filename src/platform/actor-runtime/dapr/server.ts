@@ -42,7 +42,9 @@ interface Reply {
   isError?: boolean;
 }
 
-/** By events: iterating over the stream costs several times as much, and ten thousand callbacks may come in a second. */
+/**
+ * By events: iterating over the stream costs several times as much, and ten thousand callbacks may come in a second.
+ */
 const bodyOf = (request: IncomingMessage) =>
   new Promise<string>((done, fail) => {
     const chunks: Buffer[] = [];
@@ -56,11 +58,26 @@ const bodyOf = (request: IncomingMessage) =>
     request.on('error', fail);
   });
 
-/** An error of ours is status 200 and a header: every other status daprd replaces by an error of its own, and the code is lost. */
+/**
+ * An error of ours is status 200 and a header: every other status daprd replaces by an error of its own, and the code
+ * is lost.
+ */
 const failure = (error: AppError): Reply => ({ status: 200, body: JSON.stringify(error), isError: true });
 
-/** Serves the actor protocol of daprd on 127.0.0.1. A request whose socket closes goes on: its turn counts or is refused by the row. */
-export function openHostServer({ host, subscriptions, port, token, log, idleMs, drainMs, now }: ServerOptions): HostServer {
+/**
+ * Serves the actor protocol of daprd on 127.0.0.1. A request whose socket closes goes on: its turn counts or is refused
+ * by the row.
+ */
+export function openHostServer({
+  host,
+  subscriptions,
+  port,
+  token,
+  log,
+  idleMs,
+  drainMs,
+  now,
+}: ServerOptions): HostServer {
   let healthy = true;
   let lastAsked = now();
   let lastProbed = Number.NEGATIVE_INFINITY;
@@ -75,7 +92,11 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
 
   /** Texts behind the digests that came by: a deactivation brings the digest alone. */
   const digests = new Map<string, string>();
-  function addressOf(type: string | undefined, wire: string | undefined, told: string | undefined): Address | undefined {
+  function addressOf(
+    type: string | undefined,
+    wire: string | undefined,
+    told: string | undefined,
+  ): Address | undefined {
     if (type === undefined || wire === undefined) return undefined;
     const known = { type: unescapeName(type), id: readName(wire, told ?? digests.get(wire)) };
     if (known.type === undefined || known.id === undefined) return undefined;
@@ -92,7 +113,11 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     return { status: 200 };
   }
 
-  async function actor(method: string, [type, id, verb, name, reminder, ...more]: readonly string[], request: IncomingMessage): Promise<Reply> {
+  async function actor(
+    method: string,
+    [type, id, verb, name, reminder, ...more]: readonly string[],
+    request: IncomingMessage,
+  ): Promise<Reply> {
     if (method === 'DELETE' && verb === undefined) return deactivate(type, id);
     if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer' || more.length > 0) return { status: 404 };
     if (name === 'remind') {
@@ -108,7 +133,17 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
     const called = unescapeName(name);
     if (!to || called === undefined || reminder !== undefined) return { status: 404 };
     const commandId = request.headers[COMMAND_HEADER];
-    return { status: 200, body: encode(await host.call(to, called, input(await bodyOf(request)), typeof commandId === 'string' ? commandId : undefined)) };
+    return {
+      status: 200,
+      body: encode(
+        await host.call(
+          to,
+          called,
+          input(await bodyOf(request)),
+          typeof commandId === 'string' ? commandId : undefined,
+        ),
+      ),
+    };
   }
 
   async function answer(request: IncomingMessage): Promise<Reply> {
@@ -165,7 +200,10 @@ export function openHostServer({ host, subscriptions, port, token, log, idleMs, 
         server.once('error', (error: NodeJS.ErrnoException) =>
           fail(
             error.code === 'EADDRINUSE'
-              ? new Error(`Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`, { cause: error })
+              ? new Error(
+                  `Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`,
+                  { cause: error },
+                )
               : error,
           ),
         );

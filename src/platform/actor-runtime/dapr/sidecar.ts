@@ -18,9 +18,15 @@ interface Ask {
   headers?: Record<string, string>;
 }
 
-/** The daprd of this process over HTTP. Requests are never aborted: a caller that leaves lets two turns of one actor run at once in daprd. */
+/**
+ * The daprd of this process over HTTP. Requests are never aborted: a caller that leaves lets two turns of one actor run
+ * at once in daprd.
+ */
 export interface Sidecar {
-  /** `lane`: requests of one lane share 64 connections. Work that waits for other work must not share a lane with it. Rejects with `busy` when 10,000 wait in it, and with the socket's error when there was no answer. */
+  /**
+   * `lane`: requests of one lane share 64 connections. Work that waits for other work must not share a lane with it.
+   * Rejects with `busy` when 10,000 wait in it, and with the socket's error when there was no answer.
+   */
   ask(lane: string, request: Ask): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -37,7 +43,10 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
   const laneOf = (name: string) => {
     let lane = lanes.get(name);
     if (!lane) {
-      lane = { pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }), size: 0 };
+      lane = {
+        pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }),
+        size: 0,
+      };
       lanes.set(name, lane);
     }
     return lane;
@@ -52,7 +61,11 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
           method,
           path,
           body: body ?? null,
-          headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }), ...(token !== undefined && { 'dapr-api-token': token }) },
+          headers: {
+            ...headers,
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(token !== undefined && { 'dapr-api-token': token }),
+          },
         });
         return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
       } finally {
@@ -65,7 +78,10 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
   };
 }
 
-/** Daprd's own code for a failure, for example `ERR_ACTOR_INSTANCE_MISSING`; undefined when the body is not of its shape. */
+/**
+ * Daprd's own code for a failure, for example `ERR_ACTOR_INSTANCE_MISSING`; undefined when the body is not of its
+ * shape.
+ */
 export function errorCodeOf({ text }: Answer): string | undefined {
   try {
     const body: unknown = JSON.parse(text);

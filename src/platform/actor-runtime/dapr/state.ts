@@ -24,7 +24,11 @@ export const openState = (sidecar: Sidecar) => ({
     return decode(answer.text);
   },
   async saveState(of: Address, doc: unknown): Promise<void> {
-    const answer = await sidecar.ask(LANE, { method: 'POST', path: at(of), body: encode([{ operation: 'upsert', request: { key: KEY, value: doc } }]) });
+    const answer = await sidecar.ask(LANE, {
+      method: 'POST',
+      path: at(of),
+      body: encode([{ operation: 'upsert', request: { key: KEY, value: doc } }]),
+    });
     if (answer.status >= 300) throw refused(answer, 'write');
   },
 });

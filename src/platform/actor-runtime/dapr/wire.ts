@@ -1,6 +1,9 @@
 import { AppError, STATUS, type ErrorCode } from '../../kernel/index.ts';
 
-/** Present on an answer: its body is a business error. The status stays 200, all else daprd turns into an error of its own. */
+/**
+ * Present on an answer: its body is a business error. The status stays 200, all else daprd turns into an error of its
+ * own.
+ */
 export const ERROR_HEADER = 'x-daprerrorresponseheader';
 /** The same for every try of one call; the host runs it once. */
 export const COMMAND_HEADER = 'x-command-id';
@@ -29,7 +32,12 @@ export function errorFrom(text: string): AppError {
   } catch {
     // not JSON: nothing that a host of ours wrote
   }
-  return new AppError('internal', 'Something went wrong on our side', {}, { cause: new Error(`Not an error body of a host: ${text.slice(0, 200)}`) });
+  return new AppError(
+    'internal',
+    'Something went wrong on our side',
+    {},
+    { cause: new Error(`Not an error body of a host: ${text.slice(0, 200)}`) },
+  );
 }
 
 /** What rides along with a reminder: Dapr has no place for an owner, and none for a name that is too long. */

@@ -19,7 +19,10 @@ interface Options {
   /** Between two tries of a message. */ againMs?: number;
 }
 
-/** The bus of one process: messages in memory, bounded; a failing handler is tried six times. Messages beyond the bound are dropped, as wake-ups may be. Disposing it waits for the handlers that run. */
+/**
+ * The bus of one process: messages in memory, bounded; a failing handler is tried six times. Messages beyond the bound
+ * are dropped, as wake-ups may be. Disposing it waits for the handlers that run.
+ */
 export function openEmbeddedBus({ clock, log, againMs = AGAIN_MS }: Options): Bus & AsyncDisposable {
   const topics = new Map<string, Topic>();
   const ended = new AbortController();
@@ -52,7 +55,11 @@ export function openEmbeddedBus({ clock, log, againMs = AGAIN_MS }: Options): Bu
       if (!topic) return;
       const room = Math.min(messages.length, WAITING - topic.queue.length);
       for (const message of messages.slice(0, room)) topic.queue.push(JSON.parse(JSON.stringify(message)));
-      if (room < messages.length) log.warn({ topic: name, dropped: messages.length - room }, 'Too many messages wait: some wake-ups were dropped');
+      if (room < messages.length)
+        log.warn(
+          { topic: name, dropped: messages.length - room },
+          'Too many messages wait: some wake-ups were dropped',
+        );
       setImmediate(() => pump(name, topic));
     },
     subscribe(name, handler) {

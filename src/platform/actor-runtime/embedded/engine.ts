@@ -24,7 +24,10 @@ export interface EmbeddedOptions {
   nearMs?: number;
 }
 
-/** The engine of one process: turns here, reminders and state in the database, which it holds for itself alone. Rejects when another process works on it. */
+/**
+ * The engine of one process: turns here, reminders and state in the database, which it holds for itself alone. Rejects
+ * when another process works on it.
+ */
 export async function openEmbeddedEngine({
   sql,
   clock,
@@ -35,7 +38,13 @@ export async function openEmbeddedEngine({
   sweepMs = 30_000,
   nearMs = 90_000,
 }: EmbeddedOptions): Promise<Engine & AsyncDisposable> {
-  const hold = await holdDatabase({ sql, mode: 'exclusive', clock, log, onChange: (state) => reminders.pause(state === 'taken') });
+  const hold = await holdDatabase({
+    sql,
+    mode: 'exclusive',
+    clock,
+    log,
+    onChange: (state) => reminders.pause(state === 'taken'),
+  });
   const time = databaseTime(clock);
   const reminders = openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs });
   const states = stateStore(sql);
@@ -75,8 +84,21 @@ export async function openEmbeddedEngine({
     forget: reminders.forget,
     async host(given) {
       if (host) throw new Error('This engine has a host already');
-      given.attach({ remind: reminders.remind, forget: reminders.forget, loadState: states.load, saveState: states.save });
-      heartbeat = await startHeartbeat({ sql: hold.session, clock, log, incarnation, engine: 'embedded', address, host: given });
+      given.attach({
+        remind: reminders.remind,
+        forget: reminders.forget,
+        loadState: states.load,
+        saveState: states.save,
+      });
+      heartbeat = await startHeartbeat({
+        sql: hold.session,
+        clock,
+        log,
+        incarnation,
+        engine: 'embedded',
+        address,
+        host: given,
+      });
       host = given;
       reminders.fireTo(given);
       return { [Symbol.asyncDispose]: () => drain(given) };

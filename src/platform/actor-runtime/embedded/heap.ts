@@ -1,4 +1,7 @@
-/** A binary heap: the item with the smallest `at` first. What was dropped stays inside until it is on top or the heap is packed. */
+/**
+ * A binary heap: the item with the smallest `at` first. What was dropped stays inside until it is on top or the heap is
+ * packed.
+ */
 export class Heap<T extends { at: number; dropped: boolean }> {
   #items: T[] = [];
   #dropped = 0;

@@ -44,7 +44,10 @@ const rowOf = ({ type, id, name, due, owner, data }: Reminder): Row => {
   return { type, id, name, dueMs: due.getTime(), owner, data, version: newId() };
 };
 
-/** The reminders of the embedded engine: rows in `actor_reminders`, the near ones in memory too, one timer set to the first of them. */
+/**
+ * The reminders of the embedded engine: rows in `actor_reminders`, the near ones in memory too, one timer set to the
+ * first of them.
+ */
 export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs }: Options) {
   const heap = new Heap<Near>();
   const near = new Map<string, Near>();
@@ -127,7 +130,9 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     arm();
   }
 
-  /** One nudge after the other, until the host has no room: the rest waits here, and only the next one is offered again. */
+  /**
+   * One nudge after the other, until the host has no room: the rest waits here, and only the next one is offered again.
+   */
   async function offerAll(to: Host): Promise<void> {
     if (offering) return;
     offering = true;
@@ -144,7 +149,10 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     }
     offering = false;
   }
-  /** A nudge is gone as soon as the host has noted it: its row and the scan of the reconciler carry the guarantee. False: the host is full. */
+  /**
+   * A nudge is gone as soon as the host has noted it: its row and the scan of the reconciler carry the guarantee.
+   * False: the host is full.
+   */
   async function offer(to: Host, one: Near): Promise<boolean> {
     try {
       await to.fire({ type: one.type, id: one.id }, one.name, one.data, one.owner);
@@ -191,7 +199,10 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
           if (!one.dropped) release(one.key);
           return;
         } catch (error) {
-          log.debug({ err: error, type: one.type, id: one.id, reminder: one.name }, 'The row of a reminder that is done cannot be deleted yet');
+          log.debug(
+            { err: error, type: one.type, id: one.id, reminder: one.name },
+            'The row of a reminder that is done cannot be deleted yet',
+          );
         }
         if (ended.signal.aborted) return;
         await clock.sleep(AFTER_FAILURE_MS, ended.signal).catch(() => {});
@@ -237,7 +248,8 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       touched?.delete(key);
     }
     if (!whole) return;
-    for (const one of near.values()) if (one.place === 'heap' && one.dueMs <= until && !seen.has(one.key) && !touched?.has(one.key)) release(one.key);
+    for (const one of near.values())
+      if (one.place === 'heap' && one.dueMs <= until && !seen.has(one.key) && !touched?.has(one.key)) release(one.key);
   }
 
   /** Nobody knows whether the statement took effect: the table does. */
@@ -251,7 +263,13 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
     async open(): Promise<void> {
       for (let n = 0; n < 3; n++) await time.measure(sql);
       await nearReminders(sql, 0, 1); // a database that cannot be read is the caller's to hear of
-      loop = startLoop({ clock, firstRestMs: await look().catch(afterFailure), restMs: sweepMs, round: look, onError: afterFailure });
+      loop = startLoop({
+        clock,
+        firstRestMs: await look().catch(afterFailure),
+        restMs: sweepMs,
+        round: look,
+        onError: afterFailure,
+      });
     },
     async remind(reminders: readonly Reminder[]): Promise<void> {
       const rows = reminders.map(rowOf);
@@ -263,13 +281,19 @@ export function openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs 
       );
     },
     async remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void> {
-      const rows = [...new Map(reminders.map((reminder) => [reminderKey(reminder.type, reminder.id, reminder.name), rowOf(reminder)])).values()];
+      const rows = [
+        ...new Map(
+          reminders.map((reminder) => [reminderKey(reminder.type, reminder.id, reminder.name), rowOf(reminder)]),
+        ).values(),
+      ];
       await putReminders(transaction, rows);
       return () => rows.forEach(remember);
     },
     async forget(to: Address, name: string): Promise<void> {
       checkReminder(to, name);
-      await changeReminders(sql, { kind: 'drop', row: { ...to, name, version: '' } } satisfies ReminderChange).catch(unsure);
+      await changeReminders(sql, { kind: 'drop', row: { ...to, name, version: '' } } satisfies ReminderChange).catch(
+        unsure,
+      );
       release(reminderKey(to.type, to.id, name));
     },
     fireTo(given: Host): void {

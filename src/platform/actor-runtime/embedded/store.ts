@@ -9,12 +9,19 @@ export interface Row extends Address {
   data: unknown;
   version: string;
 }
-/** One change of the table. `done` deletes only while the version is unchanged: what was registered again inside its own callback stays. */
-export type ReminderChange = { kind: 'set'; row: Row } | { kind: 'drop' | 'done'; row: Pick<Row, 'type' | 'id' | 'name' | 'version'> };
+/**
+ * One change of the table. `done` deletes only while the version is unchanged: what was registered again inside its own
+ * callback stays.
+ */
+export type ReminderChange =
+  | { kind: 'set'; row: Row }
+  | { kind: 'drop' | 'done'; row: Pick<Row, 'type' | 'id' | 'name' | 'version'> };
 
 // Postgres keeps any character in a text but U+0000.
-const toText = (text: string): string => (/[\0\\]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : text);
-const fromText = (text: string): string => (text.includes('\\') ? text.replace(/\\(.)/g, (_, kind: string) => (kind === '0' ? '\0' : '\\')) : text);
+const toText = (text: string): string =>
+  /[\0\\]/.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('\0', '\\0') : text;
+const fromText = (text: string): string =>
+  text.includes('\\') ? text.replace(/\\(.)/g, (_, kind: string) => (kind === '0' ? '\0' : '\\')) : text;
 const toJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 const columns = (rows: readonly Pick<Row, 'type' | 'id' | 'name'>[]) => ({
@@ -23,7 +30,10 @@ const columns = (rows: readonly Pick<Row, 'type' | 'id' | 'name'>[]) => ({
   names: rows.map(({ name }) => toText(name)),
 });
 
-/** Writes rows, overwriting those of the same address and name. Rows are locked in the order of their keys, so that two writers never wait for each other. */
+/**
+ * Writes rows, overwriting those of the same address and name. Rows are locked in the order of their keys, so that two
+ * writers never wait for each other.
+ */
 export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   const { types, ids, names } = columns(rows);
@@ -31,7 +41,8 @@ export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void
     insert into actor_reminders (type, id, name, due_at, owner, data, version)
     select type, id, name, to_timestamp(due / 1000), owner, data::json, version
     from unnest(${types}::text[], ${ids}::text[], ${names}::text[], ${rows.map(({ dueMs }) => dueMs)}::float8[],
-      ${rows.map(({ owner }) => (owner === undefined ? null : toText(owner)))}::text[], ${rows.map(({ data }) => toJson(data))}::text[], ${rows.map(({ version }) => version)}::uuid[])
+      ${rows.map(({ owner }) => (owner === undefined ? null : toText(owner)))}::text[],
+      ${rows.map(({ data }) => toJson(data))}::text[], ${rows.map(({ version }) => version)}::uuid[])
       as given (type, id, name, due, owner, data, version)
     order by type collate "C", id collate "C", name collate "C"
     on conflict (type, id, name) do update
@@ -44,13 +55,21 @@ async function deleteReminders(sql: Sql, changes: readonly ReminderChange[]): Pr
   await sql`
     delete from actor_reminders where (type, id, name) in (
       select r.type, r.id, r.name
-      from unnest(${types}::text[], ${ids}::text[], ${names}::text[], ${changes.map(({ kind, row }) => (kind === 'done' ? row.version : null))}::uuid[]) as gone (type, id, name, version)
-      join actor_reminders r on r.type = gone.type and r.id = gone.id and r.name = gone.name and (gone.version is null or r.version = gone.version)
+      from unnest(${types}::text[], ${ids}::text[], ${names}::text[],
+        ${changes.map(({ kind, row }) => (kind === 'done' ? row.version : null))}::uuid[]) as gone (type, id, name,
+        version)
+      join actor_reminders r on r.type = gone.type
+        and r.id = gone.id
+        and r.name = gone.name
+        and (gone.version is null or r.version = gone.version)
       order by r.type collate "C", r.id collate "C", r.name collate "C"
       for update of r)`;
 }
 
-/** All changes of this process to reminders, in the order in which they were asked for; those that meet share a statement. */
+/**
+ * All changes of this process to reminders, in the order in which they were asked for; those that meet share a
+ * statement.
+ */
 export const changeReminders = groupCommit<ReminderChange, void>(
   async (sql, changes) => {
     const last = new Map<string, ReminderChange>();
@@ -99,7 +118,9 @@ export async function countReminders(sql: Sql): Promise<{ pending: number; overd
 const saveStates = groupCommit<Address & { doc: unknown }, void>(async (sql, rows) => {
   await sql`
     insert into actor_states (type, id, doc)
-    select type, id, doc::json from unnest(${rows.map(({ type }) => toText(type))}::text[], ${rows.map(({ id }) => toText(id))}::text[], ${rows.map(({ doc }) => JSON.stringify(doc))}::text[]) as given (type, id, doc)
+    select type, id, doc::json
+    from unnest(${rows.map(({ type }) => toText(type))}::text[], ${rows.map(({ id }) => toText(id))}::text[],
+      ${rows.map(({ doc }) => JSON.stringify(doc))}::text[]) as given (type, id, doc)
     order by type collate "C", id collate "C"
     on conflict (type, id) do update set doc = excluded.doc`;
   return rows.map(() => undefined);
@@ -108,14 +129,18 @@ const saveStates = groupCommit<Address & { doc: unknown }, void>(async (sql, row
 const loadStates = groupCommit<Address, unknown>(async (sql, rows) => {
   const found = await sql<{ place: number; doc: unknown }[]>`
     select place::int, doc
-    from unnest(${rows.map(({ type }) => toText(type))}::text[], ${rows.map(({ id }) => toText(id))}::text[]) with ordinality as asked (type, id, place)
+    from unnest(${rows.map(({ type }) => toText(type))}::text[], ${rows.map(({ id }) => toText(id))}::text[])
+    with ordinality as asked (type, id, place)
     join actor_states using (type, id)`;
   const docs: unknown[] = rows.map(() => undefined);
   for (const { place, doc } of found) docs[place - 1] = doc;
   return docs;
 });
 
-/** The documents of the actors of the embedded engine. An actor has one turn at a time, so no address is twice in a statement. */
+/**
+ * The documents of the actors of the embedded engine. An actor has one turn at a time, so no address is twice in a
+ * statement.
+ */
 export const stateStore = (sql: Database) => ({
   load: (of: Address): Promise<unknown> => loadStates(sql, { type: of.type, id: of.id }),
   save: (of: Address, doc: unknown): Promise<void> => saveStates(sql, { type: of.type, id: of.id, doc }),

@@ -3,7 +3,10 @@ import type { Clock } from '../../kernel/index.ts';
 
 const KEPT = 4;
 
-/** The database's clock as this process can tell it without asking: never ahead of it, behind by the way of an answer at most. */
+/**
+ * The database's clock as this process can tell it without asking: never ahead of it, behind by the way of an answer at
+ * most.
+ */
 export function databaseTime(clock: Clock) {
   const offsets: number[] = [];
   let offset = -Infinity;

@@ -5,7 +5,12 @@ import { knownServerUser, type ServerUser, serverUser, type Users } from './bina
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const POSTGRES = { uid: 990, gid: 991 };
 /** A machine without the user `postgres`, where it can be made, as root looks at it. */
-function machine({ isRoot = true, canMake = true, owner, ...names }: { isRoot?: boolean; canMake?: boolean; owner?: ServerUser; postgres?: ServerUser } = {}) {
+function machine({
+  isRoot = true,
+  canMake = true,
+  owner,
+  ...names
+}: { isRoot?: boolean; canMake?: boolean; owner?: ServerUser; postgres?: ServerUser } = {}) {
   const there: Record<string, ServerUser> = { nobody: NOBODY, ...names };
   const users: Users = {
     isRoot,
@@ -40,8 +45,16 @@ test('a missing user postgres is created and reported; the search for a server c
 });
 
 test.each([
-  ['postgres cannot be made', machine({ canMake: false }), 'Start as a normal user, make that user (useradd --system postgres), or set DATABASE_URL'],
-  ['its data belong to nobody', machine({ owner: NOBODY, postgres: POSTGRES }), 'chown -R postgres: /data/postgres/data'],
+  [
+    'postgres cannot be made',
+    machine({ canMake: false }),
+    'Start as a normal user, make that user (useradd --system postgres), or set DATABASE_URL',
+  ],
+  [
+    'its data belong to nobody',
+    machine({ owner: NOBODY, postgres: POSTGRES }),
+    'chown -R postgres: /data/postgres/data',
+  ],
 ])('the server never runs as nobody: where %s the start is refused with a remedy', (_, here, advice) => {
   expect(here.user).toThrow(StartError);
   expect(here.user).toThrow(advice);

@@ -40,7 +40,17 @@ const usersHere: Users = {
       return undefined;
     }
   },
-  make: (name) => void run('useradd', ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', name]),
+  make: (name) =>
+    void run('useradd', [
+      '--system',
+      '--user-group',
+      '--no-create-home',
+      '--home-dir',
+      '/nonexistent',
+      '--shell',
+      '/usr/sbin/nologin',
+      name,
+    ]),
   ownerOf(path) {
     const entry = statSync(path, { throwIfNoEntry: false });
     return entry && { uid: entry.uid, gid: entry.gid };
@@ -54,8 +64,15 @@ export function knownServerUser(folder: string, users: Users = usersHere): Serve
   return owner && owner.uid !== 0 ? owner : users.known('postgres');
 }
 
-/** Finds the user that the server runs as; as root the user `postgres` is made when it is missing. Never `nobody`: other services run as that one, and could read the data. */
-export function serverUser(folder: string, log: (line: string) => void, users: Users = usersHere): ServerUser | undefined {
+/**
+ * Finds the user that the server runs as; as root the user `postgres` is made when it is missing. Never `nobody`: other
+ * services run as that one, and could read the data.
+ */
+export function serverUser(
+  folder: string,
+  log: (line: string) => void,
+  users: Users = usersHere,
+): ServerUser | undefined {
   if (!users.isRoot) return undefined;
   const user = knownServerUser(folder, users);
   if (user && user.uid === users.known('nobody')?.uid)
@@ -88,17 +105,23 @@ function canReach(folder: string, user: ServerUser): boolean {
   }
 }
 
-/** Where the server's files go: the wanted folder, or, when its user cannot reach that, one of the system with a note in the wanted folder. */
+/**
+ * Where the server's files go: the wanted folder, or, when its user cannot reach that, one of the system with a note in
+ * the wanted folder.
+ */
 export async function placeFor(folder: string, user: ServerUser | undefined): Promise<string> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (!user) return folder;
-  if (made) for (let at = resolve(folder); at.startsWith(made); at = dirname(at)) await chmod(at, PASSED); // its user walks through, and lists nothing
+  // its user walks through, and lists nothing
+  if (made) for (let at = resolve(folder); at.startsWith(made); at = dirname(at)) await chmod(at, PASSED);
   if (canReach(folder, user)) return folder;
   const place = join(SHARED, `postgres-${createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12)}`);
   await mkdir(place, { recursive: true });
   for (const path of [SHARED, place]) await chmod(path, PASSED);
   if (!canReach(place, user))
-    throw new Error(`Postgres cannot run as root, and its user can reach neither ${folder} nor ${place}. Move the checkout, or set DATABASE_URL.`);
+    throw new Error(
+      `Postgres cannot run as root, and its user can reach neither ${folder} nor ${place}. Move the checkout, or set DATABASE_URL.`,
+    );
   await writeFile(join(folder, 'location.txt'), `The database is in ${place}: its user cannot reach this folder.\n`);
   return place;
 }
@@ -120,7 +143,8 @@ async function linkLibraries(native: string): Promise<void> {
   const listed: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]'));
   for (const { source, target } of listed as { source: string; target: string }[]) {
     const at = join(dirname(native), target);
-    await symlink(relative(dirname(at), join(dirname(native), source)), at).catch(() => undefined); // it is there already
+    // it is there already
+    await symlink(relative(dirname(at), join(dirname(native), source)), at).catch(() => undefined);
   }
 }
 
@@ -152,8 +176,11 @@ export async function findBinaries(user: ServerUser | undefined): Promise<Binari
     await cp(native, join(draft, basename(native)), { recursive: true, verbatimSymlinks: true });
     run('chmod', ['-R', 'a+rX', draft]);
     await rm(dirname(copy), { recursive: true, force: true });
-    await rename(draft, dirname(copy)).catch(() => rm(draft, { recursive: true, force: true })); // another process was faster
+    // another process was faster
+    await rename(draft, dirname(copy)).catch(() => rm(draft, { recursive: true, force: true }));
     if (works(within(copy), user)) return within(copy);
   }
-  throw new Error(`The Postgres of npm does not run on this machine (${within(native).postgres} --version fails). Set DATABASE_URL to a Postgres of your own.`);
+  throw new Error(
+    `The Postgres of npm does not run on this machine (${within(native).postgres} --version fails). Set DATABASE_URL to a Postgres of your own.`,
+  );
 }

@@ -11,7 +11,10 @@ import { type Binaries, findBinaries, knownServerUser, placeFor, type ServerUser
 import { commandLine, HeldError, holdFile, processStart } from './processes.ts';
 
 export interface EmbeddedOptions {
-  /** Everything of this server is below it; made when missing. As root it must be reachable for another user, else a folder of the system is taken. */
+  /**
+   * Everything of this server is below it; made when missing. As root it must be reachable for another user, else a
+   * folder of the system is taken.
+   */
   folder: string;
   /** Default: a free one. */
   port?: number;
@@ -56,7 +59,10 @@ export async function startEmbeddedPostgres({
   const user = serverUser(resolve(folder), log);
   const place = await placeFor(resolve(folder), user);
   await access(place, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`The database folder ${place} belongs to another user. Start as that user, or choose another folder.`, { cause });
+    throw new Error(
+      `The database folder ${place} belongs to another user. Start as that user, or choose another folder.`,
+      { cause },
+    );
   });
   const owner = await holdFile(join(place, 'owner.json'));
   try {
@@ -141,7 +147,12 @@ async function passwordIn(place: string): Promise<string> {
 }
 
 /** The new cluster appears under its name only when it is whole: a start that was cut begins again. */
-async function makeCluster({ initdb, postgres }: Binaries, place: string, password: string, user: ServerUser | undefined): Promise<void> {
+async function makeCluster(
+  { initdb, postgres }: Binaries,
+  place: string,
+  password: string,
+  user: ServerUser | undefined,
+): Promise<void> {
   const draft = join(place, 'data.new');
   const secret = join(place, 'password.new');
   await rm(join(place, 'data'), { recursive: true, force: true }); // without PG_VERSION there is no cluster in it
@@ -176,7 +187,8 @@ async function makeCluster({ initdb, postgres }: Binaries, place: string, passwo
   }
   await rename(draft, join(place, 'data'));
 }
-const said = (cause: unknown) => (cause instanceof Error && 'stderr' in cause && String(cause.stderr).trim()) || String(cause);
+const said = (cause: unknown) =>
+  (cause instanceof Error && 'stderr' in cause && String(cause.stderr).trim()) || String(cause);
 
 interface PidFile {
   pid: number;
@@ -190,9 +202,13 @@ async function readPidFile(data: string): Promise<PidFile | undefined> {
   const pid = Number(lines[0]);
   return pid > 0 ? { pid, data: lines[1] ?? '', ready: lines[7]?.trim() === 'ready', lines } : undefined;
 }
-const isOurs = (pid: number, data: string) => processStart(pid) !== undefined && commandLine(pid).includes(`-D ${data} `);
+const isOurs = (pid: number, data: string) =>
+  processStart(pid) !== undefined && commandLine(pid).includes(`-D ${data} `);
 
-/** Clears what `kill -9` of an earlier start has left: a server of this very folder is ended by its id, a stale pid file is made harmless. */
+/**
+ * Clears what `kill -9` of an earlier start has left: a server of this very folder is ended by its id, a stale pid file
+ * is made harmless.
+ */
 async function endOrphan(data: string, log: (line: string) => void): Promise<void> {
   const file = await readPidFile(data);
   if (!file) return;
@@ -220,7 +236,10 @@ const signal = (pid: number, name: NodeJS.Signals) => {
   }
 };
 
-/** SIGINT ends sessions and writes a checkpoint; a server that does not follow is ended harder, and recovers at its next start. */
+/**
+ * SIGINT ends sessions and writes a checkpoint; a server that does not follow is ended harder, and recovers at its next
+ * start.
+ */
 async function endServer(pid: number, interrupt: () => void): Promise<void> {
   const startedAt = processStart(pid);
   const gone = async (seconds: number) => {
@@ -243,7 +262,9 @@ const freePort = () =>
     const probe = createServer().on('error', fail);
     probe.listen(0, '127.0.0.1', () => {
       const address = probe.address();
-      probe.close(() => (typeof address === 'object' && address ? done(address.port) : fail(new Error('No free port'))));
+      probe.close(() =>
+        typeof address === 'object' && address ? done(address.port) : fail(new Error('No free port')),
+      );
     });
   });
 
@@ -268,9 +289,17 @@ async function startServer(start: Start, wanted: number | undefined): Promise<Se
     const result = await tryServer(start, port);
     if ('pid' in result) return { ...result, port };
     if (/could not bind|Address already in use/.test(result.failed)) {
-      if (wanted !== undefined) throw new Error(`Port ${wanted} is taken, so Postgres cannot listen on 127.0.0.1:${wanted}. Give it another port.`);
-    } else if (!/still in use|is starting up/.test(result.failed) && !(result.failed.includes('lock file "') && result.failed.includes('" already exists'))) {
-      throw new Error(`Postgres did not start. Its last words (${join(start.place, 'postgres.log')}):\n${result.failed}`);
+      if (wanted !== undefined)
+        throw new Error(
+          `Port ${wanted} is taken, so Postgres cannot listen on 127.0.0.1:${wanted}. Give it another port.`,
+        );
+    } else if (
+      !/still in use|is starting up/.test(result.failed) &&
+      !(result.failed.includes('lock file "') && result.failed.includes('" already exists'))
+    ) {
+      throw new Error(
+        `Postgres did not start. Its last words (${join(start.place, 'postgres.log')}):\n${result.failed}`,
+      );
     }
     if (tries >= 20) throw new Error(`Postgres did not start in ${tries} attempts. Its last words:\n${result.failed}`);
     await sleep(500); // backends of a killed server notice its end within seconds
@@ -278,7 +307,10 @@ async function startServer(start: Start, wanted: number | undefined): Promise<Se
 }
 
 /** One attempt: ready, or what the server said before it gave up. */
-async function tryServer({ binaries, place, data, user, settings, warn }: Start, port: number): Promise<Server | { failed: string }> {
+async function tryServer(
+  { binaries, place, data, user, settings, warn }: Start,
+  port: number,
+): Promise<Server | { failed: string }> {
   const logFile = join(place, 'postgres.log');
   const sockets = join(place, 'sockets');
   await mkdir(sockets, { recursive: true, mode: 0o700 });
@@ -293,13 +325,17 @@ async function tryServer({ binaries, place, data, user, settings, warn }: Start,
   };
   await rename(logFile, `${logFile}.1`).catch(() => undefined);
   const output = openSync(logFile, 'a', 0o600);
-  const child = spawn(binaries.postgres, ['-D', data, '-p', String(port), ...Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])], {
-    ...user,
-    cwd: data,
-    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
-    stdio: ['ignore', output, output],
-    detached: true, // Ctrl-C is for us: the server ends after everything that uses it
-  });
+  const child = spawn(
+    binaries.postgres,
+    ['-D', data, '-p', String(port), ...Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    {
+      ...user,
+      cwd: data,
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+      stdio: ['ignore', output, output],
+      detached: true, // Ctrl-C is for us: the server ends after everything that uses it
+    },
+  );
   closeSync(output);
   const last: { words?: string } = {};
   child.on('error', (error) => (last.words = error.message));

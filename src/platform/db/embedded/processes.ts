@@ -17,7 +17,9 @@ export function processStart(pid: number): string | undefined {
       return fields[0] === 'Z' ? undefined : fields[19]; // a zombie has ended and waits for its parent
     }
     if (process.platform === 'win32') return process.kill(pid, 0) ? 'running' : undefined;
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim() || undefined;
+    return (
+      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim() || undefined
+    );
   } catch {
     return undefined;
   }
@@ -51,7 +53,9 @@ export class HeldError extends Error {
 export async function readHolder(file: string): Promise<(ProcessMark & Record<string, unknown>) | undefined> {
   try {
     const holder: unknown = JSON.parse(await readFile(file, 'utf8'));
-    return holder && typeof holder === 'object' && 'pid' in holder && 'startedAt' in holder ? (holder as ProcessMark & Record<string, unknown>) : undefined;
+    return holder && typeof holder === 'object' && 'pid' in holder && 'startedAt' in holder
+      ? (holder as ProcessMark & Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -4,10 +4,30 @@ export type { Clock } from '../../../platform/kernel/index.ts';
 import type { Fields } from './fields.ts';
 import type { Auth } from '../wire/http.ts';
 
-export const DOMAINS = ['ai', 'media', 'storage', 'shortlink', 'social', 'vpn', 'contentpack', 'email', 'auth'] as const;
+export const DOMAINS = [
+  'ai',
+  'media',
+  'storage',
+  'shortlink',
+  'social',
+  'vpn',
+  'contentpack',
+  'email',
+  'auth',
+] as const;
 export type Domain = (typeof DOMAINS)[number];
 export type Lifecycle = 'preview' | 'active' | 'deprecated' | 'retired';
-export type AuthType = 'oauth2' | 'oauth1' | 'api_key' | 'basic' | 'app_password' | 'aws_sigv4' | 'service_account' | 'wallet' | 'password' | 'none';
+export type AuthType =
+  | 'oauth2'
+  | 'oauth1'
+  | 'api_key'
+  | 'basic'
+  | 'app_password'
+  | 'aws_sigv4'
+  | 'service_account'
+  | 'wallet'
+  | 'password'
+  | 'none';
 
 /**
  * The part of a declaration that is the same in every domain: identity, credentials, and how the provider is reached.

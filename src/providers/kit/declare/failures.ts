@@ -16,7 +16,11 @@ const SPAN_SECONDS = 100_000_000;
 function waitOf(value: string | null, now: Date): number | undefined {
   if (!value) return undefined;
   const number = Number(value);
-  const at = Number.isNaN(number) ? Date.parse(value) : number < SPAN_SECONDS ? now.getTime() + number * 1000 : number * 1000;
+  const at = Number.isNaN(number)
+    ? Date.parse(value)
+    : number < SPAN_SECONDS
+      ? now.getTime() + number * 1000
+      : number * 1000;
   return Number.isNaN(at) ? undefined : Math.min(Math.max(at - now.getTime(), 0), DAY_MS);
 }
 
@@ -25,4 +29,6 @@ function waitOf(value: string | null, now: Date): number | undefined {
  * its forms; a day at most.
  */
 export const retryAfterMs = (headers: Headers, now: Date): number | undefined =>
-  waitOf(headers.get('retry-after'), now) ?? waitOf(headers.get('x-ratelimit-reset'), now) ?? waitOf(headers.get('ratelimit-reset'), now);
+  waitOf(headers.get('retry-after'), now) ??
+  waitOf(headers.get('x-ratelimit-reset'), now) ??
+  waitOf(headers.get('ratelimit-reset'), now);

@@ -1,7 +1,11 @@
 import { ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
 
 /** Runs `second` when `first` fails with this failure. */
-export async function whenFailed<T>(failure: ProviderFailure, first: () => Promise<T>, second: () => Promise<T>): Promise<T> {
+export async function whenFailed<T>(
+  failure: ProviderFailure,
+  first: () => Promise<T>,
+  second: () => Promise<T>,
+): Promise<T> {
   try {
     return await first();
   } catch (error) {

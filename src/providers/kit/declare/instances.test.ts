@@ -3,12 +3,19 @@ import { systemClock } from '../../../platform/kernel/index.ts';
 import { openInstances } from './instances.ts';
 
 const triple = { domain: 'storage', id: 'demo', version: 'v1' };
-const use = (values: Record<string, string> = { key: 'a', secret: 'b' }, orgId: string | null = 'org-1') => ({ orgId, values });
+const use = (values: Record<string, string> = { key: 'a', secret: 'b' }, orgId: string | null = 'org-1') => ({
+  orgId,
+  values,
+});
 
 function world(most = 100) {
   let now = 0;
   const instances = openInstances({ clock: { ...systemClock, monotonic: () => now }, forMs: 1_000, most });
-  return { instances, open: (one = triple, given = use()) => instances.get(one, given, () => ({})), pass: (ms: number) => void (now += ms) };
+  return {
+    instances,
+    open: (one = triple, given = use()) => instances.get(one, given, () => ({})),
+    pass: (ms: number) => void (now += ms),
+  };
 }
 
 test('keeps one instance for each version, organization and credentials, in any order of fields [VE21]', () => {

@@ -19,11 +19,13 @@ export interface Instances {
   readonly size: number;
 }
 
-const fingerprint = (values: Use['values']): string => sha256Hex(JSON.stringify(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))));
+const fingerprint = (values: Use['values']): string =>
+  sha256Hex(JSON.stringify(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 
 export function openInstances({ clock, forMs, most }: { clock: Clock; forMs: number; most: number }): Instances {
   const known = new Map<string, { until: number; owner: string; instance: object }>();
-  const ownerOf = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null) => `${domain}/${id} ${orgId ?? ''}`;
+  const ownerOf = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null) =>
+    `${domain}/${id} ${orgId ?? ''}`;
 
   return {
     get<T extends object>(triple: Triple, { orgId, values }: Use, open: () => T): T {

@@ -17,7 +17,8 @@ export function openCertificates(fetch: Fetch, clock: Clock): (url: string) => P
 
   async function load(url: string): Promise<KeyObject | undefined> {
     const answer = await fetch(url, { method: 'GET', headers: { accept: '*/*' } }).catch(() => undefined);
-    if (!answer || answer.status >= 500) throw refused('unavailable', 'The certificate that signs events cannot be read now');
+    if (!answer || answer.status >= 500)
+      throw refused('unavailable', 'The certificate that signs events cannot be read now');
     return answer.status === 200 ? keyOfCertificate(await answer.text(), clock.now()) : undefined;
   }
 

@@ -15,7 +15,9 @@ export function clientToken(
 
   async function ask(): Promise<string> {
     try {
-      const { access_token, expires_in } = await http.post(address, Grant, { form: { grant_type: 'client_credentials', ...form } });
+      const { access_token, expires_in } = await http.post(address, Grant, {
+        form: { grant_type: 'client_credentials', ...form },
+      });
       hide(access_token);
       held!.until = clock.monotonic() + expires_in * 1_000 - SPARE_MS;
       return access_token;

@@ -31,7 +31,9 @@ interface Start {
  */
 export const CodeRefusal: z.ZodType<ProviderFailure> = z
   .object({ error: z.string() })
-  .transform(({ error }): ProviderFailure => (['invalid_grant', 'bad_verification_code', 'invalid_token'].includes(error) ? 'reauthorize' : 'rejected'));
+  .transform(({ error }): ProviderFailure =>
+    ['invalid_grant', 'bad_verification_code', 'invalid_token'].includes(error) ? 'reauthorize' : 'rejected',
+  );
 
 const Granted = z.object({ access_token: z.string().min(1), id_token: z.string().nullish() });
 const formEncoded = (text: string) => encodeURIComponent(text).replace(/%20/g, '+');
@@ -58,12 +60,20 @@ export function takeToken(
   { token, clientId, clientSecret, secretIn, noPkce }: CodeLogin,
   { code, verifier, redirectUri }: { code: string; verifier: string; redirectUri: string },
 ) {
-  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id: clientId, ...(!noPkce && { code_verifier: verifier }) };
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id: clientId,
+    ...(!noPkce && { code_verifier: verifier }),
+  };
   const inBody = () => http.post(token, Granted, { form: { ...form, client_secret: clientSecret } });
   const inHeader = () =>
     http.post(token, Granted, {
       form,
-      headers: { authorization: `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')}` },
+      headers: {
+        authorization: `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`).toString('base64')}`,
+      },
     });
   if (secretIn === 'header') return inHeader();
   return secretIn === 'either' ? whenFailed('rejected', inBody, inHeader) : inBody();

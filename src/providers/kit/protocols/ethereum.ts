@@ -51,12 +51,17 @@ export async function readSignIn(text: string): Promise<SignInMessage | undefine
 }
 
 /** Answers whether the message was made for this login and is valid now. */
-export function fits({ domain, uri, chainId, nonce, issuedAt, expirationTime, notBefore }: SignInMessage, expected: Expected): boolean {
+export function fits(
+  { domain, uri, chainId, nonce, issuedAt, expirationTime, notBefore }: SignInMessage,
+  expected: Expected,
+): boolean {
   const now = expected.now.getTime();
   return (
     nonce === expected.nonce &&
     chainId === expected.chainId &&
-    expected.origins.some((origin) => new URL(origin).host === domain && URL.parse(uri)?.origin === new URL(origin).origin) &&
+    expected.origins.some(
+      (origin) => new URL(origin).host === domain && URL.parse(uri)?.origin === new URL(origin).origin,
+    ) &&
     issuedAt.getTime() <= now + LEEWAY_MS &&
     issuedAt.getTime() > now - LONGEST_MS &&
     (!expirationTime || expirationTime.getTime() > now) &&
@@ -112,10 +117,16 @@ const MAGIC = '0x1626ba7e';
  * Answers whether the key of this address signed the text (EIP-191), or, with a node, whether the contract at this
  * address confirms it (ERC-1271).
  */
-export async function isSigned(text: string, signature: string, address: Hex, http: Http | undefined): Promise<boolean> {
+export async function isSigned(
+  text: string,
+  signature: string,
+  address: Hex,
+  http: Http | undefined,
+): Promise<boolean> {
   const { encodeFunctionData, hashMessage, isAddressEqual, isHex, recoverMessageAddress } = await tools();
   if (!isHex(signature) || signature.length > 2 * MOST_CHARACTERS) return false;
-  const signer = await recoverMessageAddress({ message: text, signature }).catch(() => undefined); // not a signature of a key
+  // not a signature of a key
+  const signer = await recoverMessageAddress({ message: text, signature }).catch(() => undefined);
   if (signer && isAddressEqual(signer, address)) return true;
   if (!http) return false;
   const data = encodeFunctionData({ abi: CONTRACT_WALLET, args: [hashMessage(text), signature] });
@@ -127,7 +138,13 @@ export async function isSigned(text: string, signature: string, address: Hex, ht
 export const chainOf = async (http: Http): Promise<number> => Number(await askChain(http, 'eth_chainId', []));
 
 const ID_REGISTRY = [
-  { type: 'function', name: 'idOf', stateMutability: 'view', inputs: [{ name: 'owner', type: 'address' }], outputs: [{ name: 'fid', type: 'uint256' }] },
+  {
+    type: 'function',
+    name: 'idOf',
+    stateMutability: 'view',
+    inputs: [{ name: 'owner', type: 'address' }],
+    outputs: [{ name: 'fid', type: 'uint256' }],
+  },
 ] as const;
 
 /** Answers the id that an account registry has for the address; 0 when it has none. */

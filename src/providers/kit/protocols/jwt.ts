@@ -1,7 +1,12 @@
 import { z } from 'zod';
 
 const Expiry = z.object({ exp: z.number() });
-const IdToken = z.object({ sub: z.string(), aud: z.union([z.string(), z.array(z.string())]), exp: z.number(), nonce: z.string().optional() });
+const IdToken = z.object({
+  sub: z.string(),
+  aud: z.union([z.string(), z.array(z.string())]),
+  exp: z.number(),
+  nonce: z.string().optional(),
+});
 
 /** Answers the claims of a JWT without checking its signature. Undefined for any other token. */
 function claimsOf<S extends z.ZodType>(token: string, schema: S): z.output<S> | undefined {

@@ -19,7 +19,8 @@ test.each(['Ann', 'Köln', '世界'.repeat(40), '👩‍🚀'.repeat(30), 'a'.re
 );
 
 test('isAddress accepts exactly one address', () => {
-  for (const one of ['a@b.example', 'ann+tag@mail.example.com', 'jürgen@köln.example']) expect([one, isAddress(one)]).toEqual([one, true]);
+  for (const one of ['a@b.example', 'ann+tag@mail.example.com', 'jürgen@köln.example'])
+    expect([one, isAddress(one)]).toEqual([one, true]);
   for (const none of [
     '',
     'a',

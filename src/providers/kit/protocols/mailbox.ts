@@ -2,7 +2,8 @@
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
 /** Answers whether this is exactly one address, without names or comments. */
-export const isAddress = (text: string): boolean => /^[^\s<>"(),:;@[\]\\\p{C}]+@[^\s<>"(),:;@[\]\\\p{C}]+$/u.test(text) && text.length <= 320;
+export const isAddress = (text: string): boolean =>
+  /^[^\s<>"(),:;@[\]\\\p{C}]+@[^\s<>"(),:;@[\]\\\p{C}]+$/u.test(text) && text.length <= 320;
 
 /** Writes `"Name" <address>` (RFC 5322 3.4), or the address alone. */
 export function mailbox(name: string, address: string): string {

@@ -35,7 +35,8 @@ function decodeEntity(prefix: string, text: string): Uint8Array | undefined {
 }
 
 export const publicKeyOf = (privateKey: Uint8Array): string => hex.encode(schnorr.getPublicKey(privateKey));
-export const encodeNpub = (publicKey: string): string => bech32.encode('npub', bech32.toWords(hex.decode(publicKey)), 200);
+export const encodeNpub = (publicKey: string): string =>
+  bech32.encode('npub', bech32.toWords(hex.decode(publicKey)), 200);
 /** Reads the public key of an `npub1…`, as hexadecimal characters. */
 export function decodeNpub(npub: string): string | undefined {
   const bytes = decodeEntity('npub', npub);

@@ -28,10 +28,22 @@ const challengeOf = (verifier: string): string => sha256(verifier).toString('bas
 /** Answers the address of the consent page; the placeholders of `login` are filled. */
 export function authorizeUrl(
   login: OAuth2,
-  { app, redirectUri, state, verifier }: { app: App; redirectUri: string; state: string; verifier?: string | undefined },
+  {
+    app,
+    redirectUri,
+    state,
+    verifier,
+  }: { app: App; redirectUri: string; state: string; verifier?: string | undefined },
 ): string {
   const url = new URL(login.authorize);
-  const query = { ...login.asks, response_type: 'code', client_id: app.clientId, redirect_uri: redirectUri, scope: login.scopes.join(' '), state };
+  const query = {
+    ...login.asks,
+    response_type: 'code',
+    client_id: app.clientId,
+    redirect_uri: redirectUri,
+    scope: login.scopes.join(' '),
+    state,
+  };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   if (login.pkce && verifier !== undefined) {
     url.searchParams.set('code_challenge', challengeOf(verifier));
@@ -42,7 +54,9 @@ export function authorizeUrl(
 
 /** Refusals of a token endpoint (RFC 6749 5.2) that only a person can resolve. */
 export const TokenRefusal: z.ZodType<ProviderFailure> = z
-  .object({ error: z.enum(['invalid_grant', 'invalid_client', 'unauthorized_client', 'access_denied', 'invalid_token']) })
+  .object({
+    error: z.enum(['invalid_grant', 'invalid_client', 'unauthorized_client', 'access_denied', 'invalid_token']),
+  })
   .transform((): ProviderFailure => 'reauthorize');
 
 const Grant = z.object({
@@ -77,7 +91,12 @@ export const exchangeCode = (
   });
 
 /** Renews tokens by the refresh token, and keeps it unless the network rotates it. `invalid_grant` is `reauthorize`. */
-export async function refreshGrant(http: Http, clock: Clock, login: OAuth2, { app, refreshToken }: { app: App; refreshToken: string }): Promise<Granted> {
+export async function refreshGrant(
+  http: Http,
+  clock: Clock,
+  login: OAuth2,
+  { app, refreshToken }: { app: App; refreshToken: string },
+): Promise<Granted> {
   const fresh = await grant(http, clock, login, {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,

@@ -46,7 +46,10 @@ const library = () => import('openid-client');
  * nonce), and that userinfo has the same subject. Throws `ProviderError`: a refused code is `reauthorize`, a wrong
  * configuration or an invalid answer `rejected`, a network error `unavailable`.
  */
-export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, clientSecret, scope, asks }: OpenIdClient) {
+export function openId(
+  { fetch, title, timeoutMs }: Line,
+  { issuer, clientId, clientSecret, scope, asks }: OpenIdClient,
+) {
   let found: Promise<Configuration> | undefined;
 
   /** Discovered once, and again after a failure. */
@@ -65,11 +68,14 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
       execute: [openid.allowInsecureRequests], // the guard decides where plain http may go
       timeout: timeoutMs / 1000,
     };
-    const { supportsPKCE: _, ...metadata } = (await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), options)).serverMetadata();
+    const { supportsPKCE: _, ...metadata } = (
+      await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), options)
+    ).serverMetadata();
     if (!metadata.jwks_uri) throw new ProviderError('rejected', `${title} names no keys (jwks_uri)`);
     const posts = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post');
     const made = new openid.Configuration(
-      { ...metadata, authorization_response_iss_parameter_supported: false }, // `iss` is checked where it is sent: the state is bound to one provider already
+      // `iss` is checked where it is sent: the state is bound to one provider already
+      { ...metadata, authorization_response_iss_parameter_supported: false },
       clientId,
       undefined,
       posts ? openid.ClientSecretPost(clientSecret) : openid.ClientSecretBasic(clientSecret),
@@ -89,10 +95,18 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
     }
   };
 
-  const grant = async ({ state, nonce, verifier, redirectUri, code, iss }: Start & { code: string; iss?: string | undefined }) => {
+  const grant = async ({
+    state,
+    nonce,
+    verifier,
+    redirectUri,
+    code,
+    iss,
+  }: Start & { code: string; iss?: string | undefined }) => {
     const [openid, configured] = [await library(), await configuration()];
     const url = new URL(redirectUri);
-    for (const [name, value] of Object.entries({ code, state, ...(iss !== undefined && { iss }) })) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries({ code, state, ...(iss !== undefined && { iss }) }))
+      url.searchParams.set(name, value);
     const tokens = await openid.authorizationCodeGrant(configured, url, {
       pkceCodeVerifier: verifier,
       expectedState: state,
@@ -107,7 +121,15 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
       told(async () => {
         const [openid, configured] = [await library(), await configuration()];
         const challenge = await openid.calculatePKCECodeChallenge(verifier);
-        const asked = { ...asks, scope, state, nonce, redirect_uri: redirectUri, code_challenge: challenge, code_challenge_method: 'S256' };
+        const asked = {
+          ...asks,
+          scope,
+          state,
+          nonce,
+          redirect_uri: redirectUri,
+          code_challenge: challenge,
+          code_challenge_method: 'S256',
+        };
         return openid.buildAuthorizationUrl(configured, asked).href;
       }),
 
@@ -115,9 +137,12 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
       told(async () => {
         const { openid, configured, tokens } = await grant(returned);
         const claims = tokens.claims()!;
-        const more = configured.serverMetadata().userinfo_endpoint ? await openid.fetchUserInfo(configured, tokens.access_token, claims.sub) : {};
+        const more = configured.serverMetadata().userinfo_endpoint
+          ? await openid.fetchUserInfo(configured, tokens.access_token, claims.sub)
+          : {};
         const parsed = Claims.safeParse({ ...claims, ...more });
-        if (!parsed.success) throw new ProviderError('rejected', `${title} tells of nobody: ${parsed.error.issues[0]!.path.join('.')}`);
+        if (!parsed.success)
+          throw new ProviderError('rejected', `${title} tells of nobody: ${parsed.error.issues[0]!.path.join('.')}`);
         return parsed.data;
       }),
 
@@ -137,9 +162,15 @@ export function openId({ fetch, title, timeoutMs }: Line, { issuer, clientId, cl
 }
 
 const causes = function* (error: unknown): Generator {
-  for (let at = error, depth = 0; at !== undefined && at !== null && depth < 6; at = (at as { cause?: unknown }).cause, depth += 1) yield at;
+  for (
+    let at = error, depth = 0;
+    at !== undefined && at !== null && depth < 6;
+    at = (at as { cause?: unknown }).cause, depth += 1
+  )
+    yield at;
 };
-const statusFailure = (status: number) => (status === 429 ? 'rate_limited' : status >= 500 || status === 408 ? 'unavailable' : 'rejected');
+const statusFailure = (status: number) =>
+  status === 429 ? 'rate_limited' : status >= 500 || status === 408 ? 'unavailable' : 'rejected';
 /** Errors of unreadable answers: the next answer may be readable. */
 const GARBAGE = new Set(['OAUTH_PARSE_ERROR', 'OAUTH_RESPONSE_IS_NOT_JSON']);
 
@@ -149,7 +180,10 @@ function asProviderError(title: string, error: unknown): ProviderError {
   const line = chain.find((one) => one instanceof OutboundError);
   if (line) {
     const forbidden = line.failure === 'blocked' || line.failure === 'invalid';
-    return new ProviderError(forbidden ? 'rejected' : 'unavailable', `${title} ${forbidden ? 'may not be called' : 'did not answer'}: ${line.message}`);
+    return new ProviderError(
+      forbidden ? 'rejected' : 'unavailable',
+      `${title} ${forbidden ? 'may not be called' : 'did not answer'}: ${line.message}`,
+    );
   }
   const { code, status, error: said } = Object(error) as { code?: unknown; status?: unknown; error?: unknown };
   const response = chain.find((one) => one instanceof Response);
@@ -160,7 +194,9 @@ function asProviderError(title: string, error: unknown): ProviderError {
   if (code === 'OAUTH_TIMEOUT') return new ProviderError('unavailable', `${title} did not answer in time`);
   if (code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' || code === 'OAUTH_WWW_AUTHENTICATE_CHALLENGE')
     return new ProviderError(statusFailure(answered ?? 400), `${title} answered ${answered ?? 'something else'}`);
-  if (GARBAGE.has(String(code))) return new ProviderError('unavailable', `${title} answered with something that is not understood`);
-  if (typeof code === 'string' && code.startsWith('OAUTH_')) return new ProviderError('rejected', `The answer of ${title} cannot be believed (${code})`);
+  if (GARBAGE.has(String(code)))
+    return new ProviderError('unavailable', `${title} answered with something that is not understood`);
+  if (typeof code === 'string' && code.startsWith('OAUTH_'))
+    return new ProviderError('rejected', `The answer of ${title} cannot be believed (${code})`);
   throw error; // a bug here
 }

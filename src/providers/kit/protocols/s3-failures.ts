@@ -15,7 +15,8 @@ const CODES: Readonly<Record<string, ProviderFailure>> = {
   EntityTooLarge: 'rejected',
 };
 
-export const failureOfS3 = (code: string, status: number): ProviderFailure => CODES[code] ?? (status === 507 ? 'exhausted' : failureOfStatus(status, false));
+export const failureOfS3 = (code: string, status: number): ProviderFailure =>
+  CODES[code] ?? (status === 507 ? 'exhausted' : failureOfStatus(status, false));
 
 /** Advice for refusals that come from the settings, by error code. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -30,4 +31,5 @@ const ADVICE: Readonly<Record<string, string>> = {
   AllAccessDisabled: 'the key may not do this',
 };
 export const adviceOfS3 = (code: string, status: number): string | undefined =>
-  ADVICE[code] ?? (status >= 300 && status < 400 ? 'it sends us elsewhere: check the region and the address' : undefined);
+  ADVICE[code] ??
+  (status >= 300 && status < 400 ? 'it sends us elsewhere: check the region and the address' : undefined);

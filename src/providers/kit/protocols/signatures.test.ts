@@ -7,15 +7,19 @@ const SECONDS = NOW.getTime() / 1000;
 
 test('isFresh accepts a time within five minutes in either direction', () => {
   for (const offset of [-300, 0, 300]) expect([offset, isFresh(String(SECONDS + offset), NOW)]).toEqual([offset, true]);
-  for (const offset of [-301, 301, 1e9]) expect([offset, isFresh(String(SECONDS + offset), NOW)]).toEqual([offset, false]);
+  for (const offset of [-301, 301, 1e9])
+    expect([offset, isFresh(String(SECONDS + offset), NOW)]).toEqual([offset, false]);
   expect([isFresh('2026-01-01T11:55:00.000Z', NOW), isFresh('2026-01-01T11:54:59.999Z', NOW)]).toEqual([true, false]);
-  for (const none of ['', 'now', '-1', '1e3', 'NaN', '9'.repeat(20)]) expect([none, isFresh(none, NOW)]).toEqual([none, false]);
+  for (const none of ['', 'now', '-1', '1e3', 'NaN', '9'.repeat(20)])
+    expect([none, isFresh(none, NOW)]).toEqual([none, false]);
 });
 
 test('isFresh accepts a late time with `lateMs`, but none further ahead', () => {
   const HOUR = 3_600;
-  for (const offset of [-HOUR, 0, 300]) expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, true]);
-  for (const offset of [-HOUR - 1, 301]) expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, false]);
+  for (const offset of [-HOUR, 0, 300])
+    expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, true]);
+  for (const offset of [-HOUR - 1, 301])
+    expect([offset, isFresh(String(SECONDS + offset), NOW, HOUR * 1_000)]).toEqual([offset, false]);
 });
 
 test('isHmac accepts no signature by an absent or short key', () => {
@@ -31,8 +35,10 @@ test('isHmac accepts no signature by an absent or short key', () => {
 });
 
 test('malformed keys and certificates verify nothing', () => {
-  for (const key of ['', 'AAAA', 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE']) expect(isEcdsa(key, ['text'], 'AAAA')).toBe(false);
-  for (const pem of ['', 'hello', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----']) expect(keyOfCertificate(pem, NOW)).toBeUndefined();
+  for (const key of ['', 'AAAA', 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE'])
+    expect(isEcdsa(key, ['text'], 'AAAA')).toBe(false);
+  for (const pem of ['', 'hello', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'])
+    expect(keyOfCertificate(pem, NOW)).toBeUndefined();
 });
 
 // `openssl req -x509 -newkey rsa:2048 -nodes -days 2`, made once; its key is kept nowhere
@@ -58,5 +64,6 @@ Mt/F
 
 test('keyOfCertificate reads a certificate only while it is valid', () => {
   expect(keyOfCertificate(PEM, new Date('2026-11-22T09:42:12Z'))?.asymmetricKeyType).toBe('rsa');
-  for (const at of ['2020-01-01T00:00:00Z', '2030-01-01T00:00:00Z']) expect(keyOfCertificate(PEM, new Date(at))).toBeUndefined();
+  for (const at of ['2020-01-01T00:00:00Z', '2030-01-01T00:00:00Z'])
+    expect(keyOfCertificate(PEM, new Date(at))).toBeUndefined();
 });

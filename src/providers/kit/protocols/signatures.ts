@@ -1,4 +1,12 @@
-import { createHmac, createPublicKey, createVerify, type KeyObject, timingSafeEqual, verify, X509Certificate } from 'node:crypto';
+import {
+  createHmac,
+  createPublicKey,
+  createVerify,
+  type KeyObject,
+  timingSafeEqual,
+  verify,
+  X509Certificate,
+} from 'node:crypto';
 export { equalSecrets } from '../../../platform/kernel/index.ts';
 
 /**
@@ -19,7 +27,12 @@ export function isFresh(time: string, now: Date, lateMs = FRESH_MS): boolean {
 }
 
 /** Answers whether the signature, given in this encoding, is the HMAC-SHA256 of the concatenated parts. */
-export function isHmac(key: string | Uint8Array, parts: readonly (string | Uint8Array)[], given: string, encoding: 'hex' | 'base64'): boolean {
+export function isHmac(
+  key: string | Uint8Array,
+  parts: readonly (string | Uint8Array)[],
+  given: string,
+  encoding: 'hex' | 'base64',
+): boolean {
   if (key.length < KEY_BYTES) return false;
   const hmac = createHmac('sha256', key);
   for (const part of parts) hmac.update(part);
@@ -39,7 +52,10 @@ export function isEcdsa(key: string, parts: readonly (string | Uint8Array)[], gi
   for (const part of parts) verifier.update(part);
   try {
     const publicKey = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' });
-    return publicKey.asymmetricKeyDetails?.namedCurve === 'prime256v1' && verifier.verify(publicKey, Buffer.from(given, 'base64'));
+    return (
+      publicKey.asymmetricKeyDetails?.namedCurve === 'prime256v1' &&
+      verifier.verify(publicKey, Buffer.from(given, 'base64'))
+    );
   } catch {
     return false; // malformed key or signature
   }

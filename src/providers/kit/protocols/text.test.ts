@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { countGraphemes, findInText, sameText, textLength } from './text.ts';
 
-const found = (text: string) => findInText(text).map(({ kind, value, start, end }) => [kind, value, text.slice(start, end)]);
+const found = (text: string) =>
+  findInText(text).map(({ kind, value, start, end }) => [kind, value, text.slice(start, end)]);
 
 describe('findInText', () => {
   test.each([
@@ -32,14 +33,20 @@ describe('textLength', () => {
     expect(textLength('👩‍👩‍👧‍👦', { unit: 'graphemes' })).toBe(1);
     expect(textLength('👋🏽', { unit: 'characters' })).toBe(2);
     expect(textLength('Grüße', { unit: 'bytes' })).toBe(7);
-    expect(textLength(`see https://example.org/${'x'.repeat(100)} now`, { unit: 'characters', linkLength: 23 })).toBe(4 + 23 + 4);
+    expect(textLength(`see https://example.org/${'x'.repeat(100)} now`, { unit: 'characters', linkLength: 23 })).toBe(
+      4 + 23 + 4,
+    );
   });
 });
 
 describe('sameText', () => {
   test.each([
     ['<p>Good <b>morning</b></p>', 'Good morning', true],
-    ['<p>See <a href="https://www.a.example/long"><span>https://www.</span><span>a.example/long</span></a></p>', 'See https://www.a.example/long', true],
+    [
+      '<p>See <a href="https://www.a.example/long"><span>https://www.</span><span>a.example/long</span></a></p>',
+      'See https://www.a.example/long',
+      true,
+    ],
     ['<p>Hi <span>@<span>bob</span></span></p>', 'Hi @bob@social.example', true],
     ['<p>A &amp; B &lt;3</p>', 'A & B <3', true],
     ['a <this> b', 'a <this> b', true],
@@ -54,7 +61,11 @@ describe('sameText', () => {
 describe('reading time grows less than quadratically with the text', () => {
   const pieces = ['<', '<a ', '</p> ', ' ', '@a ', '@a.', '#1', 'https://a.b ', ')', '&#1;', '\n'];
   const heads = ['', '<b>', 'https://a.b/'];
-  const read = (text: string) => [findInText(text), textLength(text, { unit: 'characters', linkLength: 23 }), sameText(text, text)];
+  const read = (text: string) => [
+    findInText(text),
+    textLength(text, { unit: 'characters', linkLength: 23 }),
+    sameText(text, text),
+  ];
   /** Milliseconds of the processor, the least of three. */
   const costOf = (text: string) =>
     Math.min(
@@ -66,7 +77,9 @@ describe('reading time grows less than quadratically with the text', () => {
     );
   test.each(pieces)('for %j repeated', (piece) => {
     for (const head of heads) {
-      const [small, large] = [20_000, 80_000].map((length) => costOf(`${head}${piece.repeat(length / piece.length)}x`)) as [number, number];
+      const [small, large] = [20_000, 80_000].map((length) =>
+        costOf(`${head}${piece.repeat(length / piece.length)}x`),
+      ) as [number, number];
       expect([head, large < 150 || large < 9 * small]).toEqual([head, true]); // below that it is noise
     }
   });

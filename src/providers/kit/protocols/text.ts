@@ -59,7 +59,8 @@ export function* findLinks(text: string): Generator<Found> {
 export function findInText(text: string): Found[] {
   let found = [...findLinks(text)];
   let more: Found[] = []; // of one kind, in order
-  const add = (kind: Found['kind'], start: number, whole: string, value: string) => more.push({ kind, value, start, end: start + whole.length });
+  const add = (kind: Found['kind'], start: number, whole: string, value: string) =>
+    more.push({ kind, value, start, end: start + whole.length });
   const take = () => {
     found = besides(found, more);
     more = [];
@@ -69,7 +70,8 @@ export function findInText(text: string): Found[] {
   ))
     add('mention', match.index, match[0], match[1]!);
   take();
-  for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu)) add('tag', match.index, match[0], match[1]!);
+  for (const match of text.matchAll(/(?<![\p{L}\p{N}_&/])#([\p{L}\p{N}_]*[\p{L}_][\p{L}\p{N}_]*)/gu))
+    add('tag', match.index, match[0], match[1]!);
   take();
   return found;
 }

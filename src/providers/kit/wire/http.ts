@@ -35,7 +35,11 @@ export interface Http {
   /**
    * Answers undefined for 404, 410 and a refusal whose body parses with `absent`. Sent by POST where there is `json`.
    */
-  find<S extends z.ZodType>(path: string, reply: S, call?: Call & { absent?: z.ZodType }): Promise<z.output<S> | undefined>;
+  find<S extends z.ZodType>(
+    path: string,
+    reply: S,
+    call?: Call & { absent?: z.ZodType },
+  ): Promise<z.output<S> | undefined>;
   post<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   put<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   /** A resource that is gone already counts as deleted. */

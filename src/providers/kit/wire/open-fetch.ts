@@ -17,5 +17,8 @@ export const openFetch =
       ...(body && { body: body instanceof URLSearchParams ? body.toString() : body }), // libraries pass null for no body
       ...(signal && { signal }),
     });
-    return new Response(WITHOUT_BODY.has(answer.status) ? null : new Uint8Array(answer.body), { status: answer.status, headers: answer.headers });
+    return new Response(WITHOUT_BODY.has(answer.status) ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: answer.headers,
+    });
   };

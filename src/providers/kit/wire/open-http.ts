@@ -1,6 +1,11 @@
 import type { z } from 'zod';
 import { type Clock, ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
-import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../../platform/outbound/index.ts';
+import {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundRequest,
+} from '../../../platform/outbound/index.ts';
 import { ANSWER_BYTES, type Manifest, TIMEOUT_MS } from '../declare/adapter.ts';
 import { failureOfStatus, retryAfterMs } from '../declare/failures.ts';
 import type { Call, Http } from './http.ts';
@@ -15,7 +20,10 @@ const USER_AGENT = 'rookery';
 const SAFE_RETRIES_MS = [100, 400];
 
 export interface HttpOptions {
-  manifest: Pick<Manifest, 'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'>;
+  manifest: Pick<
+    Manifest,
+    'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'
+  >;
   outbound: Pick<Outbound, 'fetch'>;
   clock: Clock;
   values: Readonly<Record<string, string>>;
@@ -36,10 +44,16 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   const words = manifest.terse ? wordOf : sentenceOf;
   let bearer = token;
   const clean = (text: string) => redactor([...secrets, token, bearer])(text);
-  const fail = (failure: ProviderFailure, message: string, more: { cause?: unknown; retryAfterMs?: number | undefined } = {}) =>
+  const fail = (
+    failure: ProviderFailure,
+    message: string,
+    more: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+  ) =>
     new ProviderError(failure, clean(`${manifest.title} ${message}`), {
       retryAfterMs: more.retryAfterMs,
-      ...(more.cause !== undefined && { cause: new Error(clean(more.cause instanceof Error ? `${more.cause.name}: ${more.cause.message}` : 'unknown')) }),
+      ...(more.cause !== undefined && {
+        cause: new Error(clean(more.cause instanceof Error ? `${more.cause.name}: ${more.cause.message}` : 'unknown')),
+      }),
     });
 
   function address(path: string, call: Call): URL {
@@ -49,7 +63,8 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     } catch {
       throw fail('rejected', `has no usable address: ${base}`);
     }
-    for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, value);
     return url;
   }
 
@@ -66,7 +81,11 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     let body: OutboundRequest['body'];
     const file = call.bytes ?? (call.multipart && multipartOf(call.multipart));
     if (call.json !== undefined) [body, headers['content-type']] = [JSON.stringify(call.json), 'application/json'];
-    else if (call.form) [body, headers['content-type']] = [new URLSearchParams(call.form).toString(), 'application/x-www-form-urlencoded'];
+    else if (call.form)
+      [body, headers['content-type']] = [
+        new URLSearchParams(call.form).toString(),
+        'application/x-www-form-urlencoded',
+      ];
     else if (file) [body, headers['content-type']] = [streamOf(file), file.contentType];
     return {
       url: url.href,
@@ -87,10 +106,13 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
       try {
         return await outbound.fetch(url, options);
       } catch (error) {
-        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause; // thrown by the body that was read
-        if (!(error instanceof OutboundError)) throw fail(call.creates ? 'lost' : 'unavailable', 'could not be asked', { cause: error });
+        // thrown by the body that was read
+        if (error instanceof OutboundError && error.cause instanceof ProviderError) throw error.cause;
+        if (!(error instanceof OutboundError))
+          throw fail(call.creates ? 'lost' : 'unavailable', 'could not be asked', { cause: error });
         const faultOfLine = error.failure === 'unreachable' || error.failure === 'interrupted';
-        if (wait === undefined || !faultOfLine) throw fail(failureOfLine(error, call), `did not answer: ${error.message}`, { cause: error });
+        if (wait === undefined || !faultOfLine)
+          throw fail(failureOfLine(error, call), `did not answer: ${error.message}`, { cause: error });
         await clock.sleep(wait);
       }
     }
@@ -102,15 +124,26 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     const said = () => (status >= 400 ? words(answer) : '');
     if (status >= 200 && status < 300) {
       const inside = manifest.errorInside?.safeParse(bodyOf(answer));
-      return inside?.success ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) }) : undefined;
+      return inside?.success
+        ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) })
+        : undefined;
     }
     if (status < 400) return fail('rejected', `sends us elsewhere (${status}): check the address of the server`);
     const special = manifest.errorOf?.safeParse(withHeaders(answer, manifest.errorHeaders));
-    const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, call.creates ?? false));
-    return fail(failure, `answered ${status}${said()}`, { retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, clock.now()) : undefined });
+    const failure = special?.success
+      ? special.data
+      : (manifest.errors?.[status] ?? failureOfStatus(status, call.creates ?? false));
+    return fail(failure, `answered ${status}${said()}`, {
+      retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, clock.now()) : undefined,
+    });
   }
 
-  async function send(method: Method, path: string, call: Call, gone?: (answer: OutboundAnswer) => boolean): Promise<OutboundAnswer | undefined> {
+  async function send(
+    method: Method,
+    path: string,
+    call: Call,
+    gone?: (answer: OutboundAnswer) => boolean,
+  ): Promise<OutboundAnswer | undefined> {
     let answer = await ask(method, path, call);
     let problem = gone?.(answer) ? undefined : refusal(answer, call);
     if (problem?.failure === 'reauthorize' && renew && manifest.auth?.in === 'token' && bearer === token) {
@@ -155,12 +188,16 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   };
 }
 
-const streamOf = (file: Body) => ({ from: { [Symbol.asyncIterator]: () => file.open()[Symbol.asyncIterator]() }, bytes: file.size });
+const streamOf = (file: Body) => ({
+  from: { [Symbol.asyncIterator]: () => file.open()[Symbol.asyncIterator]() },
+  bytes: file.size,
+});
 
 const isGone = ({ status }: OutboundAnswer): boolean => status === 404 || status === 410;
 
 function failureOfLine(error: OutboundError, call: Call): ProviderFailure {
-  if (error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects') return 'rejected';
+  if (error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects')
+    return 'rejected';
   return call.creates && error.sent ? 'lost' : 'unavailable';
 }
 
@@ -176,7 +213,12 @@ function bodyOf(answer: OutboundAnswer): unknown {
 
 /** Adds these headers to the body as `headers`. */
 const withHeaders = (answer: OutboundAnswer, names: readonly string[] | undefined): unknown =>
-  names ? { ...Object(bodyOf(answer)), headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])) } : bodyOf(answer);
+  names
+    ? {
+        ...Object(bodyOf(answer)),
+        headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])),
+      }
+    : bodyOf(answer);
 
 function wordOf(answer: OutboundAnswer): string {
   const { error } = Object(bodyOf(answer)) as { error?: unknown };

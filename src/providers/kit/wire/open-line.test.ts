@@ -37,7 +37,12 @@ function world() {
 
 test('guard counts each operation once, also of nested contracts, and no synchronous method', async () => {
   const { guard, outcomes } = world();
-  const port = guard({ name: 'x', address: () => 'here', send: async (n: number) => n, parts: { begin: async () => 'p' } });
+  const port = guard({
+    name: 'x',
+    address: () => 'here',
+    send: async (n: number) => n,
+    parts: { begin: async () => 'p' },
+  });
   expect([port.name, port.address(), await port.send(7), await port.parts.begin()]).toEqual(['x', 'here', 7, 'p']);
   expect(outcomes).toEqual([true, true]);
 });
@@ -62,7 +67,12 @@ test.each([
 
 test("guard redacts an adapter's own message, and keeps failure and wait", async () => {
   const { guard, lines } = world();
-  const failing = () => Promise.reject(new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5 }));
+  const failing = () =>
+    Promise.reject(new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5 }));
   for (const failed of [guard({ send: failing }).send(), lines.call(adapter, { secrets: ['the-key'] }, failing)])
-    await expect(failed).rejects.toMatchObject({ failure: 'rate_limited', retryAfterMs: 5, message: '*** is used too often' });
+    await expect(failed).rejects.toMatchObject({
+      failure: 'rate_limited',
+      retryAfterMs: 5,
+      message: '*** is used too often',
+    });
 });

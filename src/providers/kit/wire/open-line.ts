@@ -86,20 +86,38 @@ export const secretsOf = ({ credentials, setup }: Pick<Provider, 'credentials' |
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
 
-export function openLines({ outbound, operatorOutbound, clock: lasting, servers, authorities, timeoutMs: usualMs, folder, onCall }: Options): Lines {
+export function openLines({
+  outbound,
+  operatorOutbound,
+  clock: lasting,
+  servers,
+  authorities,
+  timeoutMs: usualMs,
+  folder,
+  onCall,
+}: Options): Lines {
   const smtp = openSmtp(authorities);
   const instances = openInstances({ clock: lasting, forMs: INSTANCE_MS, most: MOST_INSTANCES });
 
   function open(
     adapter: Provider,
     values: Values,
-    { errorOf = adapter.errorOf, secrets = [], owner, outbound: lastingRoute = owner === null ? operatorOutbound : outbound, ended, ...more }: LineOptions = {},
+    {
+      errorOf = adapter.errorOf,
+      secrets = [],
+      owner,
+      outbound: lastingRoute = owner === null ? operatorOutbound : outbound,
+      ended,
+      ...more
+    }: LineOptions = {},
   ): FullLine {
     const egressRoute = ended ? until(ended, lastingRoute) : lastingRoute;
     const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
     const place = `${adapter.domain}/${adapter.id}`;
     const api = servers[place] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
-    const hosts = Object.fromEntries(Object.entries(adapter.hosts ?? {}).map(([name, url]) => [name, servers[`${place}/${name}`] ?? url]));
+    const hosts = Object.fromEntries(
+      Object.entries(adapter.hosts ?? {}).map(([name, url]) => [name, servers[`${place}/${name}`] ?? url]),
+    );
     const timeoutMs = adapter.timeoutMs ?? usualMs;
     const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
     const hidden = [...secretsOf(adapter, values), ...secrets];
@@ -123,7 +141,11 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
   }
 
   /** Counts an operation, and redacts its failure: `http` redacts its own errors, adapters may word others. */
-  async function watched<T>({ domain, id, version }: Provider, secrets: Guard['secrets'], work: Promise<T>): Promise<T> {
+  async function watched<T>(
+    { domain, id, version }: Provider,
+    secrets: Guard['secrets'],
+    work: Promise<T>,
+  ): Promise<T> {
     try {
       const result = await work;
       onCall({ domain, id, version, ok: true });
@@ -140,7 +162,8 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
       if (typeof member !== 'function') return member;
       return (...call: unknown[]): unknown => {
         const result: unknown = (member as (...call: unknown[]) => unknown)(...call);
-        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result; // a synchronous method calls no provider
+        // a synchronous method calls no provider
+        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result;
       };
     };
     return Object.fromEntries(Object.entries(contract).map(([name, member]) => [name, wrap(member)])) as T;
@@ -153,19 +176,26 @@ export function openLines({ outbound, operatorOutbound, clock: lasting, servers,
     call: (adapter, { secrets }, work) => watched(adapter, secrets, work()),
     opened: (adapter, use, connect, ofCall) =>
       instances.get(adapter, use, () =>
-        guard(adapter, connect(open(adapter, use.values, { owner: use.orgId })), { secrets: secretsOf(adapter, use.values), ...(ofCall && { ofCall }) }),
+        guard(adapter, connect(open(adapter, use.values, { owner: use.orgId })), {
+          secrets: secretsOf(adapter, use.values),
+          ...(ofCall && { ofCall }),
+        }),
       ),
     forget: (provider, orgId) => instances.forget(provider, orgId),
   };
 }
 
 /** Excludes unsupported operations and refusals by this service. */
-const isProvidersFault = (error: unknown): boolean => (error instanceof ProviderError ? error.failure !== 'unsupported' : !(error instanceof AppError));
+const isProvidersFault = (error: unknown): boolean =>
+  error instanceof ProviderError ? error.failure !== 'unsupported' : !(error instanceof AppError);
 
 function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
   if (!(error instanceof ProviderError)) return error;
   const message = redactor(secrets)(error.message);
-  return message === error.message ? error : new ProviderError(error.failure, message, { retryAfterMs: error.retryAfterMs });
+  return message === error.message
+    ? error
+    : new ProviderError(error.failure, message, { retryAfterMs: error.retryAfterMs });
 }
 
-const isPlain = (member: unknown): member is object => typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype;
+const isPlain = (member: unknown): member is object =>
+  typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype;

@@ -29,12 +29,18 @@ export const openS3 =
   (bucket) => {
     const at = { Bucket: bucket.name };
     const clean = redactor([bucket.secretAccessKey, bucket.sessionToken]);
-    const fail = (failure: ProviderError['failure'], message: string, more: { retryAfterMs?: number | undefined; cause?: unknown } = {}) =>
-      new ProviderError(failure, clean(`${title} ${message}`), more);
+    const fail = (
+      failure: ProviderError['failure'],
+      message: string,
+      more: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+    ) => new ProviderError(failure, clean(`${title} ${message}`), more);
 
     let opened: ReturnType<typeof open> | undefined;
     async function open() {
-      const [sdk, { getSignedUrl }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/s3-request-presigner')]);
+      const [sdk, { getSignedUrl }] = await Promise.all([
+        import('@aws-sdk/client-s3'),
+        import('@aws-sdk/s3-request-presigner'),
+      ]);
       const client = new sdk.S3({ ...configOf(bucket), requestHandler: handlerOf(stream) });
       client.middlewareStack.add(digestByMd5 as never, { step: 'build', priority: 'low', name: 'digestByMd5' });
       const sign = (command: object, seconds: number, signed: readonly string[] = []) =>
@@ -50,16 +56,21 @@ export const openS3 =
     function problemOf(error: unknown): ProviderError {
       if (error instanceof ProviderError) return error;
       if (error instanceof OutboundError) {
-        const refused = error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects';
-        return fail(refused ? 'rejected' : 'unavailable', `did not answer: ${error.message}`, { cause: new Error(clean(error.message)) });
+        const refused =
+          error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects';
+        return fail(refused ? 'rejected' : 'unavailable', `did not answer: ${error.message}`, {
+          cause: new Error(clean(error.message)),
+        });
       }
       const { status, code, headers } = answerOf(error);
-      if (status === undefined) return fail('unavailable', 'could not be asked', { cause: new Error(clean(String(error))) });
+      if (status === undefined)
+        return fail('unavailable', 'could not be asked', { cause: new Error(clean(String(error))) });
       if (status < 300) return fail('unavailable', `answered ${status} with something we do not understand`);
       const advice = adviceOfS3(code, status);
       const failure = failureOfS3(code, status);
       return fail(failure, `answered ${status} ${code}${advice ? `: ${advice}` : ''}`, {
-        retryAfterMs: failure === 'rate_limited' || status === 503 ? retryAfterMs(new Headers(headers), clock.now()) : undefined,
+        retryAfterMs:
+          failure === 'rate_limited' || status === 503 ? retryAfterMs(new Headers(headers), clock.now()) : undefined,
       });
     }
 
@@ -81,8 +92,12 @@ export const openS3 =
         } catch (error) {
           if (answerOf(error).status === 404 && GONE.has(answerOf(error).code)) return undefined;
           const problem = problemOf(error);
-          const broke = error instanceof OutboundError && (error.failure === 'unreachable' || error.failure === 'interrupted');
-          const passing = broke || problem.failure === 'rate_limited' || (problem.failure === 'unavailable' && (answerOf(error).status ?? 0) >= 400);
+          const broke =
+            error instanceof OutboundError && (error.failure === 'unreachable' || error.failure === 'interrupted');
+          const passing =
+            broke ||
+            problem.failure === 'rate_limited' ||
+            (problem.failure === 'unavailable' && (answerOf(error).status ?? 0) >= 400);
           const wait = Math.max(WAITS_MS[tries] ?? Infinity, problem.retryAfterMs ?? 0);
           if (!passing || wait > LONGEST_WAIT_MS) throw problem;
           await clock.sleep(wait);
@@ -105,33 +120,50 @@ export const openS3 =
         await once((client) => client.headBucket(at));
       },
       async put(key, body, { mime, acl }) {
-        const answer = await ask((client) => client.putObject({ ...at, Key: key, Body: body, ContentType: mime, ContentLength: body.length, ACL: acl }));
+        const answer = await ask((client) =>
+          client.putObject({ ...at, Key: key, Body: body, ContentType: mime, ContentLength: body.length, ACL: acl }),
+        );
         told(there(answer).ETag, 'an ETag');
       },
       async head(key) {
         const answer = await ask((client) => client.headObject({ ...at, Key: key }));
-        return answer && { size: told(answer.ContentLength, 'a length'), modified: told(answer.LastModified, 'a date') };
+        return (
+          answer && { size: told(answer.ContentLength, 'a length'), modified: told(answer.LastModified, 'a date') }
+        );
       },
       async get(key, range) {
-        const answer = await ask((client) => client.getObject({ ...at, Key: key, ...(range && { Range: `bytes=${range.start}-${range.end}` }) }));
+        const answer = await ask((client) =>
+          client.getObject({ ...at, Key: key, ...(range && { Range: `bytes=${range.start}-${range.end}` }) }),
+        );
         return checked(there(answer).Body as unknown as Readable, problemOf); // the type that the handler answers
       },
       async delete(key) {
         await ask((client) => client.deleteObject({ ...at, Key: key }));
       },
       async deleteMany(keys) {
-        const answer = await ask((client) => client.deleteObjects({ ...at, Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true } }));
+        const answer = await ask((client) =>
+          client.deleteObjects({ ...at, Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true } }),
+        );
         const [refused] = (there(answer).Errors ?? []).filter(({ Code }) => !GONE.has(Code ?? ''));
         if (refused) throw fail(failureOfS3(refused.Code ?? '', 403), `did not remove ${refused.Key}: ${refused.Code}`);
       },
 
       async begin(key, { mime, acl }) {
-        const answer = await ask((client) => client.createMultipartUpload({ ...at, Key: key, ContentType: mime, ACL: acl }));
+        const answer = await ask((client) =>
+          client.createMultipartUpload({ ...at, Key: key, ContentType: mime, ACL: acl }),
+        );
         return told(there(answer).UploadId, 'an upload id');
       },
       async part(key, uploadId, number, body) {
         const answer = await ask((client) =>
-          client.uploadPart({ ...at, Key: key, UploadId: uploadId, PartNumber: number, Body: body, ContentLength: body.length }),
+          client.uploadPart({
+            ...at,
+            Key: key,
+            UploadId: uploadId,
+            PartNumber: number,
+            Body: body,
+            ContentLength: body.length,
+          }),
         );
         return told(there(answer).ETag, 'an ETag');
       },
@@ -139,11 +171,17 @@ export const openS3 =
         const parts: S3Part[] = [];
         let after: string | undefined;
         for (let page = 0; page < MOST_PAGES; page += 1) {
-          const answer = await ask((client) => client.listParts({ ...at, Key: key, UploadId: uploadId, PartNumberMarker: after }));
+          const answer = await ask((client) =>
+            client.listParts({ ...at, Key: key, UploadId: uploadId, PartNumberMarker: after }),
+          );
           if (!answer) return undefined;
           told(answer.UploadId, 'an upload id'); // an answer of another service has none
           for (const { PartNumber, Size, ETag } of answer.Parts ?? [])
-            parts.push({ number: told(PartNumber, 'a part number'), bytes: told(Size, 'a size'), etag: told(ETag, 'an ETag') });
+            parts.push({
+              number: told(PartNumber, 'a part number'),
+              bytes: told(Size, 'a size'),
+              etag: told(ETag, 'an ETag'),
+            });
           if (!answer.IsTruncated) break;
           after = told(answer.NextPartNumberMarker, 'a next part');
         }
@@ -151,7 +189,9 @@ export const openS3 =
       },
       async complete(key, uploadId, parts) {
         const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
-        const answer = await once((client) => client.completeMultipartUpload({ ...at, Key: key, UploadId: uploadId, MultipartUpload: { Parts } }));
+        const answer = await once((client) =>
+          client.completeMultipartUpload({ ...at, Key: key, UploadId: uploadId, MultipartUpload: { Parts } }),
+        );
         told(answer.ETag, 'an ETag');
       },
       async abort(key, uploadId) {
@@ -161,9 +201,15 @@ export const openS3 =
         const uploads: { key: string; id: string; begun: Date }[] = [];
         let after: { KeyMarker: string; UploadIdMarker: string | undefined } | undefined;
         for (let page = 0; page < MOST_PAGES; page += 1) {
-          const answer = there(await ask((client) => client.listMultipartUploads({ ...at, ...(prefix && { Prefix: prefix }), ...after })));
+          const answer = there(
+            await ask((client) => client.listMultipartUploads({ ...at, ...(prefix && { Prefix: prefix }), ...after })),
+          );
           for (const { Key, UploadId, Initiated } of answer.Uploads ?? [])
-            uploads.push({ key: told(Key, 'a key'), id: told(UploadId, 'an upload id'), begun: told(Initiated, 'a date') });
+            uploads.push({
+              key: told(Key, 'a key'),
+              id: told(UploadId, 'an upload id'),
+              begun: told(Initiated, 'a date'),
+            });
           if (!answer.IsTruncated) break;
           after = { KeyMarker: told(answer.NextKeyMarker, 'a next key'), UploadIdMarker: answer.NextUploadIdMarker };
         }
@@ -176,15 +222,25 @@ export const openS3 =
       },
       async signPut(key, { mime, bytes, acl }, seconds) {
         const { sdk, sign } = await (opened ??= open());
-        const url = await sign(new sdk.PutObjectCommand({ ...at, Key: key, ContentType: mime, ContentLength: bytes, ACL: acl }), seconds, [
-          'content-type',
-          'content-length', // the holder of the address can upload nothing else
-        ]);
+        const url = await sign(
+          new sdk.PutObjectCommand({ ...at, Key: key, ContentType: mime, ContentLength: bytes, ACL: acl }),
+          seconds,
+          [
+            'content-type',
+            'content-length', // the holder of the address can upload nothing else
+          ],
+        );
         return { url, headers: { 'content-type': mime, ...(acl && { 'x-amz-acl': acl }) } };
       },
       async signPart(key, uploadId, number, seconds) {
         const { sdk, sign } = await (opened ??= open());
-        return { url: await sign(new sdk.UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number }), seconds), headers: {} };
+        return {
+          url: await sign(
+            new sdk.UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number }),
+            seconds,
+          ),
+          headers: {},
+        };
       },
     };
   };

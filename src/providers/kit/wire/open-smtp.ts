@@ -26,13 +26,31 @@ export const openSmtp =
       throw new ProviderError(failureOf(error), clean(error.message), { cause: error });
     };
     let transport: Promise<Transporter> | undefined;
-    const connect = () => (transport ??= import('nodemailer').then(({ createTransport }) => createTransport(optionsOf(server, authorities))));
+    const connect = () =>
+      (transport ??= import('nodemailer').then(({ createTransport }) =>
+        createTransport(optionsOf(server, authorities)),
+      ));
 
     return {
       async send({ messageId, from, to, subject, text, html }) {
         const line = await connect();
-        const message = { messageId: `<${messageId}>`, from, to: { name: '', address: to }, subject, text, html, signal: AbortSignal.timeout(WHOLE_MS) };
-        await line.sendMail({ ...message, headers: { 'Auto-Submitted': 'auto-generated' }, disableFileAccess: true, disableUrlAccess: true }).catch(fail);
+        const message = {
+          messageId: `<${messageId}>`,
+          from,
+          to: { name: '', address: to },
+          subject,
+          text,
+          html,
+          signal: AbortSignal.timeout(WHOLE_MS),
+        };
+        await line
+          .sendMail({
+            ...message,
+            headers: { 'Auto-Submitted': 'auto-generated' },
+            disableFileAccess: true,
+            disableUrlAccess: true,
+          })
+          .catch(fail);
       },
       async verify() {
         const line = await connect();

@@ -18,7 +18,10 @@ export const openSockets = (outbound: Pick<Outbound, 'webSocket'>): Sockets => (
       ws = outbound.webSocket(url);
     } catch (error) {
       const blocked = error instanceof OutboundError && (error.failure === 'blocked' || error.failure === 'invalid');
-      throw new ProviderError(blocked ? 'rejected' : 'unavailable', `${host} cannot be called: ${error instanceof Error ? error.message : 'unknown'}`);
+      throw new ProviderError(
+        blocked ? 'rejected' : 'unavailable',
+        `${host} cannot be called: ${error instanceof Error ? error.message : 'unknown'}`,
+      );
     }
     const socket = wrap(ws);
     await opened(ws, host, timeoutMs);

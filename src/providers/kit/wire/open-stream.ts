@@ -24,7 +24,13 @@ export const openStream =
       }
     }
 
-    const asked = outbound.stream(url, { ...request, signal: stalled.signal, timeoutMs: WHOLE_MS, maxBytes: Infinity, redirects: 'none' });
+    const asked = outbound.stream(url, {
+      ...request,
+      signal: stalled.signal,
+      timeoutMs: WHOLE_MS,
+      maxBytes: Infinity,
+      redirects: 'none',
+    });
     const answer = await within(headMs + sent / SLOWEST_BYTES_MS, asked);
     return {
       status: answer.status,

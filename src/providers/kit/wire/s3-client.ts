@@ -48,10 +48,16 @@ export function handlerOf(stream: Stream) {
   return {
     async handle(request: Asked) {
       const { method, headers, body } = request;
-      const answer = await stream(urlOf(request), { method, headers, ...(body !== undefined && { body: bytesOf(body) }) });
+      const answer = await stream(urlOf(request), {
+        method,
+        headers,
+        ...(body !== undefined && { body: bytesOf(body) }),
+      });
       const isObject = request.query?.['x-id'] === 'GetObject' && answer.status < 300;
       const received = isObject ? Readable.from(answer.body, { objectMode: false }) : await whole(answer.body);
-      return { response: { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: received } as never }; // structurally the client's class
+      return {
+        response: { statusCode: answer.status, headers: Object.fromEntries(answer.headers), body: received } as never,
+      }; // structurally the client's class
     },
     updateHttpClientConfig() {},
     httpHandlerConfigs: () => ({}),
@@ -76,7 +82,8 @@ export const digestByMd5 =
     return next(building);
   };
 
-const encode = (text: string) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+const encode = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 function urlOf({ protocol, hostname, port, path, query = {} }: Asked): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === null ? [encode(name)] : [value].flat().map((one) => `${encode(name)}=${encode(one as string)}`),
@@ -95,7 +102,8 @@ async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   let size = 0;
   for await (const piece of body) {
     size += piece.length;
-    if (size > ANSWER_BYTES) throw new OutboundError('too_large', `The answer is longer than ${ANSWER_BYTES} bytes`, { sent: true });
+    if (size > ANSWER_BYTES)
+      throw new OutboundError('too_large', `The answer is longer than ${ANSWER_BYTES} bytes`, { sent: true });
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
@@ -113,5 +121,9 @@ export function answerOf(error: unknown): { status?: number; code: string; heade
     $metadata?: { httpStatusCode?: number };
   };
   const status = response?.statusCode ?? metadata?.httpStatusCode;
-  return { ...(status !== undefined && { status }), code: /^\w+$/.test(String(name)) ? String(name) : 'Unknown', headers: response?.headers ?? {} };
+  return {
+    ...(status !== undefined && { status }),
+    code: /^\w+$/.test(String(name)) ? String(name) : 'Unknown',
+    headers: response?.headers ?? {},
+  };
 }

@@ -3,7 +3,10 @@ import { asCallerError } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { Admitted, Create } from './input.ts';
 
-/** Stores creates in one commit with those of other organizations; each whole or not at all, and with a `quota` only while that holds. */
+/**
+ * Stores creates in one commit with those of other organizations; each whole or not at all, and with a `quota` only
+ * while that holds.
+ */
 export const admitPosts = (
   { admit, events, log }: Pick<PostsDeps, 'admit' | 'events' | 'log'>,
   orgId: string,
@@ -14,7 +17,8 @@ export const admitPosts = (
     creates.map((create) =>
       admit({ orgId, create, quota }).then(
         (admitted) => {
-          if (!admitted.refused && !admitted.stale && create.posts.length > 0) events?.postsCreated({ orgId, posts: create.posts.length });
+          if (!admitted.refused && !admitted.stale && create.posts.length > 0)
+            events?.postsCreated({ orgId, posts: create.posts.length });
           return admitted;
         },
         (error: unknown) => {
@@ -26,8 +30,15 @@ export const admitPosts = (
     ),
   );
 
-/** Those of the posts that are there, deleted or not. Each is looked up by its key: the planner would rather read all posts of the org. */
-export async function findKnownPosts({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+/**
+ * Those of the posts that are there, deleted or not. Each is looked up by its key: the planner would rather read all
+ * posts of the org.
+ */
+export async function findKnownPosts(
+  { sql }: Pick<PostsDeps, 'sql'>,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
   const rows = await sql<{ id: string }[]>`
     select wanted.id
     from unnest(${[...ids]}::uuid[]) as wanted (id)

@@ -58,7 +58,9 @@ test('length is that of the plain text, in the network’s unit, a link at its f
   judge([{ content: 'see https://a.example/a-very-long-path' }]);
   expect(() => judge([{ content: '0123456789x' }])).toThrow('the text is longer than 10 graphemes (11)');
   expect(() => judge([{ content: 'x'.repeat(500) }])).toThrow('the text is longer than 10 graphemes (100 or more)');
-  expect(() => judge([{ content: `e${'\u0301'.repeat(50)}` }], { textBytes: 100 })).toThrow('the text is longer than 100 bytes (101)');
+  expect(() => judge([{ content: `e${'\u0301'.repeat(50)}` }], { textBytes: 100 })).toThrow(
+    'the text is longer than 100 bytes (101)',
+  );
   expect(() => judge([{ content: '👨‍👩‍👧‍👦' }], { unit: 'bytes' })).toThrow('longer than 10 bytes');
 });
 test('neither text nor media, too much media, media that is needed', () => {

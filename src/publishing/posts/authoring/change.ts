@@ -7,7 +7,19 @@ import { dueAfterParent, inFlight, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostChange } from './input.ts';
 import { judgeStored } from './judge.ts';
-import { answer, channelsUpdated, type Found, lockedThread, OUTDATED, outdated, runChange, runSeeing, type Seen, type Target, type Verdict } from './thread.ts';
+import {
+  answer,
+  channelsUpdated,
+  type Found,
+  lockedThread,
+  OUTDATED,
+  outdated,
+  runChange,
+  runSeeing,
+  type Seen,
+  type Target,
+  type Verdict,
+} from './thread.ts';
 import { checkDone } from './verdict.ts';
 
 // What people do to posts. Final before publishing; 409 while the post is on its way, 409 `already_published` after.
@@ -16,15 +28,20 @@ export interface Changed {
   state: string;
   publishDate: Date;
 }
-const changedOf = ({ state, publishDate }: Seen): Changed => ({ state: state ?? '', publishDate: publishDate ?? new Date(0) });
+const changedOf = ({ state, publishDate }: Seen): Changed => ({
+  state: state ?? '',
+  publishDate: publishDate ?? new Date(0),
+});
 
 /**
  * Changes a post that is not out and not on its way: content of the item, date and status of its whole thread.
- * @throws AppError `not_found`, `conflict`, `already_published`, `date_in_past`, `invalid_request` for a disabled channel
+ * @throws AppError `not_found`, `conflict`, `already_published`, `date_in_past`, `invalid_request` for a disabled
+ *   channel
  */
 export async function editPost(deps: PostsDeps, orgId: string, postId: string, change: PostChange): Promise<Changed> {
   const target = { orgId, postId };
-  const judged = change.content !== undefined || change.thread !== undefined; // new content was judged before it came here
+  // new content was judged before it came here
+  const judged = change.content !== undefined || change.thread !== undefined;
   let found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, judged));
   if (found?.verdict === 'unjudged') {
     await judgeStored(deps, orgId, postId);
@@ -39,12 +56,17 @@ export async function removePost(deps: PostsDeps, orgId: string, postId: string)
   checkDone(await runChange(deps, (sql) => runSeeing(() => remove(sql, target, deps.options.horizonMs))));
 }
 
-/** Deletes every post of a group with its threads, or nothing while one of them is on its way; answers how many roots. */
+/**
+ * Deletes every post of a group with its threads, or nothing while one of them is on its way; answers how many roots.
+ */
 export async function removeGroup({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, group: string): Promise<number> {
   return checkDone(await runSeeing(() => removeOfGroup(sql, orgId, group))).deleted;
 }
 
-/** A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel, whose slot may be free now. */
+/**
+ * A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel,
+ * whose slot may be free now.
+ */
 export async function setRelease(deps: PostsDeps, orgId: string, postId: string, releaseId: string): Promise<string> {
   const target = { orgId, postId };
   const found = await runChange(deps, async (sql) => {
@@ -85,10 +107,13 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<Found[]>`
         and p.id = d.id
         and p.org_id = ${target.orgId}
       returning ${post.names(sql, 'fact', 'p')}
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${deletedFact(sql)}
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)},
+    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${deletedFact(sql)}
     ${answer(sql, target)}`;
 
-const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<{ verdict: Verdict | typeof OUTDATED; deleted: number }[]>`
+const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
+  { verdict: Verdict | typeof OUTDATED; deleted: number }[]
+>`
     with seen as materialized (
       select p.id, p.channel_id, p.version
       from posts p
@@ -126,7 +151,8 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<{ verdict:
         and p.id = d.id
         and p.org_id = ${orgId}
       returning ${post.names(sql, 'fact', 'p')}
-    ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its group' })}, ${deletedFact(sql)}
+    ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its group' })},
+    ${deletedFact(sql)}
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted
     from verdict v`;
 
@@ -176,7 +202,10 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
       data: sql`jsonb_build_object('releaseId', ${releaseId}::text)`,
     })}, ${announce(sql, {
       'post.published': {
-        from: withChannel(sql, sql`(select * from released where root_post_id is null and state_before <> 'PUBLISHED')`),
+        from: withChannel(
+          sql,
+          sql`(select * from released where root_post_id is null and state_before <> 'PUBLISHED')`,
+        ),
         payload: releasedFact(sql),
       },
     })}

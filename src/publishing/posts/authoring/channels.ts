@@ -16,10 +16,12 @@ export interface ChannelSummary {
   shortlink: 'ASK' | 'YES' | 'NO';
 }
 /** The channels of an org that are named. Creates that meet share a statement. */
-export const findChannelSummaries: (sql: Sql, asked: { orgId: string; ids: readonly string[] }) => Promise<ChannelSummary[]> = groupCommit(
-  async (sql, asked) => {
-    const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
-    const rows = await sql<(ChannelSummary & { orgId: string })[]>`
+export const findChannelSummaries: (
+  sql: Sql,
+  asked: { orgId: string; ids: readonly string[] },
+) => Promise<ChannelSummary[]> = groupCommit(async (sql, asked) => {
+  const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
+  const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
       c.server_limits as "serverLimits", coalesce(o.settings->>'shortlink', 'ASK') as shortlink
@@ -30,7 +32,6 @@ export const findChannelSummaries: (sql: Sql, asked: { orgId: string; ids: reado
     join channels c on c.id = wanted.id and c.org_id = wanted.org_id
     join organizations o on o.id = c.org_id
     where c.deleted_at is null`;
-    const found = new Map(rows.map(({ orgId, ...channel }) => [tenantKey(orgId, channel.id), channel]));
-    return asked.map(({ orgId, ids }) => ids.flatMap((id) => found.get(tenantKey(orgId, id)) ?? []));
-  },
-);
+  const found = new Map(rows.map(({ orgId, ...channel }) => [tenantKey(orgId, channel.id), channel]));
+  return asked.map(({ orgId, ids }) => ids.flatMap((id) => found.get(tenantKey(orgId, id)) ?? []));
+});

@@ -2,8 +2,9 @@ import { cleanContent } from '../../../platform/content/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 
 /**
- * Cleans at most `limit` contents that were stored before contents were cleaned at the write; answers how many. It waits for no row: a claim
- * locks the posts of many channels in the order of their times, and each would wait for the other. What is locked is for the next round.
+ * Cleans at most `limit` contents that were stored before contents were cleaned at the write; answers how many. It
+ * waits for no row: a claim locks the posts of many channels in the order of their times, and each would wait for the
+ * other. What is locked is for the next round.
  */
 export async function cleanStoredContents(sql: Sql, limit: number): Promise<number> {
   const rows = await sql<{ id: string; content: string }[]>`/* all orgs */

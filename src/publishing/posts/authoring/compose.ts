@@ -9,7 +9,9 @@ import { tooLongAgo } from '../rules.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { Existing } from './named.ts';
 
-/** What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element. */
+/**
+ * What a body asks for, judged: new posts, and changes of posts that it names. `reply` has one entry for each element.
+ */
 export interface Composed {
   posts: NewPost[];
   edits: { postId: string; change: PostChange }[];
@@ -34,38 +36,56 @@ export const namedPosts = (body: CreateBody): string[] =>
   body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
 
 /** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
-export function judgeContent({ title, limits }: NetworkRules, channel: Pick<ChannelSummary, 'name' | 'providerId'>, items: readonly Content[]): void {
+export function judgeContent(
+  { title, limits }: NetworkRules,
+  channel: Pick<ChannelSummary, 'name' | 'providerId'>,
+  items: readonly Content[],
+): void {
   const fault = (message: string): never => {
-    throw new AppError('invalid_content', `${title} (${channel.name}): ${message}`, { provider: channel.providerId, name: channel.name });
+    throw new AppError('invalid_content', `${title} (${channel.name}): ${message}`, {
+      provider: channel.providerId,
+      name: channel.name,
+    });
   };
   items.forEach(({ content, media }, n) => {
     const text = contentToText(content);
     const where = n === 0 ? '' : `item ${n + 1} of the thread: `;
     if (text === '' && media.length === 0) fault(`${where}there is neither text nor media`);
     const { textBytes = Number.POSITIVE_INFINITY } = limits;
-    if (Buffer.byteLength(text) > textBytes) fault(`${where}the text is longer than ${textBytes} bytes (${Buffer.byteLength(text)})`);
+    if (Buffer.byteLength(text) > textBytes)
+      fault(`${where}the text is longer than ${textBytes} bytes (${Buffer.byteLength(text)})`);
     const most = 10 * limits.text; // a length that is told is exact
     const length = textLength(text, limits, most);
-    if (length > limits.text) fault(`${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`);
+    if (length > limits.text)
+      fault(
+        `${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`,
+      );
     if (media.length > limits.media) fault(`${where}at most ${limits.media} files can be attached (${media.length})`);
     if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or video is needed');
   });
 }
 
 /** Settings as they are stored: the channel's provider decides, whatever `__type` said (T5). */
-export const typedSettings = (settings: Readonly<Record<string, unknown>>, providerId: string): Record<string, unknown> => {
+export const typedSettings = (
+  settings: Readonly<Record<string, unknown>>,
+  providerId: string,
+): Record<string, unknown> => {
   const { __type, ...own } = settings;
   return { __type: providerId, ...own };
 };
 
 /** Whether links go out short: the org decides, or leaves it to whoever writes; undefined where they did not say. */
-export const shortensLinks = ({ shortlink }: Pick<ChannelSummary, 'shortlink'>, wished: boolean | null | undefined): boolean | undefined =>
-  shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES';
+export const shortensLinks = (
+  { shortlink }: Pick<ChannelSummary, 'shortlink'>,
+  wished: boolean | null | undefined,
+): boolean | undefined => (shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES');
 
 /** 400 for a date that is too long ago to be meant (S104). */
 export function checkDate(date: Date, now: Date, field = 'date'): void {
   if (tooLongAgo(date, now))
-    throw new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field, message: 'is more than a day ago', rule: 'date' }] });
+    throw new AppError('date_in_past', 'The date is more than a day ago', {
+      errors: [{ field, message: 'is more than a day ago', rule: 'date' }],
+    });
 }
 
 /** What a create body means. Throws the first fault; nothing is stored before the whole body is judged. */
@@ -87,21 +107,36 @@ export function compose(body: CreateBody, known: Known): Composed {
     const rules = known.rules(channel);
     rules.checkSettings(element.settings, `${at}.settings`);
     const shortLinks = shortensLinks(channel, body.shortLink);
-    const items = element.value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
+    const items = element.value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({
+      ...item,
+      named: id,
+      media,
+      delayMinutes,
+    }));
     const rootId = element.value[0]!.id;
     const root = rootId === undefined ? undefined : known.existing.get(rootId);
-    const queued = body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
+    const queued =
+      body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
     if (queued) judgeContent(rules, channel, items);
 
-    if (body.type === 'update' && !root) throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');
+    if (body.type === 'update' && !root)
+      throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');
     if (root) editOf(element, root);
     else createOf(element, channel);
 
     function editOf({ group, settings }: ElementBody, existing: Existing): void {
       if (existing.rootPostId !== null)
-        throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names an item inside a thread, not its first post`, 'unknown_id');
+        throw invalidField(
+          `${at}.value.0.id`,
+          `${at}.value.0.id: names an item inside a thread, not its first post`,
+          'unknown_id',
+        );
       if (existing.channelId !== channel!.id)
-        throw invalidField(`${at}.integration.id`, `${at}.integration.id: the post belongs to another channel`, 'other_channel');
+        throw invalidField(
+          `${at}.integration.id`,
+          `${at}.integration.id: the post belongs to another channel`,
+          'other_channel',
+        );
       const [first, ...others] = items;
       composed.edits.push({
         postId: existing.id,
@@ -116,7 +151,9 @@ export function compose(body: CreateBody, known: Known): Composed {
           ...(shortLinks !== undefined && { shortLinks }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
-          ...(body.type === 'draft' ? { status: 'draft' as const } : body.type !== 'update' && { status: 'schedule' as const }),
+          ...(body.type === 'draft'
+            ? { status: 'draft' as const }
+            : body.type !== 'update' && { status: 'schedule' as const }),
         },
       });
       composed.reply.push({ postId: existing.id, integration: channel!.id });

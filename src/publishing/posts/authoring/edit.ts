@@ -5,11 +5,20 @@ import { postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
-import { answer, channelsUpdated, type Found, lockedThread, outdated, runSeeing, type Seen, type Target } from './thread.ts';
+import {
+  answer,
+  channelsUpdated,
+  type Found,
+  lockedThread,
+  outdated,
+  runSeeing,
+  type Seen,
+  type Target,
+} from './thread.ts';
 
 /**
- * Changes a post in the transaction of the caller, who moves the reminder and looks at the verdict. `judged`: the content was held against
- * the network's limits; else only what is queued already can be scheduled.
+ * Changes a post in the transaction of the caller, who moves the reminder and looks at the verdict. `judged`: the
+ * content was held against the network's limits; else only what is queued already can be scheduled.
  */
 export async function editWithin(
   { links, options }: Pick<PostsOptions, 'links' | 'options'>,
@@ -61,7 +70,12 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
 };
 
 /** `t` is the post, `r` the root of its thread. */
-const verdictOfEdit = (sql: Sql, { postId }: Target, { version, status, judged }: Edit, isWhole: boolean): Fragment => sql`
+const verdictOfEdit = (
+  sql: Sql,
+  { postId }: Target,
+  { version, status, judged }: Edit,
+  isWhole: boolean,
+): Fragment => sql`
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
@@ -98,12 +112,14 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         state = s.state,
         detail = case
           when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
-          when s.state = 'QUEUE' and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
+          when s.state = 'QUEUE'
+            and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
           else b.detail
         end,
         due_at = case
           when s.state <> 'QUEUE' then null
-          when p.root_post_id is null and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
+          when p.root_post_id is null
+            and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
           when b.state <> 'QUEUE' then null
           else p.due_at
         end,
@@ -143,8 +159,15 @@ const editEntry = (sql: Sql) => ({
   data: sql`jsonb_build_object('publishDate', publish_date)`,
 });
 
-/** Puts other items behind a root; ids of earlier items may come again. In the transaction of the edit, which holds the locks. */
-async function replaceThread(sql: Sql, { orgId, postId }: Target, items: NonNullable<PostChange['thread']>): Promise<void> {
+/**
+ * Puts other items behind a root; ids of earlier items may come again. In the transaction of the edit, which holds the
+ * locks.
+ */
+async function replaceThread(
+  sql: Sql,
+  { orgId, postId }: Target,
+  items: NonNullable<PostChange['thread']>,
+): Promise<void> {
   await sql`
     delete from posts
     where org_id = ${orgId}

@@ -3,7 +3,10 @@ import type { PostQuota } from '../../../entitlements/index.ts';
 import type { AppError } from '../../../platform/kernel/index.ts';
 import { post } from '../row.ts';
 
-/** One item to be stored. The first of a thread is its root; ids are made by the caller, so a repeated call inserts nothing twice. */
+/**
+ * One item to be stored. The first of a thread is its root; ids are made by the caller, so a repeated call inserts
+ * nothing twice.
+ */
 export const NewPost = z.strictObject({
   ...post.shape('create'),
   state: z.enum(['QUEUE', 'DRAFT']),
@@ -14,7 +17,9 @@ export const NewPost = z.strictObject({
 });
 export type NewPost = z.output<typeof NewPost>;
 
-/** What an edit may change: of the item, or, with the columns of the use `thread` and the status, of its whole thread. */
+/**
+ * What an edit may change: of the item, or, with the columns of the use `thread` and the status, of its whole thread.
+ */
 export const PostChange = z
   .strictObject({ ...post.shape('edit'), ...post.shape('thread') })
   .partial()
@@ -32,12 +37,17 @@ export const PostChange = z
   });
 export type PostChange = z.output<typeof PostChange>;
 
-/** One request body, whole: all its posts and all its edits, or nothing of it. `reply` is stored with the idempotency key in the same commit. */
+/**
+ * One request body, whole: all its posts and all its edits, or nothing of it. `reply` is stored with the idempotency
+ * key in the same commit.
+ */
 export const Create = z.strictObject({
   posts: z.array(NewPost),
   edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
   createdBy: z.string(),
-  idempotency: z.strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() }).optional(),
+  idempotency: z
+    .strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() })
+    .optional(),
 });
 export type Create = z.output<typeof Create>;
 
@@ -48,7 +58,10 @@ export interface Admission {
   /** With billing: what the Organization let the create in by. */
   quota?: PostQuota | undefined;
 }
-/** What became of a create: stored, refused, or `stale`: the rows no longer say what its quota says, and nothing of it was stored. */
+/**
+ * What became of a create: stored, refused, or `stale`: the rows no longer say what its quota says, and nothing of it
+ * was stored.
+ */
 export interface Admitted {
   refused?: AppError | undefined;
   stale?: boolean;

@@ -26,9 +26,9 @@ const REFUSED = {
 type Needs = Pick<PostsOptions, 'sql' | 'clock' | 'reminders' | 'links' | 'options'>;
 
 /**
- * Stores whole creates of many organizations in one commit: posts, timeline, outbox, idempotency key with its reply, next
- * due times, and the reminders of channels that came nearer. Rows that are there already are not written twice, nor counted.
- * One that edits posts as well has a commit of its own, in which all of it holds or nothing.
+ * Stores whole creates of many organizations in one commit: posts, timeline, outbox, idempotency key with its reply,
+ * next due times, and the reminders of channels that came nearer. Rows that are there already are not written twice,
+ * nor counted. One that edits posts as well has a commit of its own, in which all of it holds or nothing.
  */
 export function admitOf(needs: Needs): (admission: Admission) => Promise<Admitted> {
   const { sql: database, clock, reminders, options } = needs;
@@ -71,7 +71,10 @@ class TakenBack extends Error {
   }
 }
 
-/** Stores the posts and makes the edits of one body in one transaction. It waits for no lock while it holds others: neither order could be kept for both. */
+/**
+ * Stores the posts and makes the edits of one body in one transaction. It waits for no lock while it holds others:
+ * neither order could be kept for both.
+ */
 async function admitAsOne(needs: Needs, admission: Admission): Promise<Admitted | typeof LOCKED> {
   const { orgId, create } = admission;
   try {
@@ -79,14 +82,21 @@ async function admitAsOne(needs: Needs, admission: Admission): Promise<Admitted 
       if (!(await lockChannels(sql, orgId, create))) throw new TakenBack(LOCKED);
       const inserted = await insertAll(needs, sql, [admission]);
       const [stored] = inserted.admitted;
-      if (stored === undefined || stored === LOCKED || stored.refused || stored.stale) throw new TakenBack(stored ?? LOCKED);
+      if (stored === undefined || stored === LOCKED || stored.refused || stored.stale)
+        throw new TakenBack(stored ?? LOCKED);
       const moves = [...inserted.earlier];
       for (const { postId, change } of create.edits ?? []) {
-        const found = checkDone(await editWithin(needs, sql, { orgId, postId }, change, true)); // a body is judged before it comes here
+        // a body is judged before it comes here
+        const found = checkDone(await editWithin(needs, sql, { orgId, postId }, change, true));
         if (found.earlier) moves.push(dueChangeOf(found, found.earlier));
       }
-      const earliest = new Map(moves.toSorted((a, b) => b.dueAt.getTime() - a.dueAt.getTime()).map((move) => [move.channelId, move])); // the last one of a key stays
-      return { admitted: stored, committed: earliest.size > 0 ? await needs.reminders.within(sql, [...earliest.values()]) : undefined };
+      const earliest = new Map(
+        moves.toSorted((a, b) => b.dueAt.getTime() - a.dueAt.getTime()).map((move) => [move.channelId, move]),
+      ); // the last one of a key stays
+      return {
+        admitted: stored,
+        committed: earliest.size > 0 ? await needs.reminders.within(sql, [...earliest.values()]) : undefined,
+      };
     });
     committed?.();
     return admitted;
@@ -96,7 +106,10 @@ async function admitAsOne(needs: Needs, admission: Admission): Promise<Admitted 
   }
 }
 
-/** Locks the channels of the posts that a body creates and edits, in the order of their ids. False: somebody else has one of them. */
+/**
+ * Locks the channels of the posts that a body creates and edits, in the order of their ids. False: somebody else has
+ * one of them.
+ */
 async function lockChannels(sql: Sql, orgId: string, { posts, edits = [] }: Create): Promise<boolean> {
   const [row] = await sql<{ all: boolean }[]>`
     with wanted as (
@@ -125,24 +138,41 @@ async function lockChannels(sql: Sql, orgId: string, { posts, edits = [] }: Crea
   return row!.all;
 }
 
-/** What one statement may carry, in characters: a longer text costs memory several times over, and everybody in the commit waits for it. */
+/**
+ * What one statement may carry, in characters: a longer text costs memory several times over, and everybody in the
+ * commit waits for it.
+ */
 const HEAVIEST = 8_000_000;
 const OF_A_ROW = 1_000;
 const weigh = ({ create: { posts } }: Admission) =>
-  posts.reduce((sum, { content, title, description }) => sum + OF_A_ROW + content.length + (title?.length ?? 0) + (description?.length ?? 0), 0);
+  posts.reduce(
+    (sum, { content, title, description }) =>
+      sum + OF_A_ROW + content.length + (title?.length ?? 0) + (description?.length ?? 0),
+    0,
+  );
 
 /**
- * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two exchanges around it
- * are saved. Where the database's clock finds the horizon further away, the reminder follows right after the commit.
+ * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two
+ * exchanges around it are saved. Where the database's clock finds the horizon further away, the reminder follows right
+ * after the commit.
  */
 const isOneStatement = ({ posts }: Create, horizon: Date) =>
-  posts.every(({ state, publishDate, shortLinks }) => (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks);
+  posts.every(
+    ({ state, publishDate, shortLinks }) =>
+      (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks,
+  );
 
 const linkedOf = (admissions: readonly Admission[]) =>
-  admissions.flatMap(({ orgId, create }) => create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])));
+  admissions.flatMap(({ orgId, create }) =>
+    create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])),
+  );
 
 /** Runs the statement, and says what became of each create and which reminders have to move. */
-async function insertAll({ links, options }: Pick<Needs, 'links' | 'options'>, sql: Sql, admissions: readonly Admission[]) {
+async function insertAll(
+  { links, options }: Pick<Needs, 'links' | 'options'>,
+  sql: Sql,
+  admissions: readonly Admission[],
+) {
   const answer = await insert(sql, admissions, options.horizonMs);
   const linked = linkedOf(admissions);
   if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
@@ -153,15 +183,27 @@ async function insertAll({ links, options }: Pick<Needs, 'links' | 'options'>, s
     if (why === 'locked') return LOCKED;
     return why === 'stale' ? { stale: true } : { refused: why && REFUSED[why](), used: used.get(orgId) };
   });
-  return { admitted, earlier: (answer.earlier ?? []).map((one): DueChange => ({ ...one, dueAt: new Date(one.dueAt) })) };
+  return {
+    admitted,
+    earlier: (answer.earlier ?? []).map((one): DueChange => ({ ...one, dueAt: new Date(one.dueAt) })),
+  };
 }
 
 async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
   let ordinal = 0;
   const items = admissions.flatMap(({ orgId, create }, n) =>
-    create.posts.map((one) => ({ ...post.pick('create', one), publishDate: one.publishDate, orgId, createdBy: create.createdBy, n, ordinal: ordinal++ })),
+    create.posts.map((one) => ({
+      ...post.pick('create', one),
+      publishDate: one.publishDate,
+      orgId,
+      createdBy: create.createdBy,
+      n,
+      ordinal: ordinal++,
+    })),
   );
-  const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) => (idempotency ? [{ ...idempotency, orgId, n }] : []));
+  const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) =>
+    idempotency ? [{ ...idempotency, orgId, n }] : [],
+  );
   const quotas = underQuotas(sql, admissions);
   const [answer] = await sql<Answer[]>`
     with ${quotas.judged} item as materialized (
@@ -194,7 +236,8 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
         and q.n not in (select n from unknown_channels) ${quotas.refused}
     ), inserted as (
       insert into posts (${post.names(sql, 'create')}, org_id, detail, content_clean, publish_date, due_at, created_by)
-      select ${post.values(sql, 'create', 'i')}, c.org_id, case when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
+      select ${post.values(sql, 'create', 'i')}, c.org_id, case
+        when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
         coalesce(i."publishDate", now()),
         case when i.state = 'QUEUE' and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
         i."createdBy"
@@ -211,7 +254,11 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
       data: sql`jsonb_build_object('publishDate', publish_date)`,
     })}, ${announce(sql, {
       'post.scheduled': {
-        from: withChannel(sql, sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`, sql`channel`),
+        from: withChannel(
+          sql,
+          sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`,
+          sql`channel`,
+        ),
         payload: postFact(sql),
       },
     })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
@@ -223,7 +270,10 @@ async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: num
   return answer!;
 }
 
-/** The channels of the items, locked, and the creates that name one which is not there, or which somebody else has locked. */
+/**
+ * The channels of the items, locked, and the creates that name one which is not there, or which somebody else has
+ * locked.
+ */
 const lockedChannels = (sql: Sql): Fragment => sql`
     channel as materialized (
       select c.*

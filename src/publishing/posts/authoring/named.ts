@@ -18,7 +18,11 @@ export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): P
     and deleted_at is null`;
 
 /** The tags of these names, made where they are missing. Answers ids in the order of the names. */
-export async function ensureTags(sql: Sql, orgId: string, tags: readonly { id: string; name: string; color?: string | undefined }[]): Promise<string[]> {
+export async function ensureTags(
+  sql: Sql,
+  orgId: string,
+  tags: readonly { id: string; name: string; color?: string | undefined }[],
+): Promise<string[]> {
   const rows = await sql<{ id: string; name: string }[]>`
     with wanted as (
       select * from json_to_recordset(${JSON.stringify(tags)}::text::json) as t (id uuid, name text, color text)

@@ -4,7 +4,15 @@ import { getPost } from '../reading/find.ts';
 import { post, type PostMedia } from '../row.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
-import { checkDate, compose, type Composed, judgeContent, namedPosts, shortensLinks, typedSettings } from './compose.ts';
+import {
+  checkDate,
+  compose,
+  type Composed,
+  judgeContent,
+  namedPosts,
+  shortensLinks,
+  typedSettings,
+} from './compose.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, rulesOf } from './judge.ts';
 import { ensureTags, findExisting } from './named.ts';
@@ -29,7 +37,9 @@ export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody):
     now: clock.now(),
   };
   const composed = compose(body, known);
-  const fields = body.posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })));
+  const fields = body.posts.flatMap(({ value }, n) =>
+    value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })),
+  );
   await media.judge(orgId, fields);
   known.tagIds.push(...(await tagsOf(deps, orgId, body.tags))); // written only for a body that is accepted
   return composed;
@@ -87,12 +97,22 @@ export async function prepareEdit(
   };
 }
 
-const isSame = (a: PostMedia, b: PostMedia) => a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
+const isSame = (a: PostMedia, b: PostMedia) =>
+  a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
 
 /** The ids of tags by their names; the first of two with one name counts. */
-async function tagsOf({ sql }: Pick<Needs, 'sql'>, orgId: string, wishes: readonly { name: string; color?: string }[]): Promise<string[]> {
+async function tagsOf(
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  wishes: readonly { name: string; color?: string }[],
+): Promise<string[]> {
   const named = new Map(
-    wishes.toReversed().map((wish) => [wish.name.normalize('NFC').toLowerCase(), { ...wish, name: wish.name.normalize('NFC'), id: newId() }]),
+    wishes
+      .toReversed()
+      .map((wish) => [
+        wish.name.normalize('NFC').toLowerCase(),
+        { ...wish, name: wish.name.normalize('NFC'), id: newId() },
+      ]),
   );
   return named.size === 0 ? [] : ensureTags(sql, orgId, [...named.values()]);
 }

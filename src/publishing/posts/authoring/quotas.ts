@@ -19,11 +19,13 @@ interface Parts {
 }
 
 /** A thread is one post. */
-export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number => posts.reduce((n, { rootPostId }) => n + (rootPostId ? 0 : 1), 0);
+export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number =>
+  posts.reduce((n, { rootPostId }) => n + (rootPostId ? 0 : 1), 0);
 
 /**
- * Holds creates against the limits of their orgs, in the statement that stores them: the counter rows are locked in the order of
- * orgs and before any channel, and creates whose quota the rows no longer bear out are left alone. Without billing there is nothing of this.
+ * Holds creates against the limits of their orgs, in the statement that stores them: the counter rows are locked in the
+ * order of orgs and before any channel, and creates whose quota the rows no longer bear out are left alone. Without
+ * billing there is nothing of this.
  */
 export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
   const limited = new Map<string, PostQuota & { orgId: string; wanted: number; ns: number[] }>();

@@ -3,11 +3,21 @@ import type { PostsDeps } from '../deps.ts';
 import { timeline } from '../journal.ts';
 import { post } from '../row.ts';
 import { queuedDetail } from '../state.ts';
-import { answer, channelsUpdated, type Found, lockedThread, outdated, runChange, runSeeing, type Target } from './thread.ts';
+import {
+  answer,
+  channelsUpdated,
+  type Found,
+  lockedThread,
+  outdated,
+  runChange,
+  runSeeing,
+  type Target,
+} from './thread.ts';
 import { checkDone } from './verdict.ts';
 
 /**
- * Queues a failed post again, at once, and the items of its thread that were given up with it; with `confirm` also one whose outcome is unknown.
+ * Queues a failed post again, at once, and the items of its thread that were given up with it; with `confirm` also one
+ * whose outcome is unknown.
  * @throws AppError `conflict` while a request may be under way (S118)
  */
 export async function retryPost(deps: PostsDeps, orgId: string, postId: string, confirm: boolean): Promise<void> {
@@ -42,5 +52,6 @@ const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) 
         and b.state = 'ERROR'
         and (b.id = t.id or b.seq > t.seq and b.attempt = 0)
       returning ${post.names(sql, 'fact', 'p')}
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, { from: sql`changed`, kind: 'scheduled', message: 'Sent again by a person' })}
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)},
+    ${timeline(sql, { from: sql`changed`, kind: 'scheduled', message: 'Sent again by a person' })}
     ${answer(sql, target)}`;

@@ -3,7 +3,8 @@ import type { PostsDeps } from '../deps.ts';
 import type { DueChange } from '../ports.ts';
 import { inFlight, undecided, waiting } from '../state.ts';
 
-// What every change of a post stands on: its channel and its thread are locked, and its verdict is what the locked rows say.
+// What every change of a post stands on: its channel and its thread are locked, and its verdict is what the locked rows
+// say.
 
 /** A post that is to be changed. */
 export interface Target {
@@ -12,7 +13,17 @@ export interface Target {
 }
 
 /** Why a change was refused, or `done`. `in_flight`: a request may be under way. */
-export type Verdict = 'done' | 'not_found' | 'published' | 'in_flight' | 'undecided' | 'stale' | 'disabled' | 'not_failed' | 'too_old' | 'unjudged';
+export type Verdict =
+  | 'done'
+  | 'not_found'
+  | 'published'
+  | 'in_flight'
+  | 'undecided'
+  | 'stale'
+  | 'disabled'
+  | 'not_failed'
+  | 'too_old'
+  | 'unjudged';
 /** What a statement answers; `earlier` is the due time that the reminder of the channel has to move to. */
 export interface Found {
   verdict: Verdict | typeof OUTDATED;
@@ -25,10 +36,16 @@ export interface Found {
 /** The same of a statement that has seen what it locked. */
 export type Seen = Found & { verdict: Verdict };
 
-/** While a statement waited for the locks the thread was changed by another: it may have items that this statement cannot see, so it did nothing. */
+/**
+ * While a statement waited for the locks the thread was changed by another: it may have items that this statement
+ * cannot see, so it did nothing.
+ */
 export const OUTDATED = 'outdated';
 
-/** Runs a statement until it has seen what it locked: once, or twice where it came too late, as it holds the locks of a transaction then. */
+/**
+ * Runs a statement until it has seen what it locked: once, or twice where it came too late, as it holds the locks of a
+ * transaction then.
+ */
 export async function runSeeing<F extends { verdict: Verdict | typeof OUTDATED }>(
   statement: () => PromiseLike<readonly F[]>,
 ): Promise<(F & { verdict: Verdict }) | undefined> {
@@ -39,7 +56,9 @@ export async function runSeeing<F extends { verdict: Verdict | typeof OUTDATED }
   }
 }
 
-/** Runs a change in a transaction of its own: the reminder of a channel that came nearer is moved in the same commit. */
+/**
+ * Runs a change in a transaction of its own: the reminder of a channel that came nearer is moved in the same commit.
+ */
 export async function runChange(
   { sql, reminders }: Pick<PostsDeps, 'sql' | 'reminders'>,
   change: (transaction: Sql) => Promise<Seen | undefined>,
@@ -84,7 +103,10 @@ export const lockedThread = (sql: Sql, { orgId, postId }: Target): Fragment => s
 export const outdated = (sql: Sql): Fragment =>
   sql`when (select version from target) <> (select version from thread where root_post_id is null) then ${OUTDATED}`;
 
-/** The CTEs that lower the channel's next due time to that of the posts of `changed`; `earlier` has a row where the reminder has to move. */
+/**
+ * The CTEs that lower the channel's next due time to that of the posts of `changed`; `earlier` has a row where the
+ * reminder has to move.
+ */
 export const channelsUpdated = (sql: Sql, orgId: string, horizonMs: number): Fragment => sql`
   waiting as (
     select min(due_at) as due_at

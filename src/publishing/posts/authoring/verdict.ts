@@ -5,17 +5,25 @@ const REFUSALS: Record<Exclude<Verdict, 'done' | 'unjudged'>, () => AppError> = 
   not_found: () => notFound('Post not found'),
   published: () => new AppError('already_published', 'The post is published already'),
   in_flight: () => new AppError('conflict', 'The post is being published: try again when it has settled'),
-  undecided: () => new AppError('conflict', 'The outcome of the last attempt is unknown: check the network, then retry with confirm, or name the release id'),
+  undecided: () =>
+    new AppError(
+      'conflict',
+      'The outcome of the last attempt is unknown: check the network, then retry with confirm, or name the release id',
+    ),
   stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
   disabled: () => new AppError('invalid_request', 'Integration is disabled'),
   not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),
   too_old: () =>
-    new AppError('date_in_past', 'The date is more than a day ago', { errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }] }),
+    new AppError('date_in_past', 'The date is more than a day ago', {
+      errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],
+    }),
 };
 
 /** What a change has made. Throws why it was refused. */
 export function checkDone<F extends { verdict: Verdict }>(found: F | undefined): F {
   if (!found) throw REFUSALS.not_found();
   if (found.verdict === 'done') return found;
-  throw found.verdict === 'unjudged' ? new Error('A post was scheduled without being judged') : REFUSALS[found.verdict]();
+  throw found.verdict === 'unjudged'
+    ? new Error('A post was scheduled without being judged')
+    : REFUSALS[found.verdict]();
 }

@@ -21,7 +21,10 @@ export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   saved: unknown;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
-  /** By the database's clock: how long its answer has been missing (the request left before that), and how long after its due time it was claimed. */
+  /**
+   * By the database's clock: how long its answer has been missing (the request left before that), and how long after
+   * its due time it was claimed.
+   */
   unansweredMs: number;
   lateMs: number;
   /** By the monotonic clock of this process: when it asked for the slot, which it surely held right after. */
@@ -32,8 +35,14 @@ export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   channel: ChannelSnapshot;
 }
 
-/** What the claim found. `early`: when it is due, and the time that is missing until then, by the database's clock. `idle`: the slot is held, channel stopped, or nothing waits. */
-export type Next = { kind: 'claimed'; claimed: ClaimedPost } | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean } | { kind: 'idle' };
+/**
+ * What the claim found. `early`: when it is due, and the time that is missing until then, by the database's clock.
+ * `idle`: the slot is held, channel stopped, or nothing waits.
+ */
+export type Next =
+  | { kind: 'claimed'; claimed: ClaimedPost }
+  | { kind: 'early'; dueAt: Date; missingMs: number; remind: boolean }
+  | { kind: 'idle' };
 
 /** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
@@ -45,4 +54,9 @@ export type Outcome =
   | { kind: 'absent' }
   | { kind: 'not-sent' }
   | { kind: 'undecided'; message: string; similar?: readonly Published[] }
-  | { kind: (typeof PROVIDER_FAILURES)[number]; message: string; retryAfterMs?: number | undefined; mediaFault?: boolean };
+  | {
+      kind: (typeof PROVIDER_FAILURES)[number];
+      message: string;
+      retryAfterMs?: number | undefined;
+      mediaFault?: boolean;
+    };

@@ -34,7 +34,8 @@ export async function claimNext(deps: PostsDeps, orgId: string, channelId: strin
 }
 
 /** Sends what was claimed. A provider's failure is an outcome, never an exception. */
-export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<Outcome> => tracked(inHand, sender.send(claimed));
+export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<Outcome> =>
+  tracked(inHand, sender.send(claimed));
 
 /**
  * Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later.
@@ -48,14 +49,15 @@ export const settleAttempt = async (
 ): Promise<LookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
 
 /**
- * The same, and claims the next post of the channel in the same commit where one is due and can be sent at once. Without `next` there
- * may be one all the same: `claimNext` knows.
+ * The same, and claims the next post of the channel in the same commit where one is due and can be sent at once.
+ * Without `next` there may be one all the same: `claimNext` knows.
  */
 export const settleAndClaim = (
   deps: PostsDeps,
   claimed: ClaimedPost,
   outcome: Outcome,
-): Promise<{ lookUp: LookUp | undefined; next: ClaimedPost | undefined }> => report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
+): Promise<{ lookUp: LookUp | undefined; next: ClaimedPost | undefined }> =>
+  report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
 
 /** Writes what became of an attempt, and tells of it. */
 async function report(
@@ -67,7 +69,9 @@ async function report(
   const { inHand, events, media, log } = deps;
   const settlement = { ...settle(claimed, outcome, asked), claimsNext };
   const { state, detail, error: reason } = settlement;
-  const held = await tracked(inHand, write(deps, settlement)).finally(() => (asked ? inHand.lookedUp : inHand.claimed).delete(claimed.postId));
+  const held = await tracked(inHand, write(deps, settlement)).finally(() =>
+    (asked ? inHand.lookedUp : inHand.claimed).delete(claimed.postId),
+  );
   if (held?.next) inHand.claimed.add(held.next.postId);
   const { orgId, channelId, postId, attempt, channel } = claimed;
   if (held)
@@ -86,13 +90,18 @@ async function report(
   if (held && state !== 'QUEUE' && claimed.media.length > 0)
     void tracked(
       inHand,
-      media.settled(orgId, claimed.media).catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')),
+      media
+        .settled(orgId, claimed.media)
+        .catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')),
     );
   const about = lookUpOf(settlement);
   return { lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined, next: held?.next };
 }
 
-/** Writes a result, however long the database is away: what a network said is not forgotten while this process lives. Undefined: somebody else settled the attempt. */
+/**
+ * Writes a result, however long the database is away: what a network said is not forgotten while this process lives.
+ * Undefined: somebody else settled the attempt.
+ */
 async function write(deps: PostsDeps, settlement: Settlement): Promise<Settled | undefined> {
   const { sql, clock, log, inHand } = deps;
   for (let tries = 0; ; tries++) {
@@ -100,19 +109,31 @@ async function write(deps: PostsDeps, settlement: Settlement): Promise<Settled |
       const held = await deps.settle(sql, tries === 0 ? settlement : { ...settlement, claimsNext: false });
       if (held || tries === 0) return held;
       const end = await endOf(sql, settlement); // an earlier try may have been committed with its answer lost
-      const own = end?.sameAttempt && end.incarnation === settlement.incarnation && end.state === settlement.state && end.detail === settlement.detail;
+      const own =
+        end?.sameAttempt &&
+        end.incarnation === settlement.incarnation &&
+        end.state === settlement.state &&
+        end.detail === settlement.detail;
       return own ? end : undefined;
     } catch (error) {
       log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
-      if (tries === 0 && settlement.claimsNext && isUnavailable(error)) void recheckClaim(deps, settlement.orgId, settlement.channelId);
+      if (tries === 0 && settlement.claimsNext && isUnavailable(error))
+        void recheckClaim(deps, settlement.orgId, settlement.channelId);
       if (tries >= WRITES && (isFinal(error) || inHand.leaving.signal.aborted)) throw error;
       await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
     }
   }
 }
 
-/** A claim whose answer was lost may hold: then a channel waits for a post that nobody sends. On the way out a host that is gone is noticed by its silence. */
-async function recheckClaim({ sql, clock, log, incarnation, inHand }: PostsDeps, orgId: string, channelId: string): Promise<void> {
+/**
+ * A claim whose answer was lost may hold: then a channel waits for a post that nobody sends. On the way out a host that
+ * is gone is noticed by its silence.
+ */
+async function recheckClaim(
+  { sql, clock, log, incarnation, inHand }: PostsDeps,
+  orgId: string,
+  channelId: string,
+): Promise<void> {
   const { signal } = inHand.leaving;
   for (let tries = 1; tries <= RECHECKS; tries++) {
     await clock.sleep(RECHECK_MS * tries, signal).catch(() => {});

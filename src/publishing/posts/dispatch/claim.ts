@@ -26,10 +26,14 @@ export interface AttemptRow extends ClaimColumns {
   channel: Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null };
 }
 export type ClaimedRow = AttemptRow & { lateMs: number };
-type Row = { channelId: string; changed: boolean; locked: boolean; missingMs: number | null; dueAt: Date | null; remind: boolean } & (
-  | ClaimedRow
-  | { postId: null }
-);
+type Row = {
+  channelId: string;
+  changed: boolean;
+  locked: boolean;
+  missingMs: number | null;
+  dueAt: Date | null;
+  remind: boolean;
+} & (ClaimedRow | { postId: null });
 const CHANGED = { kind: 'changed' } as const;
 
 // The pieces of every statement that claims: one that settles claims the next post of its channel by the same words.
@@ -55,13 +59,15 @@ export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
           request_sent_at = null, look_ups = 0, look_up_at = null
         from picked c
         where p.id = c.post_id
-        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.due_at, ${post.names(sql, 'claim', 'p')}, ${snapshot(sql)} as channel`;
+        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.due_at, ${post.names(sql, 'claim', 'p')},
+          ${snapshot(sql)} as channel`;
 
 /** What is read of a claimed post, from the row `alias` of it. */
 export const attemptColumns = (sql: Sql, alias: string): Fragment => sql`
         ${sql(alias)}.id as "postId", ${post.select(sql, 'claim', alias)},
         case when ${sql(alias)}.root_post_id is not null then (
-          select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released) order by q.seq)
+          select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released)
+          order by q.seq)
           from posts q
           where q.org_id = ${sql(alias)}.org_id
             and q.state = 'PUBLISHED'
@@ -114,21 +120,29 @@ const nextDue = (sql: Sql): Fragment => sql`
             limit 1
           )) end`;
 
-const free = (sql: Sql): Fragment => sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
+const free = (sql: Sql): Fragment =>
+  sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
 
 /**
- * The only door to a provider call: claims the slot and the earliest due post of each channel, or neither, for all who ask now.
- * Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's snapshot
- * does not show (`due_version`): then the asker has to look again.
+ * The only door to a provider call: claims the slot and the earliest due post of each channel, or neither, for all who
+ * ask now. Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's
+ * snapshot does not show (`due_version`): then the asker has to look again.
  */
 export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: Host) {
-  const claim = groupCommit(async (sql: Sql, asked: readonly { orgId: string; channelId: string }[]): Promise<(Next | typeof CHANGED | typeof LOCKED)[]> => {
-    const heldSince = clock.monotonic();
-    // In the order of their ids, each once: this is the order of the locks.
-    const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) => (a.channelId < b.channelId ? -1 : 1));
-    const rows = await sql<Row[]>`
+  const claim = groupCommit(
+    async (
+      sql: Sql,
+      asked: readonly { orgId: string; channelId: string }[],
+    ): Promise<(Next | typeof CHANGED | typeof LOCKED)[]> => {
+      const heldSince = clock.monotonic();
+      // In the order of their ids, each once: this is the order of the locks.
+      const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) =>
+        a.channelId < b.channelId ? -1 : 1,
+      );
+      const rows = await sql<Row[]>`
       with asked (org_id, channel_id) as materialized (
-        select * from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
+        select *
+        from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
       ), channel as materialized (
         select c.*
         from asked i
@@ -150,18 +164,22 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: Host) {
       ), claimed as (${claimPicked(sql, incarnation)}
       ), held as (
         update channels c
-        set slot_incarnation = ${incarnation}, slot_post_id = t.id, slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
+        set slot_incarnation = ${incarnation}, slot_post_id = t.id,
+          slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
         from claimed t
         where c.id = t.channel_id
           and c.org_id = t.org_id
       ), ${timeline(sql, claimedEntry(sql))}, next as materialized (
-        select c.id, c.org_id, c.next_due_at, c.reminder_due_at, c.due_version <> c.seen as changed,${nextDue(sql)} as due_at
+        select c.id, c.org_id, c.next_due_at, c.reminder_due_at,
+          c.due_version <> c.seen as changed,${nextDue(sql)} as due_at
         from picked c
         where c.post_id is null
       ), raised as (
         update channels c
         set next_due_at = n.due_at,
-          reminder_due_at = case when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at else n.reminder_due_at end
+          reminder_due_at = case
+            when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at
+            else n.reminder_due_at end
         from next n
         where c.id = n.id
           and c.org_id = n.org_id
@@ -175,19 +193,20 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: Host) {
       left join claimed t on t.channel_id = i.channel_id
       left join next n on n.id = i.channel_id`;
 
-    const found = new Map(rows.map((row) => [row.channelId, row]));
-    return asked.map(({ channelId }) => {
-      const row = found.get(channelId);
-      found.delete(channelId); // a second asker of the same channel finds the slot held
-      if (!row) return { kind: 'idle' };
-      if (row.postId !== null) return { kind: 'claimed', claimed: claimedOf(row, incarnation, heldSince) };
-      if (row.locked) return LOCKED;
-      if (row.changed) return CHANGED;
-      return row.missingMs === null || row.dueAt === null
-        ? { kind: 'idle' }
-        : { kind: 'early', dueAt: row.dueAt, missingMs: Math.max(row.missingMs, 0), remind: row.remind };
-    });
-  });
+      const found = new Map(rows.map((row) => [row.channelId, row]));
+      return asked.map(({ channelId }) => {
+        const row = found.get(channelId);
+        found.delete(channelId); // a second asker of the same channel finds the slot held
+        if (!row) return { kind: 'idle' };
+        if (row.postId !== null) return { kind: 'claimed', claimed: claimedOf(row, incarnation, heldSince) };
+        if (row.locked) return LOCKED;
+        if (row.changed) return CHANGED;
+        return row.missingMs === null || row.dueAt === null
+          ? { kind: 'idle' }
+          : { kind: 'early', dueAt: row.dueAt, missingMs: Math.max(row.missingMs, 0), remind: row.remind };
+      });
+    },
+  );
 
   return async (sql: Sql, orgId: string, channelId: string): Promise<Next> => {
     for (;;) {

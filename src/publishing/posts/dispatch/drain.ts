@@ -4,7 +4,10 @@ import { settle } from '../rules.ts';
 /** How long calls under way may go on when the host goes away. */
 const DRAIN_MS = 8_000;
 
-/** Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as unconfirmed. */
+/**
+ * Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as
+ * unconfirmed.
+ */
 export async function drain(deps: PostsDeps): Promise<void> {
   const { sql, clock, sender, inHand, log } = deps;
   sender.close();
@@ -15,13 +18,23 @@ export async function drain(deps: PostsDeps): Promise<void> {
   const left = sender
     .underWay()
     .map(({ claimed, stage }) =>
-      settle(claimed, stage === 'calling' ? { kind: 'lost', message: 'This host went away while it was sending' } : { kind: 'not-sent' }),
+      settle(
+        claimed,
+        stage === 'calling'
+          ? { kind: 'lost', message: 'This host went away while it was sending' }
+          : { kind: 'not-sent' },
+      ),
     );
   await Promise.all(
     left.map((settlement) =>
       deps
         .settle(sql, settlement)
-        .catch((error: unknown) => log.error({ err: error, postId: settlement.postId }, 'a slot could not be handed back: the reconciler will find it')),
+        .catch((error: unknown) =>
+          log.error(
+            { err: error, postId: settlement.postId },
+            'a slot could not be handed back: the reconciler will find it',
+          ),
+        ),
     ),
   );
 }

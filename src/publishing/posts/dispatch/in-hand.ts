@@ -10,7 +10,12 @@ export interface InHand {
   readonly leaving: AbortController;
 }
 
-export const emptyHands = (): InHand => ({ claimed: new Set(), lookedUp: new Set(), work: new Set(), leaving: new AbortController() });
+export const emptyHands = (): InHand => ({
+  claimed: new Set(),
+  lookedUp: new Set(),
+  work: new Set(),
+  leaving: new AbortController(),
+});
 
 /** Notes work until it ends, so that a host that goes away waits for it. */
 export function tracked<T>({ work }: InHand, started: Promise<T>): Promise<T> {

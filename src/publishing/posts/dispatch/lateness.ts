@@ -4,8 +4,8 @@ import type { Log } from '../ports.ts';
 
 /** Upper bounds of the buckets, in milliseconds; the last bucket has none. */
 export const BOUNDS = [
-  1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000,
-  900_000, 3_600_000,
+  1, 2, 5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 7_500, 10_000, 20_000,
+  30_000, 60_000, 120_000, 300_000, 900_000, 3_600_000,
 ] as const;
 export interface LatenessFigures {
   count: number;
@@ -30,7 +30,17 @@ export function percentile(buckets: readonly number[], share: number): number | 
   return BOUNDS[at] ?? BOUNDS.at(-1)!;
 }
 
-export function openLateness({ sql, clock, incarnation, log }: { sql: Sql; clock: Clock; incarnation: string; log: Log }): Lateness & AsyncDisposable {
+export function openLateness({
+  sql,
+  clock,
+  incarnation,
+  log,
+}: {
+  sql: Sql;
+  clock: Clock;
+  incarnation: string;
+  log: Log;
+}): Lateness & AsyncDisposable {
   let minute = 0;
   let buckets: number[] = [];
   let writing = Promise.resolve();
@@ -69,7 +79,9 @@ export function openLateness({ sql, clock, incarnation, log }: { sql: Sql; clock
       buckets[at < 0 ? BOUNDS.length : at]! += 1;
     },
     async lastHour() {
-      const rows = await sql<{ buckets: number[] }[]>`select buckets from lateness where minute > now() - interval '1 hour'`;
+      const rows = await sql<
+        { buckets: number[] }[]
+      >`select buckets from lateness where minute > now() - interval '1 hour'`;
       const sum = Array<number>(BOUNDS.length + 1).fill(0);
       for (const { buckets: counts } of rows) counts.forEach((count, at) => (sum[at]! += count));
       return { count: sum.reduce((a, b) => a + b, 0), p50Ms: percentile(sum, 0.5), p99Ms: percentile(sum, 0.99) };

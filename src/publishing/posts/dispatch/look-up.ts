@@ -9,7 +9,10 @@ import { outcomeUnknown, publishing } from '../state.ts';
  * What the network shows of an attempt. `unclear`: posts that look like it, of which more than one could be it, or of
  * which one could be another post's; `pending` while the outcome of that other post is still coming.
  */
-export type LookedUp = { kind: 'found'; release: Published } | { kind: 'none' } | { kind: 'unclear'; similar: readonly Published[]; pending: boolean };
+export type LookedUp =
+  | { kind: 'found'; release: Published }
+  | { kind: 'none' }
+  | { kind: 'unclear'; similar: readonly Published[]; pending: boolean };
 
 interface Wanted {
   claimed: ClaimedPost;
@@ -40,7 +43,9 @@ export async function findOnNetwork(sql: Sql, { claimed, post, settings, find }:
   const [only] = similar;
   if (!only) return { kind: 'none' };
   const text = contentToText(claimed.content);
-  const twins = others.filter(({ content, media }) => media === claimed.media.length && contentToText(content) === text);
+  const twins = others.filter(
+    ({ content, media }) => media === claimed.media.length && contentToText(content) === text,
+  );
   return similar.length === 1 && twins.length === 0
     ? { kind: 'found', release: only }
     : { kind: 'unclear', similar, pending: similar.length === 1 && twins.every(({ pending }) => pending) };
@@ -57,7 +62,11 @@ interface Undecided {
 const MOST = 100;
 
 /** Of these releases, those that other posts of the channel own, deleted posts included. */
-async function ownedByOthers(sql: Sql, { orgId, channelId, postId }: Attempt, releaseIds: readonly string[]): Promise<ReadonlySet<string>> {
+async function ownedByOthers(
+  sql: Sql,
+  { orgId, channelId, postId }: Attempt,
+  releaseIds: readonly string[],
+): Promise<ReadonlySet<string>> {
   const rows = await sql<{ releaseId: string }[]>`
     select release_id as "releaseId"
     from posts
@@ -69,7 +78,9 @@ async function ownedByOthers(sql: Sql, { orgId, channelId, postId }: Attempt, re
 }
 
 /** Other posts of the channel that were claimed after `from` and have no known outcome yet, at most 100. */
-const undecidedSince = (sql: Sql, { orgId, channelId, postId }: Attempt, from: Date): Promise<Undecided[]> => sql<Undecided[]>`
+const undecidedSince = (sql: Sql, { orgId, channelId, postId }: Attempt, from: Date): Promise<Undecided[]> => sql<
+  Undecided[]
+>`
   select p.content, jsonb_array_length(p.media) as media, p.state = 'QUEUE' as pending
   from posts p
   where p.org_id = ${orgId}

@@ -5,7 +5,11 @@ import type { Attempt } from './attempt.ts';
 // What an attempt notes on its post while it is being sent.
 
 /** Writes what the adapter wants to find again. False: the attempt is not this host's any more, and must not go on. */
-export async function saveHandle(sql: Sql, { orgId, postId, attempt, incarnation }: Attempt, value: unknown): Promise<boolean> {
+export async function saveHandle(
+  sql: Sql,
+  { orgId, postId, attempt, incarnation }: Attempt,
+  value: unknown,
+): Promise<boolean> {
   const rows = await sql`
     update posts p
     set saved = ${JSON.stringify({ value })}::text::jsonb
@@ -18,7 +22,10 @@ export async function saveHandle(sql: Sql, { orgId, postId, attempt, incarnation
   return rows.length > 0;
 }
 
-/** Writes that the request is about to leave, for networks that cannot be asked afterwards. False where the attempt is stale. */
+/**
+ * Writes that the request is about to leave, for networks that cannot be asked afterwards. False where the attempt is
+ * stale.
+ */
 export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[]): Promise<boolean[]> => {
   const rows = await sql<{ n: number }[]>`
     update posts p

@@ -23,13 +23,19 @@ export interface Unsettled {
 }
 
 /**
- * Takes the slots of hosts that have been silent for `silenceMs`, and those past their deadline, by the database's clock: a post
- * that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `leaseMs`, any other slot is free. One that
- * was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post may not overtake it.
+ * Takes the slots of hosts that have been silent for `silenceMs`, and those past their deadline, by the database's
+ * clock: a post that was being sent becomes `unconfirmed` under a new incarnation and keeps its slot for `leaseMs`, any
+ * other slot is free. One that was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post
+ * may not overtake it.
  */
 export const takeOver = (
   sql: Sql,
-  { incarnation, silenceMs, leaseMs, limit }: { incarnation: string; silenceMs: number; leaseMs: number; limit: number },
+  {
+    incarnation,
+    silenceMs,
+    leaseMs,
+    limit,
+  }: { incarnation: string; silenceMs: number; leaseMs: number; limit: number },
 ): Promise<TakenOver[]> => sql<TakenOver[]>`
   /* all orgs */
   with lost as materialized (
@@ -63,7 +69,8 @@ export const takeOver = (
       and p.org_id = l.org_id
       and ${publishing(sql)}
     returning p.id, p.org_id, p.channel_id
-  ), ${timeline(sql, { from: sql`doubtful`, kind: 'unconfirmed', message: 'The host that was sending fell silent' })}, slots as (
+  ), ${timeline(sql, { from: sql`doubtful`, kind: 'unconfirmed', message: 'The host that was sending fell silent' })},
+  slots as (
     update channels c
     set slot_incarnation = case when d.id is null then null else ${incarnation} end,
       slot_post_id = case when d.id is null then null else c.slot_post_id end,
@@ -83,9 +90,10 @@ export const takeOver = (
 const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
-export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<{ orgId: string; channelId: string }[]> => sql<
-  { orgId: string; channelId: string }[]
->`
+export const overdue = (
+  sql: Sql,
+  { graceMs, limit }: { graceMs: number; limit: number },
+): Promise<{ orgId: string; channelId: string }[]> => sql<{ orgId: string; channelId: string }[]>`
   /* all orgs */
   select c.org_id as "orgId", c.id as "channelId"
   from channels c
@@ -97,7 +105,11 @@ export const overdue = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: 
   limit ${limit}`;
 
 /** Registers reminders of channels whose next due time has come within the horizon. Answers how many. */
-export async function enter(database: Database, reminders: ReminderMoves, { horizonMs, limit }: { horizonMs: number; limit: number }): Promise<number> {
+export async function enter(
+  database: Database,
+  reminders: ReminderMoves,
+  { horizonMs, limit }: { horizonMs: number; limit: number },
+): Promise<number> {
   const coming = await database<{ id: string }[]>`
     /* all orgs */
     select c.id
@@ -130,7 +142,9 @@ export async function enter(database: Database, reminders: ReminderMoves, { hori
 }
 
 /** Posts whose look-up or poll was due `graceMs` ago: its reminder was lost. */
-export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<Unsettled[]> => sql<Unsettled[]>`
+export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<Unsettled[]> => sql<
+  Unsettled[]
+>`
   /* all orgs */
   select p.org_id as "orgId", p.id as "postId", p.detail, now() as now
   from posts p
@@ -139,7 +153,10 @@ export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: 
   order by p.look_up_at
   limit ${limit}`;
 
-/** Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all others were taken over. */
+/**
+ * Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all
+ * others were taken over.
+ */
 export async function renew(sql: Sql, attempts: readonly Attempt[], leaseMs: number): Promise<Set<string>> {
   if (attempts.length === 0) return new Set();
   const rows = await sql<{ postId: string }[]>`
@@ -173,12 +190,18 @@ export async function renew(sql: Sql, attempts: readonly Attempt[], leaseMs: num
 }
 
 /**
- * Ends the slot that this host holds for a post it does not know of: the answer to the claim was lost. Its deadline is now, so that the
- * next sweep has the post looked up. What was claimed within the last second may be news that is still on its way here.
+ * Ends the slot that this host holds for a post it does not know of: the answer to the claim was lost. Its deadline is
+ * now, so that the next sweep has the post looked up. What was claimed within the last second may be news that is still
+ * on its way here.
  */
 export const endUnknownSlot = (
   sql: Sql,
-  { orgId, channelId, incarnation, known }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] },
+  {
+    orgId,
+    channelId,
+    incarnation,
+    known,
+  }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] },
 ) => sql`
   update channels c
   set slot_until = now()
@@ -196,11 +219,21 @@ export const endUnknownSlot = (
 type UnsettledRow = AttemptRow & { incarnation: string; unansweredMs: number; mayHaveSent: boolean; lookUps: number };
 
 /** The attempt of a post that is not settled, only while its row waits for this look-up. */
-export const waitsFor = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed'): Promise<ClaimedPost | undefined> =>
-  readAttempt(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
+export const waitsFor = (
+  sql: Sql,
+  orgId: string,
+  postId: string,
+  detail: 'processing' | 'unconfirmed',
+): Promise<ClaimedPost | undefined> => readAttempt(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
 
 /** The same for whoever looks it up now: the scan for posts that nobody looks up leaves it alone for `leaseMs`. */
-export const claimLookUp = (sql: Sql, orgId: string, postId: string, detail: 'processing' | 'unconfirmed', leaseMs: number): Promise<ClaimedPost | undefined> =>
+export const claimLookUp = (
+  sql: Sql,
+  orgId: string,
+  postId: string,
+  detail: 'processing' | 'unconfirmed',
+  leaseMs: number,
+): Promise<ClaimedPost | undefined> =>
   readAttempt(sql, orgId, postId, sql`true`, {
     with: sql`
   with asked as (
@@ -217,7 +250,12 @@ export const claimLookUp = (sql: Sql, orgId: string, postId: string, detail: 'pr
 
 /** The last attempt of a post that failed, so that a person can look for it on the network. */
 export const lastAttempt = (sql: Sql, orgId: string, postId: string): Promise<ClaimedPost | undefined> =>
-  readAttempt(sql, orgId, postId, sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`);
+  readAttempt(
+    sql,
+    orgId,
+    postId,
+    sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`,
+  );
 
 // A post may wait for its turn long after it was claimed; when its answer is noted as missing, its request has left.
 const missingSince = (sql: Sql): Fragment => sql`coalesce((
@@ -237,8 +275,10 @@ async function readAttempt(
   from = { with: sql``, posts: sql`posts` },
 ): Promise<ClaimedPost | undefined> {
   const [row] = await sql<UnsettledRow[]>`${from.with}
-    select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent", p.look_ups as "lookUps",
-      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",${attemptColumns(sql, 'p')}, ${snapshot(sql)} as channel
+    select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent",
+      p.look_ups as "lookUps",
+      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",${attemptColumns(sql, 'p')},
+      ${snapshot(sql)} as channel
     from ${from.posts} p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}

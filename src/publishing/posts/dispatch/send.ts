@@ -46,14 +46,20 @@ export interface Work {
 const RENEW_MS = 15_000;
 /** A call that fails after so long has hung. */
 const HANGING_MS = 10_000;
-/** Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a stack. */
+/**
+ * Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a
+ * stack.
+ */
 const OVER = new Error('The attempt is over');
 class NotSent extends Error {}
 
 export interface Sender {
   /** Fresh token, place, adapter. A provider's failure is an outcome, never an exception. */
   send(claimed: ClaimedPost): Promise<Outcome>;
-  /** Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the look-ups. */
+  /**
+   * Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the
+   * look-ups.
+   */
   lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
   /** From now on nothing is sent. */
   close(): void;
@@ -68,13 +74,22 @@ export interface Sender {
 const clean = (text: string): string => text.replaceAll('\0', '').toWellFormed().slice(0, 2_000);
 
 const cleanJson = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value), (_, inner: unknown) => (typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner));
+  JSON.parse(JSON.stringify(value), (_, inner: unknown) =>
+    typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner,
+  );
 
 type Failure = Extract<Outcome, { mediaFault?: boolean }>;
 const failure = (error: unknown): Failure | undefined =>
-  error instanceof ProviderError ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs } : undefined;
+  error instanceof ProviderError
+    ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs }
+    : undefined;
 
-const postOf = ({ links: { apply } }: Pick<Needs, 'links'>, claimed: ClaimedPost, links: readonly Link[], files: readonly Media[]) => ({
+const postOf = (
+  { links: { apply } }: Pick<Needs, 'links'>,
+  claimed: ClaimedPost,
+  links: readonly Link[],
+  files: readonly Media[],
+) => ({
   id: claimed.postId,
   text: apply(contentToText(claimed.content), links),
   media: files,
@@ -83,13 +98,23 @@ function released(answer: unknown): Outcome {
   const release = Release.safeParse(answer);
   if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
   const { id, url, saved } = release.data;
-  return { kind: 'published', release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) } };
+  return {
+    kind: 'published',
+    release: { id: clean(id), url: clean(url), ...(saved !== undefined && { saved: cleanJson(saved) }) },
+  };
 }
 
-/** A post of the network that may be another post's is never taken for it: a person decides, unless the other post is about to be settled. */
+/**
+ * A post of the network that may be another post's is never taken for it: a person decides, unless the other post is
+ * about to be settled.
+ */
 const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): Outcome =>
   pending
-    ? { kind: 'lost', message: 'The network shows a post like this one, and another post of the channel that it may be is not settled yet' }
+    ? {
+        kind: 'lost',
+        message:
+          'The network shows a post like this one, and another post of the channel that it may be is not settled yet',
+      }
     : {
         kind: 'undecided',
         message: 'The network shows posts that look like this one: name its release, or retry with confirm',
@@ -100,7 +125,8 @@ const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): 
 export function openSender(needs: Needs): Sender {
   const { sql, clock, channels, media, heartbeat, log } = needs;
   const limiter = openLimiter({ total: needs.inFlight, perLane: needs.perLane, perOwner: 'share' });
-  const lookUps = openLimiter({ total: needs.lookUps.inAll, perLane: needs.lookUps.perLane, perOwner: 'share' }); // of their own: a network that hangs when it is asked holds up no post
+  // of their own: a network that hangs when it is asked holds up no post
+  const lookUps = openLimiter({ total: needs.lookUps.inAll, perLane: needs.lookUps.perLane, perOwner: 'share' });
   const works = new Set<Work>();
   let closed = false;
 
@@ -127,7 +153,10 @@ export function openSender(needs: Needs): Sender {
       else work.lost = true;
     }
   }
-  /** Nobody can have taken the post over: others do so after a silence of this host, or when the time of the slot is over. */
+  /**
+   * Nobody can have taken the post over: others do so after a silence of this host, or when the time of the slot is
+   * over.
+   */
   const isSafe = (work: Work) =>
     !closed &&
     !work.lost &&
@@ -138,7 +167,10 @@ export function openSender(needs: Needs): Sender {
   const renewal = setInterval(() => void renewSlots(), RENEW_MS / 3);
   renewal.unref();
 
-  /** Ends with `lost` when the network takes longer than one publish may last, and breaks off what is under way. Whoever calls it ends the attempt, and with it the wait. */
+  /**
+   * Ends with `lost` when the network takes longer than one publish may last, and breaks off what is under way. Whoever
+   * calls it ends the attempt, and with it the wait.
+   */
   const inTime = <T>(call: Promise<T>, ended: AbortController): Promise<T> => Promise.race([call, tooLate(ended)]);
   async function tooLate(ended: AbortController): Promise<never> {
     await clock.sleep(CALL_MS, ended.signal);
@@ -149,7 +181,10 @@ export function openSender(needs: Needs): Sender {
   /** The files of a post, until `over` says that nobody needs them any more. */
   async function filesOf({ orgId, media: items, channel }: ClaimedPost, over: AbortSignal): Promise<readonly Media[]> {
     if (items.length === 0) return [];
-    return media.load(orgId, items, { signal: over, limits: channels.rules(channel.providerId, channel.providerVersion).limits });
+    return media.load(orgId, items, {
+      signal: over,
+      limits: channels.rules(channel.providerId, channel.providerVersion).limits,
+    });
   }
 
   async function prepare({ claimed, ended }: Work): Promise<Ready | Outcome> {
@@ -157,7 +192,8 @@ export function openSender(needs: Needs): Sender {
     try {
       connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
     } catch (error) {
-      if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500) return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
+      if (error instanceof AppError && !(error instanceof ProviderError) && error.status < 500)
+        return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
       return before(error, 'the channel could not be opened');
     }
     let files: readonly Media[];
@@ -171,7 +207,9 @@ export function openSender(needs: Needs): Sender {
       return {
         connected,
         files,
-        links: claimed.links.every(({ decided }) => decided) ? claimed.links : await needs.links.decide(claimed.orgId, claimed.postId),
+        links: claimed.links.every(({ decided }) => decided)
+          ? claimed.links
+          : await needs.links.decide(claimed.orgId, claimed.postId),
       };
     } catch (error) {
       return before(error, 'its links could not be decided');
@@ -205,7 +243,8 @@ export function openSender(needs: Needs): Sender {
           saved: claimed.saved,
           thread: claimed.thread,
           async save(handle) {
-            if (!(await saveHandle(sql, claimed, cleanJson(handle)))) throw new ProviderError('lost', 'This host was replaced while it was sending');
+            if (!(await saveHandle(sql, claimed, cleanJson(handle))))
+              throw new ProviderError('lost', 'This host was replaced while it was sending');
           },
         }),
         work.ended,
@@ -217,11 +256,16 @@ export function openSender(needs: Needs): Sender {
       failed = true;
       const known = failure(error);
       if (known) return known;
-      log.error({ err: error, postId: claimed.postId, provider: claimed.channel.providerId }, 'an adapter failed in a way it should not');
-      return { kind: 'lost', message: 'The network answered something that cannot be read' }; // the request may have left
+      log.error(
+        { err: error, postId: claimed.postId, provider: claimed.channel.providerId },
+        'an adapter failed in a way it should not',
+      );
+      // the request may have left
+      return { kind: 'lost', message: 'The network answered something that cannot be read' };
     } finally {
       place.leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
-      if (called !== undefined) needs.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
+      if (called !== undefined)
+        needs.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
     }
   }
 
@@ -242,7 +286,14 @@ export function openSender(needs: Needs): Sender {
       lookUps.close();
     },
     async send(claimed) {
-      const work: Work = { claimed, stage: 'preparing', since: clock.monotonic(), heldSince: claimed.heldSince, lost: false, ended: new AbortController() };
+      const work: Work = {
+        claimed,
+        stage: 'preparing',
+        since: clock.monotonic(),
+        heldSince: claimed.heldSince,
+        lost: false,
+        ended: new AbortController(),
+      };
       works.add(work);
       try {
         const ready = await prepare(work);
@@ -267,13 +318,21 @@ export function openSender(needs: Needs): Sender {
       try {
         connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
         const { find } = connected.social;
-        if (!find) return claimed.mayHaveSent ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' } : { kind: 'not-sent' };
+        if (!find)
+          return claimed.mayHaveSent
+            ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' }
+            : { kind: 'not-sent' };
         place = await lookUps.enter(claimed.orgId, { lane: connected.lane });
         const files = await filesOf(claimed, ended.signal);
         called = clock.monotonic();
         unansweredMs = claimed.unansweredMs + clock.monotonic() - started;
         const shown = await inTime(
-          findOnNetwork(sql, { claimed, post: postOf(needs, claimed, claimed.links, files), settings: claimed.settings, find }),
+          findOnNetwork(sql, {
+            claimed,
+            post: postOf(needs, claimed, claimed.links, files),
+            settings: claimed.settings,
+            find,
+          }),
           ended,
         );
         if (shown.kind === 'found') return released(shown.release);
@@ -281,14 +340,25 @@ export function openSender(needs: Needs): Sender {
       } catch (error) {
         if (error instanceof LimiterClosed) throw draining();
         failed = true;
-        return { kind: 'lost', message: failure(error)?.message ?? 'The network could not be asked', retryAfterMs: failure(error)?.retryAfterMs };
+        return {
+          kind: 'lost',
+          message: failure(error)?.message ?? 'The network could not be asked',
+          retryAfterMs: failure(error)?.retryAfterMs,
+        };
       } finally {
         ended.abort(OVER);
         place?.leave(failed && called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS));
       }
-      if (about === 'processing') return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(claimed.lookUps, 5), 60_000) };
+      if (about === 'processing')
+        return { kind: 'processing', processingMs: Math.min(5_000 * 2 ** Math.min(claimed.lookUps, 5), 60_000) };
       const left = settles(connected) - unansweredMs;
-      return left <= 0 ? { kind: 'absent' } : { kind: 'lost', message: 'The network does not show the post yet', retryAfterMs: Math.min(left + 50, 10_000) };
+      return left <= 0
+        ? { kind: 'absent' }
+        : {
+            kind: 'lost',
+            message: 'The network does not show the post yet',
+            retryAfterMs: Math.min(left + 50, 10_000),
+          };
     },
     [Symbol.dispose]: () => clearInterval(renewal),
   };

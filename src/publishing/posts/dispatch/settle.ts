@@ -35,7 +35,10 @@ export interface Settlement extends Attempt {
   claimsNext?: boolean;
 }
 
-/** `leaseMs`: how long a slot that is claimed is held without news. `unconfirmedMs`: how long that of an unconfirmed post is kept. `lateMs`: a post published later than this is announced as late. */
+/**
+ * `leaseMs`: how long a slot that is claimed is held without news. `unconfirmedMs`: how long that of an unconfirmed
+ * post is kept. `lateMs`: a post published later than this is announced as late.
+ */
 export interface SettleOptions {
   clock: Pick<Clock, 'monotonic'>;
   incarnation: string;
@@ -50,12 +53,16 @@ export interface Settled {
   /** The next post of the channel, claimed in the same commit. Undefined says nothing: who wants to know asks. */
   next?: ClaimedPost | undefined;
 }
-type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & ({ postId: null } | ClaimedRow);
+type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & (
+  | { postId: null }
+  | ClaimedRow
+);
 
 /**
- * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now. The slot of
- * a post that is published goes on to the next one of its channel, under all the conditions of the claim; where that one is
- * of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not show what it settles itself.
+ * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now.
+ * The slot of a post that is published goes on to the next one of its channel, under all the conditions of the claim;
+ * where that one is of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not
+ * show what it settles itself.
  */
 export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }: SettleOptions) =>
   groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
@@ -123,13 +130,21 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
           and s.channel_id not in (select channel_id from opened)
       ), claimed as (${claimPicked(sql, incarnation)}, c.n
       ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
-      ), ${timeline(sql, { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` }, claimedEntry(sql), {
-        from: sql`abandoned`,
-        kind: 'failed',
-        message: PARENT_FAILED,
-      })}, ${facts(sql, lateMs)}
+      ), ${timeline(
+        sql,
+        { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
+        claimedEntry(sql),
+        {
+          from: sql`abandoned`,
+          kind: 'failed',
+          message: PARENT_FAILED,
+        },
+      )}, ${facts(sql, lateMs)}
       select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
-        k.id is null and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId") as locked,${claimedColumns(sql)}
+        k.id is null
+          and exists (select
+            from channels c
+            where c.id = i."channelId" and c.org_id = i."orgId") as locked,${claimedColumns(sql)}
       from input i
       left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
       left join settled s on s.n = i.n
@@ -137,7 +152,11 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
     const settled: (Settled | undefined | typeof LOCKED)[] = rows.map(() => undefined);
     for (const row of found) {
       if (row.locked) settled[row.n] = LOCKED;
-      else if (row.settled) settled[row.n] = { lookUpAt: row.lookUpAt, next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince) };
+      else if (row.settled)
+        settled[row.n] = {
+          lookUpAt: row.lookUpAt,
+          next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince),
+        };
     }
     return settled;
   });
@@ -164,7 +183,8 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           due_at = case -- never before the date, should the clock have been set back
             when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds'
             else coalesce(
-              greatest(now() + i."dueInMs" * interval '1 ms', case when i."dueInMs" is not null then p.publish_date end),
+              greatest(now() + i."dueInMs" * interval '1 ms', case
+                when i."dueInMs" is not null then p.publish_date end),
               p.due_at
             )
           end,
@@ -185,7 +205,10 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
             and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on`;
 
 /** Frees slots, keeps them for unconfirmed posts, or hands them on to what was claimed. */
-const moveSlots = (sql: Sql, { incarnation, leaseMs, unconfirmedMs }: Pick<SettleOptions, 'incarnation' | 'leaseMs' | 'unconfirmedMs'>): Fragment => sql`
+const moveSlots = (
+  sql: Sql,
+  { incarnation, leaseMs, unconfirmedMs }: Pick<SettleOptions, 'incarnation' | 'leaseMs' | 'unconfirmedMs'>,
+): Fragment => sql`
         update channels c
         set slot_incarnation = case
             when t.id is not null then ${incarnation}
@@ -224,11 +247,23 @@ function facts(sql: Sql, lateMs: number): Fragment {
       from: of(sql`topic = 'post.failed'`),
       payload: { ...failedFact(sql), detail: sql`null`, attempts: sql`attempts_failed`, retryable: sql`retryable` },
     },
-    'post.unconfirmed': { from: of(sql`topic = 'post.unconfirmed'`), payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, error: sql`error` } },
-    'post.retrying': { from: of(sql`topic = 'post.retrying'`), payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` } },
-    'post.paused': { from: sql`settled where topic = 'post.paused'`, payload: { channelId: sql`channel_id`, reason: sql`'channel'` } },
+    'post.unconfirmed': {
+      from: of(sql`topic = 'post.unconfirmed'`),
+      payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, error: sql`error` },
+    },
+    'post.retrying': {
+      from: of(sql`topic = 'post.retrying'`),
+      payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
+    },
+    'post.paused': {
+      from: sql`settled where topic = 'post.paused'`,
+      payload: { channelId: sql`channel_id`, reason: sql`'channel'` },
+    },
     'post.late': {
-      from: of(sql`state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'`),
+      from: of(
+        sql`
+          state = 'PUBLISHED' and root_post_id is null and now() - publish_date > ${lateMs}::float8 * interval '1 ms'`,
+      ),
       payload: { ...releasedFact(sql), latenessMs },
     },
   });

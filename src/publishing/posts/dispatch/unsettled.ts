@@ -34,7 +34,11 @@ export async function lookUp(
 }
 
 /** Posts on the network that may be this one, for a post whose release is not known (S118). */
-export async function findMissing(deps: PostsDeps, orgId: string, postId: string): Promise<{ id: string; url: string }[]> {
+export async function findMissing(
+  deps: PostsDeps,
+  orgId: string,
+  postId: string,
+): Promise<{ id: string; url: string }[]> {
   const { sql, sender } = deps;
   const rows = await getPost(deps, orgId, postId);
   const post = rows.find(({ id }) => id === postId)!;

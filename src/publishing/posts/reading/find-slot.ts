@@ -8,10 +8,16 @@ const DEFAULT_TIMES = [120, 400, 700];
 const SLOTS_AT_ONCE = 100;
 
 /** The next free posting time of a channel, or of all channels. */
-export async function findSlot({ sql, clock }: Pick<PostsDeps, 'sql' | 'clock'>, orgId: string, channelId?: string): Promise<Date> {
+export async function findSlot(
+  { sql, clock }: Pick<PostsDeps, 'sql' | 'clock'>,
+  orgId: string,
+  channelId?: string,
+): Promise<Date> {
   if (channelId !== undefined && !(await hasChannel(sql, orgId, channelId))) throw notFound('Integration not found');
   const times = await findPostingTimes(sql, orgId, channelId);
-  const slots = [...slotsOf({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', now: clock.now() })];
+  const slots = [
+    ...slotsOf({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', now: clock.now() }),
+  ];
   for (let n = 0; n < slots.length; n += SLOTS_AT_ONCE) {
     const [slot] = await findFreeMinutes(sql, orgId, slots.slice(n, n + SLOTS_AT_ONCE), channelId);
     if (slot) return slot;
@@ -23,7 +29,11 @@ const hasChannel = async (sql: Sql, orgId: string, channelId: string): Promise<b
   (await sql`select 1 from channels where org_id = ${orgId} and id = ${channelId} and deleted_at is null`).length > 0;
 
 /** Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in. */
-async function findPostingTimes(sql: Sql, orgId: string, channelId?: string): Promise<{ timezone: string; minutes: number[] } | undefined> {
+async function findPostingTimes(
+  sql: Sql,
+  orgId: string,
+  channelId?: string,
+): Promise<{ timezone: string; minutes: number[] } | undefined> {
   const [row] = await sql<{ timezone: string; minutes: number[] | null }[]>`
     select o.timezone, (
       select array_agg(distinct m order by m)

@@ -27,7 +27,10 @@ export interface ListPart {
 /** A range that holds more is told only in parts. */
 const MOST_LISTED = 10_000;
 
-/** The first items of a range, in the order of their dates; `too_many` where it holds more than is told at once and no `limit` was given. */
+/**
+ * The first items of a range, in the order of their dates; `too_many` where it holds more than is told at once and no
+ * `limit` was given.
+ */
 export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
   const { from, to, customerId, state, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
@@ -71,7 +74,11 @@ export interface Page {
 }
 
 /** One page of first items, the latest date first. Skipped rows are read from the index alone. */
-export async function listPage({ sql }: Needs, orgId: string, { page, limit, customerId, state }: PageFilter): Promise<Page> {
+export async function listPage(
+  { sql }: Needs,
+  orgId: string,
+  { page, limit, customerId, state }: PageFilter,
+): Promise<Page> {
   if (customerId !== undefined && !isId(customerId)) return { posts: [], total: 0, hasMore: false };
   const filter = sql`
     from posts p

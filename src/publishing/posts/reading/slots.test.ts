@@ -21,8 +21,11 @@ test('times follow one another for a year', () => {
 });
 test('times are meant in the zone, on its own day', () => {
   expect(slot('2026-05-05T22:30:00Z', { timezone: 'Europe/Berlin' })).toBe('2026-05-06T00:00:00.000Z');
-  expect(slot('2026-01-05T22:30:00Z', { timezone: 'America/New_York', minutes: [1_080] })).toBe('2026-01-05T23:00:00.000Z');
+  expect(slot('2026-01-05T22:30:00Z', { timezone: 'America/New_York', minutes: [1_080] })).toBe(
+    '2026-01-05T23:00:00.000Z',
+  );
 });
 test('a time that the clocks skip moves forward', () =>
   expect(slot('2026-03-29T00:30:00Z', { timezone: 'Europe/Berlin', minutes: [150] })).toBe('2026-03-29T01:30:00.000Z'));
-test('a channel without times has no slot', () => expect(slot('2026-05-05T01:00:00Z', { minutes: [] })).toBeUndefined());
+test('a channel without times has no slot', () =>
+  expect(slot('2026-05-05T01:00:00Z', { minutes: [] })).toBeUndefined());

@@ -4,7 +4,15 @@ const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
 
 /** The posting times of the coming year, the next one first. `minutes` count from midnight in the zone, ascending. */
-export function* slotsOf({ minutes, timezone, now }: { minutes: readonly number[]; timezone: string; now: Date }): Generator<Date> {
+export function* slotsOf({
+  minutes,
+  timezone,
+  now,
+}: {
+  minutes: readonly number[];
+  timezone: string;
+  now: Date;
+}): Generator<Date> {
   const zone = zoneOf(timezone);
   const midnight = Math.floor(zone.localOf(now.getTime()) / DAY) * DAY; // of today there
   for (let day = 0; day < 366; day++)

@@ -9,7 +9,11 @@ export interface TimelineRow {
 }
 
 /** What happened to a post, oldest first. Throws `not_found`. */
-export async function getTimeline({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, postId: string): Promise<{ postId: string; items: TimelineRow[] }> {
+export async function getTimeline(
+  { sql }: Pick<PostsDeps, 'sql'>,
+  orgId: string,
+  postId: string,
+): Promise<{ postId: string; items: TimelineRow[] }> {
   const rows = await sql<(TimelineRow & { kind: string | null })[]>`
     select t.at, t.kind, t.message, t.data
     from posts p
