@@ -95,7 +95,7 @@ describe('the program', () => {
   test('no package runs a script when it is installed [X26]', () => {
     expect(readFileSync(`${ROOT}.npmrc`, 'utf8')).toMatch(/^ignore-scripts=true$/m);
     // also where it is told otherwise
-    expect(readFileSync(`${ROOT}scripts/install.mjs`, 'utf8')).toContain("['ci', '--ignore-scripts',");
+    expect(readFileSync(`${ROOT}scripts/install.mjs`, 'utf8')).toMatch(/'ci',\s+'--ignore-scripts',/);
     expect(JSON.stringify(own)).not.toMatch(/"(pre|post)?install"|"prepare"/);
   });
   test('the Node that everything runs on has one version, and for each platform a checksum', () => {
