@@ -10,6 +10,7 @@ export const WEBHOOKS_TOPIC = 'webhooks';
 export const webhooksListener = listener({
   name: 'webhooks',
   topics: EVENT_TYPES.map(({ event }) => event),
+  where: (sql) => sql`exists (select from webhooks w where w.org_id = o.org_id and w.deleted_at is null)`,
   async hear(sql, facts, wake) {
     const heard = facts.filter(isHeard);
     if (heard.length > 0) wake(WEBHOOKS_TOPIC, await insertDeliveries(sql, heard));

@@ -105,12 +105,13 @@ export function table<C extends Columns>(columns: C) {
         of(use).map(({ key, schema }) => [key, schema instanceof z.ZodNullable ? schema.optional() : schema]),
       ) as ShapeOf<C, U>, // the filter above, as a type
     /** Picks the given columns that have the use: a column that is declared for it is passed on by itself. */
-    pick: <U extends Use, V extends object>(use: U, value: V) =>
-      Object.fromEntries(
-        of(use).flatMap(({ key }) => {
-          const given = (value as Readonly<Record<string, unknown>>)[key]; // any of its own keys, or none
-          return given === undefined ? [] : [[key, given]];
-        }),
-      ) as Pick<V, keyof V & KeysOf<C, U>>,
+    pick: <U extends Use, V extends object>(use: U, value: V) => {
+      const picked: Record<string, unknown> = {};
+      for (const { key } of of(use)) {
+        const given = (value as Readonly<Record<string, unknown>>)[key]; // any of its own keys, or none
+        if (given !== undefined) picked[key] = given;
+      }
+      return picked as Pick<V, keyof V & KeysOf<C, U>>;
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { Bus } from '../actor-runtime/index.ts';
-import { type Database, isUnavailable, lease, openLease, type Sql } from '../db/index.ts';
+import { type Database, type Fragment, isUnavailable, lease, openLease, type Sql } from '../db/index.ts';
 import { type Loop, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import { facts as catalog, type Payload, type Topic } from './facts.ts';
@@ -20,6 +20,8 @@ export interface Listener<T extends Topic = Topic> {
   /** Names its cursor and its lease, so it is never changed. */
   name: string;
   topics: readonly T[];
+  /** A condition on a fact `o` of these topics: others are passed over and cost nothing but the look. */
+  where?: (sql: Sql) => Fragment;
   /**
    * Writes what is to come of the facts, in the transaction that moves the cursor: what is committed is heard once, and
    * in order. What it throws sets a fact aside, after each fact was tried alone.
@@ -110,11 +112,20 @@ interface Row {
   payload: unknown;
   at: Date;
 }
-/** The facts of a listener's topics between two places of its cursor. */
+/** The facts that a listener hears between two places of its cursor, of `seen` that stand there. */
 interface Batch {
   from: Cursor;
   to: Cursor;
+  seen: number;
   rows: readonly Row[];
+}
+interface Looked extends Row {
+  since: string;
+  until: string;
+  after: string;
+  floor: string | null;
+  seen: number;
+  last: string | null;
 }
 /** The cursor was moved by another process. */
 class Superseded extends Error {}
@@ -132,10 +143,11 @@ const isFactsFault = (error: unknown): boolean => {
 
 type ListenerOptions = Omit<ListenersOptions, 'listeners'> & { register(): Promise<unknown> };
 
-function startListener({ name, topics, hear }: Listener, options: ListenerOptions): Loop {
+function startListener({ name, topics, where, hear }: Listener, options: ListenerOptions): Loop {
   const { sql, clock, bus, holder, log, register, leaseSeconds = 15, lookMs = 250 } = options;
   const held = { name: `listener ${name}`, holder, seconds: leaseSeconds };
   let hasMoved = true; // there may be facts that everybody has heard
+  let hasDeleted = false; // with the last move, but for what another listener passed at that moment
   let deletedBelow = '0';
 
   /**
@@ -145,64 +157,93 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
    * has the smaller number and the later fact.
    */
   async function look(): Promise<Batch | undefined> {
-    const deleting = hasMoved;
-    const rows = await sql<
-      (Row & { since: string; until: string; after: string; floor: string | null })[]
-    >`/* all orgs */
+    const deleting = hasMoved && !hasDeleted;
+    const rows = await sql<Looked[]>`/* all orgs */
       with ${lease(sql, held)}, cursor as (
         select since, id, case when until > since then until else pg_snapshot_xmin(pg_current_snapshot()) end as until
         from outbox_cursors
         where listener = ${name}
-      )${deleting ? sql`, ${deleted()}` : sql``}
+      ), facts as materialized (
+        select o.*
+        from cursor c
+        cross join lateral (
+          select id, org_id, topic, entity_id, payload, created_at
+          from outbox
+          where txid >= c.since and txid < c.until and id > c.id
+          order by id
+          limit ${BATCH + 1}
+        ) o
+      ), page as (
+        select count(*)::int as seen, (array_agg(id order by id))[${BATCH + 1}] as beyond,
+          (array_agg(id order by id))[${BATCH}] as last
+        from facts
+      )${deleting ? sql`, ${deleted(sql`outbox_cursors`)}` : sql``}
       select c.since, c.until, c.id as after, ${deleting ? sql`(select since from slowest)` : sql`null`} as floor,
+        page.seen, case when page.beyond is not null then page.last end as last,
         o.id, o.org_id as "orgId", o.topic, o.entity_id as "entityId", o.payload, o.created_at as at
-      from lease cross join cursor c left join lateral (
-        select id, org_id, topic, entity_id, case when topic = any(${topics}) then payload end as payload, created_at
-        from outbox
-        where txid >= c.since and txid < c.until and id > c.id
-        order by id
-        limit ${BATCH + 1}
-      ) o on true
+      from lease
+      cross join cursor c
+      cross join page
+      left join facts o
+        on o.topic = any(${topics})
+        and (page.beyond is null or o.id < page.beyond)
+        and ${where?.(sql) ?? sql`true`}
       order by o.id`;
     const [first] = rows;
     if (!first) return undefined;
     hasMoved &&= !deleting;
     deletedBelow = first.floor ?? deletedBelow;
-    const { since, until, after } = first;
-    const found = rows.filter(({ id }: { id: string | null }, n) => id !== null && n < BATCH);
+    const { since, until, after, seen, last } = first;
     return {
       from: { since, until, id: after },
-      to: rows.length > BATCH ? { since, until, id: found.at(-1)!.id } : { since: until, until, id: '0' },
-      rows: found,
+      to: last === null ? { since: until, until, id: '0' } : { since, until, id: last },
+      seen,
+      rows: rows.filter(({ id }: { id: string | null }) => id !== null),
     };
   }
 
   /**
-   * CTEs that delete the facts of transactions which every listener is past; from where the last deletion ended, as
+   * CTEs that delete the facts of transactions which all `cursors` are past; from where the last deletion ended, as
    * rows that a backup still sees are read again.
    */
-  const deleted = () => sql`
+  const deleted = (cursors: Fragment) => sql`
     slowest as (
-      select since from outbox_cursors order by since limit 1
+      select since
+      from ${cursors} cursors
+      order by since
+      limit 1
     ), deleted as (
       delete from outbox
       where txid >= ${deletedBelow}::xid8
         and txid < (select since from slowest)
     )`;
 
-  /** Moves the cursor, which no other process does until the transaction ends; nothing is heard before it. */
-  async function move(tx: Sql, from: Cursor, to: Cursor): Promise<void> {
-    const { count } = await tx`/* all orgs */
+  const moved = (tx: Sql, from: Cursor, to: Cursor) => tx`
       update outbox_cursors
       set since = ${to.since}, until = ${to.until}, id = ${to.id}
       where listener = ${name}
         and since = ${from.since}
         and id = ${from.id}`;
+
+  /** Moves the cursor, which no other process does until the transaction ends; nothing is heard before it. */
+  async function move(tx: Sql, from: Cursor, to: Cursor): Promise<void> {
+    const { count } = await tx`/* all orgs */ ${moved(tx, from, to)}`;
     if (count === 0) throw new Superseded();
   }
 
-  async function hearTogether({ from, to, rows }: Batch): Promise<void> {
-    if (rows.length === 0) return move(sql, from, to);
+  /** Moves the cursor past facts that nobody waits for, and deletes what all have heard: both are one commit. */
+  async function passOver(from: Cursor, to: Cursor): Promise<void> {
+    const [row] = await sql<{ floor: string }[]>`/* all orgs */
+      with moved as (${moved(sql, from, to)}
+        returning since
+      ), ${deleted(sql`(select since from outbox_cursors where listener <> ${name} union all select since from moved)`)}
+      select slowest.since as floor from moved cross join slowest`;
+    if (!row) throw new Superseded();
+    deletedBelow = row.floor;
+  }
+
+  async function hearTogether({ from, to, rows }: Omit<Batch, 'seen'>): Promise<void> {
+    if (rows.length === 0) return passOver(from, to);
     const keysOf = new Map<string, Set<string>>();
     await sql.begin(async (tx) => {
       await move(tx, from, to);
@@ -214,7 +255,7 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
   }
 
   /** Each fact in a transaction of its own; what cannot be heard is set aside for this listener. */
-  async function hearOneByOne({ from, to, rows }: Batch): Promise<void> {
+  async function hearOneByOne({ from, to, rows }: Omit<Batch, 'seen'>): Promise<void> {
     let at = from;
     for (const [n, row] of rows.entries()) {
       const next = n === rows.length - 1 ? to : { ...from, id: row.id };
@@ -256,14 +297,14 @@ function startListener({ name, topics, hear }: Listener, options: ListenerOption
     await register();
     const batch = await look();
     if (!batch) return WITHOUT_LEASE_MS;
-    if (batch.rows.length === 0) return lookMs;
+    hasDeleted = batch.seen > 0 && batch.rows.length === 0;
+    if (batch.seen === 0) return lookMs;
     hasMoved = true;
-    const mine = { ...batch, rows: batch.rows.filter(({ topic }) => topics.includes(topic as Topic)) };
     try {
-      await hearTogether(mine);
+      await hearTogether(batch);
     } catch (error) {
       if (!isFactsFault(error)) throw error;
-      await hearOneByOne(mine);
+      await hearOneByOne(batch);
     }
     return 0;
   }

@@ -137,6 +137,20 @@ describe('listeners', () => {
     await settles(() => expect(statements.length).toBe(8));
   });
 
+  test('pass over facts beside their condition, with two statements for a batch', async () => {
+    const mine = newId();
+    const choosy = { ...first, where: (tx: Sql) => tx`o.entity_id <> ${mine}` };
+    const passedOver = facts(500).map((fact) => ({ ...fact, entityId: mine }));
+    await append(sql, [...passedOver, ...facts(2, 500), ...passedOver.slice(0, 3)]);
+    start('none', { listeners: [] }); // so that the pool is warm
+    statements = [];
+    start('a', { listeners: [choosy], lookMs: 60_000 });
+    await settles(async () => expect(await outbox()).toBe(0));
+    expect(await reasonsOf()).toEqual([500, 501]);
+    // once for the process; a look and a move for the first 500; a look and a transaction of four for the rest; a look
+    expect(statements).toHaveLength(9);
+  });
+
   test('go on behind a batch that was full to the last fact', async () => {
     await append(sql, facts(500));
     const { hearing } = start('a', { listeners: [first], lookMs: 60_000 });
