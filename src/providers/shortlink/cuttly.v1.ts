@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Manifest } from '../kit/declare/adapter.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import { Clicks, shortlink, ShortUrl } from './_contract.ts';
+import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 
 type Words = NonNullable<Manifest['errors']>;
 const OF_LINK: Words = {
@@ -23,8 +23,14 @@ const YES_NO = [
   { value: 'no', label: 'No' },
   { value: 'yes', label: 'Yes' },
 ];
-const pathOf = (team: string) => (team === 'yes' ? '/team/API/index.php' : '/api/api.php');
+const PERSONAL = '/api/api.php';
+const TEAM = '/team/API/index.php';
+const Made = z
+  .object({ url: z.object({ shortLink: ShortUrl }) })
+  .transform(({ url: { shortLink } }) => ({ id: shortLink, shortUrl: shortLink }));
+const Counted = z.object({ stats: z.object({ clicks: Clicks }) });
 
+/** https://cutt.ly/api-documentation; a team has an API of its own, which refuses by status. */
 export default shortlink({
   id: 'cuttly',
   version: 'v1',
@@ -36,25 +42,29 @@ export default shortlink({
   setupNotes: 'The key is at cutt.ly > Edit account. A free account takes three calls a minute.',
   credentials: {
     apiKey: secret('API key'),
-    useBrandedDomain: text('Use the branded domain', { required: false, default: 'no', options: YES_NO }),
+    useBrandedDomain: text('Use the branded domain', {
+      required: false,
+      default: 'no',
+      options: YES_NO,
+      help: 'The one of the account; for the key of a team give its domain',
+    }),
     team: text('It is the key of a team', { required: false, default: 'no', options: YES_NO }),
+    domain: { ...ownDomain, label: 'Domain of the team', help: 'One that the team has; without it cutt.ly' },
   },
   api: 'https://cutt.ly',
   auth: { in: 'query', name: 'key', field: 'apiKey' },
   facts: { defaultDomain: 'cutt.ly' },
-  errorInside: z.union([refusal('url', OF_LINK), refusal('stats', OF_STATISTICS)]), // every refusal has status 200
+  errorInside: z.union([refusal('url', OF_LINK), refusal('stats', OF_STATISTICS)]), // refusals with status 200
   shorten: ({ http, values }, url) =>
-    http.get(
-      pathOf(values.team),
-      z
-        .object({ url: z.object({ shortLink: ShortUrl }) })
-        .transform(({ url: { shortLink } }) => ({ id: shortLink, shortUrl: shortLink })),
-      { query: { short: url, ...(values.useBrandedDomain === 'yes' && { userDomain: '1' }) }, creates: true },
-    ),
-  async clicks({ http, values }, { shortUrl }) {
-    const { stats } = await http.get(pathOf(values.team), z.object({ stats: z.object({ clicks: Clicks }) }), {
-      query: { stats: shortUrl },
-    });
-    return stats.clicks;
-  },
+    values.team === 'yes'
+      ? http.get(TEAM, Made, { query: { action: 'shorten', url, domain: values.domain }, creates: true })
+      : http.get(PERSONAL, Made, {
+          query: { short: url, ...(values.useBrandedDomain === 'yes' && { userDomain: '1' }) },
+          creates: true,
+        }),
+  clicks: async ({ http, values }, { shortUrl }) =>
+    (values.team === 'yes'
+      ? await http.get(TEAM, Counted, { query: { action: 'stats', url: shortUrl } })
+      : await http.get(PERSONAL, Counted, { query: { stats: shortUrl } })
+    ).stats.clicks,
 });

@@ -18,6 +18,8 @@ export interface Case {
   operation: string;
   /** Tells several cases of one operation apart. */
   name?: string;
+  /** Credentials in the place of those of the fixture; an empty text leaves one out. */
+  values?: Readonly<Record<string, string>>;
   input?: unknown;
   exchanges: readonly Exchange[];
   /** The result, or the failure of an unsupported operation. */
@@ -28,7 +30,9 @@ export interface Case {
 export interface Refusal {
   name: string;
   operation: string;
-  /** Which exchange of the first case of this operation; default the first. */
+  /** The name of the case that is refused; default the first of this operation. */
+  of?: string;
+  /** Which of its exchanges; default the first. */
   at?: number;
   says: Says;
   failure: ProviderFailure;
@@ -126,9 +130,10 @@ export function wireChecks<A extends AnyAdapter, Port>(
   const operate = (
     providers: Providers,
     one: A,
-    { operation, input }: Pick<Case, 'operation' | 'input'>,
+    { operation, input, values: other }: Pick<Case, 'operation' | 'input' | 'values'>,
   ): Promise<unknown> => {
-    const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, fixture.values);
+    const typed = { ...fixture.values, ...other };
+    const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, typed);
     if (operation === 'check')
       return providers.check(one, values) ?? Promise.reject(new Error(`${one.id} cannot be asked`));
     const run = suite.operations[operation];
@@ -225,10 +230,10 @@ export function wireChecks<A extends AnyAdapter, Port>(
     }
   }
 
-  for (const { name, operation, at = 0, says, failure, retryAfterMs } of fixture.refusals)
-    add(`${operation}: ${name} is ${failure}`, async () => {
-      const one = fixture.cases.find((each) => each.operation === operation);
-      if (!one) throw new Error(`No case of ${operation} to be refused`);
+  for (const { name, operation, of, at = 0, says, failure, retryAfterMs } of fixture.refusals)
+    add(`${operation}${of === undefined ? '' : ` (${of})`}: ${name} is ${failure}`, async () => {
+      const one = fixture.cases.find((each) => each.operation === operation && (of === undefined || each.name === of));
+      if (!one) throw new Error(`No case of ${operation} ${of ?? ''} to be refused`);
       const refused = await fails(one, at, says);
       expect(refused.failure).toBe(failure);
       // as instants they are nearer by now
