@@ -7,9 +7,17 @@ const Link = z
   .object({ id: z.string().min(1), shortUrl: z.string(), https: z.boolean().nullish() })
   .transform(({ id, shortUrl, https }) => ({ id, shortUrl: `${https === false ? 'http' : 'https'}://${shortUrl}` }))
   .pipe(z.object({ id: z.string(), shortUrl: ShortUrl }));
-const Taken = z.object({ code: z.literal('AlreadyExists') }).transform(() => 'rejected' as const);
+const Limit = z.object({ code: z.literal('LimitExceeded') });
+/** Every fault of a request is a 403 with a code, alone or in a list; one of the codes is the limit of the plan. */
+const UsedUp = z
+  .union([
+    Limit,
+    z.object({ errors: z.array(z.unknown()).refine((all) => all.some((one) => Limit.safeParse(one).success)) }),
+  ])
+  .transform(() => 'exhausted' as const);
 const within = (workspace: string | undefined) => (workspace ? { headers: { workspace } } : {});
 
+/** https://developers.rebrandly.com/docs/403-limit-exceeded and /validation-errors */
 export default shortlink({
   id: 'rebrandly',
   version: 'v1',
@@ -31,8 +39,7 @@ export default shortlink({
   api: 'https://api.rebrandly.com/v1',
   auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
   facts: { defaultDomain: 'rebrand.ly' },
-  errors: { 403: 'exhausted' }, // the plan or its limit
-  errorOf: Taken,
+  errorOf: UsedUp,
   shorten: ({ http, values: { domain, workspaceId } }, url) =>
     http.post('/links', Link, {
       ...within(workspaceId),
