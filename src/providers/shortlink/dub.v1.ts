@@ -6,6 +6,7 @@ const Link = z
   .object({ id: z.string().min(1), shortLink: ShortUrl })
   .transform(({ id, shortLink }) => ({ id, shortUrl: shortLink }));
 
+/** https://dub.co/docs/api-reference/errors */
 export default shortlink({
   id: 'dub',
   version: 'v1',
@@ -19,7 +20,8 @@ export default shortlink({
   api: 'https://api.dub.co',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   facts: { defaultDomain: 'dub.sh' },
-  errors: { 403: 'exhausted' }, // the plan or its limit
+  errors: { 403: 'reauthorize' }, // the key may not do this
+  errorOf: z.object({ error: z.object({ code: z.literal('exceeded_limit') }) }).transform(() => 'exhausted' as const),
   repeatable: true,
   shorten: ({ http, values }, url) =>
     http.put('/links/upsert', Link, { json: { url, domain: values.domain }, creates: true }),
