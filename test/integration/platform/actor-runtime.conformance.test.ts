@@ -130,7 +130,7 @@ for (const engine of engines)
           expect(seen).toEqual(at);
         });
 
-        test('a method that answers nothing answers undefined', async () => {
+        test('a method without an answer resolves to undefined', async () => {
           expect(await actors(probe, newActor()).hush({ step: 'none' })).toBeUndefined();
         });
 
@@ -162,7 +162,7 @@ for (const engine of engines)
           await Promise.all([actors(probe, one).run({ step: 'meet' }), actors(probe, other).run({ step: 'meet' })]);
         });
 
-        test('an actor calls another one in its turn', async () => {
+        test('an actor can call another actor within its turn', async () => {
           const [id, other] = [newActor(), newActor()];
           on(id, 'ask', (turn) => turn.actors(probe, other).run({ step: 'answer' }));
           on(other, 'answer', ({ id: own }) => `I am ${own}`);
@@ -200,16 +200,16 @@ for (const engine of engines)
           }
         });
 
-        test('an unknown type is not found', async () => {
+        test('an unknown actor type answers not_found', async () => {
           expect(await codeOf(running.engine.invoke({ type: 'Nobody', id: 'x' }, 'run', {}))).toBe('not_found');
         });
 
-        test('an unknown method is not found, also one that every object has', async () => {
+        test('an unknown method answers not_found, also one that every object inherits', async () => {
           for (const name of ['fly', 'constructor', 'toString', '__proto__', 'hasOwnProperty'])
             expect(await codeOf(running.engine.invoke({ type: 'Probe', id: 'x' }, name, {}))).toBe('not_found');
         });
 
-        test('bad input is refused with every field named, and nothing runs', async () => {
+        test('invalid input is refused with every field named, and no turn runs', async () => {
           const id = newActor();
           const error = await actors(probe, id)
             .typed({ name: '', times: 10, at: 'no date' })
@@ -233,11 +233,11 @@ for (const engine of engines)
           });
         });
 
-        test('an answer that breaks the contract is `internal`', async () => {
+        test('an answer that violates the contract is `internal`', async () => {
           expect(await codeOf(actors(probe, newActor()).wrong({}))).toBe('internal');
         });
 
-        test('awaiting a caller by mistake calls nobody', async () => {
+        test('awaiting a caller object by mistake sends no call', async () => {
           const caller = actors(probe, newActor());
           expect(Object.keys(await (caller as unknown as Promise<object>)).toSorted()).toEqual([
             'hush',
@@ -248,7 +248,7 @@ for (const engine of engines)
           ]);
         });
 
-        test('ids with any character of UTF-8 are actors of their own', async () => {
+        test('ids with any character of UTF-8 name distinct actors', async () => {
           for (const id of ODD_IDS) on(id, 'who', (turn) => turn.id);
           expect(await Promise.all(ODD_IDS.map((id) => actors(probe, id).run({ step: 'who' })))).toEqual(ODD_IDS);
           const counts = await Promise.all(ODD_IDS.map((id) => actors(plain, id).count({})));
@@ -262,13 +262,13 @@ for (const engine of engines)
             );
         });
 
-        test('an input of a megabyte arrives whole', async () => {
+        test('an input of one megabyte arrives whole', async () => {
           expect(await actors(probe, newActor()).typed({ name: 'ä'.repeat(500_000), at: new Date() })).toMatchObject({
             length: 500_000,
           });
         });
 
-        test('a caller that goes away while it waits never makes two turns run at once', async () => {
+        test('a caller that disconnects while it waits never makes two turns of one actor overlap', async () => {
           const id = newActor();
           const hold = gate();
           const ran = count(id, 'second');
@@ -286,7 +286,7 @@ for (const engine of engines)
           expect(ran.length).toBeLessThanOrEqual(1);
         });
 
-        test('a command that the engine repeats has one effect and one answer, also when it fails', async () => {
+        test('a repeated command has one effect and one answer, also when it fails', async () => {
           const id = newActor();
           let effects = 0;
           on(id, 'once', async () => {
@@ -323,7 +323,7 @@ for (const engine of engines)
           expect(order).toEqual(Array.from({ length: 40 }, (_, n) => n));
         });
 
-        test('an input that breaks the contract fails alone, with its field named', async () => {
+        test('an input that violates the contract fails alone, with its field named', async () => {
           const id = newActor();
           const [good, bad, also] = await Promise.allSettled([
             actors(probe, id).sum({ n: 1 }),
@@ -350,7 +350,7 @@ for (const engine of engines)
           expect(second).toMatchObject({ status: 'rejected', reason: { code: 'not_found', message: 'Not this one' } });
         });
 
-        test('when the turn fails, every caller of the batch hears it', async () => {
+        test('a failed turn rejects every caller of the batch', async () => {
           const id = newActor();
           on(id, 'sum', () => {
             throw new AppError('conflict', 'Not now');
@@ -362,7 +362,7 @@ for (const engine of engines)
           ]);
         });
 
-        test('callers whose input was not answered get `internal`, the others their answer', async () => {
+        test('callers without an answer of their own get `internal`, the others their answer', async () => {
           const id = newActor();
           on(id, 'sum', () => [{ n: 1, place: 0, size: 3, turn: 1 }]);
           expect(await Promise.all([1, 2, 3].map((n) => codeOf(actors(probe, id).sum({ n }))))).toEqual([
@@ -372,7 +372,7 @@ for (const engine of engines)
           ]);
         });
 
-        test('a list beyond the contract is refused whole', async () => {
+        test('a list that exceeds the contract is refused whole', async () => {
           const to = { type: 'Probe', id: newActor() };
           expect(
             await codeOf(
@@ -396,7 +396,7 @@ for (const engine of engines)
       });
 
       describe('reminders', () => {
-        test('a reminder fires once, when it is due and not before, with its data', async () => {
+        test('a reminder fires once, with its data, and not before it is due', async () => {
           const id = newActor();
           const due = soon(400);
           const data = { text: 'naïve 🪺 \0 "quoted"', list: [1, null, { deep: true }], none: null };
@@ -410,7 +410,7 @@ for (const engine of engines)
           expect(heard).toEqual([data]);
         });
 
-        test('one without data arrives without data', async () => {
+        test('a reminder without data arrives without data', async () => {
           const id = newActor();
           const heard = count(id, 'ring');
           await remind(id, 'ring', soon(0));
@@ -418,14 +418,14 @@ for (const engine of engines)
           expect(heard).toEqual([undefined]);
         });
 
-        test('one in the past fires at once', async () => {
+        test('a reminder in the past fires at once', async () => {
           const id = newActor();
           const heard = count(id, 'ring');
           await remind(id, 'ring', new Date('2001-01-01'));
           await eventually('the reminder fires', () => heard.length > 0);
         });
 
-        test('one a year ahead waits, and can be forgotten or moved to now', async () => {
+        test('a reminder a year ahead waits, and can be forgotten or moved to now', async () => {
           const [id, other] = [newActor(), newActor()];
           const [heard, forgotten] = [count(id, 'ring'), count(other, 'ring')];
           const before = await countsWithoutOthers();
@@ -445,7 +445,7 @@ for (const engine of engines)
           expect(forgotten).toEqual([]);
         });
 
-        test('registering the same name again moves it, earlier and later', async () => {
+        test('registering a reminder again under its name moves it, earlier and later', async () => {
           const sooner = newActor();
           const early = count(sooner, 'ring');
           await remind(sooner, 'ring', soon(3_600_000), { data: 1 });
@@ -465,7 +465,7 @@ for (const engine of engines)
           for (const later of laters) await running.engine.forget({ type: 'Probe', id: later }, 'ring');
         });
 
-        test('a forgotten reminder does not fire; forgetting what is not there is no error', async () => {
+        test('a forgotten reminder does not fire, and forgetting an unknown one is no error', async () => {
           let heard: unknown[] = [];
           const due = await beforeDue(async (first) => {
             const id = newActor();
@@ -478,7 +478,7 @@ for (const engine of engines)
           expect(heard).toEqual([]);
         });
 
-        test('a reminder of the same name registered inside its own callback survives it', async () => {
+        test('a reminder registered again inside its own callback fires again', async () => {
           const id = newActor();
           let fired = 0;
           on(id, 'ring', async (turn) => {
@@ -490,7 +490,7 @@ for (const engine of engines)
           expect(fired).toBe(4);
         });
 
-        test('one whose callback forgets its own name is gone', async () => {
+        test('a reminder that its callback forgets does not fire again', async () => {
           const id = newActor();
           let fired = 0;
           on(id, 'ring', async (turn) => {
@@ -503,7 +503,7 @@ for (const engine of engines)
           expect(fired).toBe(1);
         });
 
-        test('a default reminder whose callback fails 20 times comes again until it succeeds, with its data, and then no more', async () => {
+        test('a default reminder whose callback fails 20 times is repeated with its data until it succeeds, and then no more', async () => {
           const id = newActor();
           const heard: unknown[] = [];
           on(id, 'ring', (_turn, data) => {
@@ -516,7 +516,7 @@ for (const engine of engines)
           expect(heard).toEqual(Array.from({ length: 21 }, () => 'keep'));
         });
 
-        test('a nudge is answered before its work, and does not come again when that fails', async () => {
+        test('a nudge is acknowledged before its work, and is not repeated when the work fails', async () => {
           const id = newActor();
           const hold = gate();
           let fired = 0;
@@ -550,14 +550,14 @@ for (const engine of engines)
           await eventually('it has fired three times', () => fired === 3);
         });
 
-        test('names and ids with any character fire', async () => {
+        test('reminders with any character in name and id fire', async () => {
           const heard = ODD_IDS.map((id) => count(`odd ${id}`, 'odd'));
           await Promise.all(ODD_IDS.map((id) => remind(`odd ${id}`, ODD_NAME, soon(0), { data: id })));
           await eventually('all of them fired', () => heard.every(({ length }) => length > 0));
           expect(heard).toEqual(ODD_IDS.map((id) => [id]));
         });
 
-        test('two names of one actor are two reminders', async () => {
+        test('two reminder names of one actor are two reminders', async () => {
           const id = newActor();
           const [ring, bell] = [count(id, 'ring'), count(id, 'bell')];
           await running.engine.remind([
@@ -578,7 +578,7 @@ for (const engine of engines)
           expect(overlapped(id)).toBe(false);
         });
 
-        test('an actor reminds another one, also beside its turn', async () => {
+        test('an actor can remind another actor, in its turn and beside it', async () => {
           const [id, inTurn, beside] = [newActor(), newActor(), newActor()];
           const [first, second] = [count(inTurn, 'ring'), count(beside, 'ring')];
           on(id, 'send', async (turn) => {
@@ -590,7 +590,7 @@ for (const engine of engines)
           expect([first, second]).toEqual([[1], [2]]);
         });
 
-        test('reminders of a transaction fire after its commit, and not when it was rolled back', async () => {
+        test('reminders of a transaction fire after its commit, and never after a rollback', async () => {
           const [kept, lost] = [newActor(), newActor()];
           const [heard, unheard] = [count(kept, 'ring'), count(lost, 'ring')];
           const committed = await harness.sql.begin(async (transaction) => {
@@ -613,13 +613,13 @@ for (const engine of engines)
           expect([heard, unheard]).toEqual([[7], []]);
         });
 
-        test('what cannot be a reminder is refused', async () => {
+        test('an empty name, an empty id and an invalid date are refused', async () => {
           expect(await codeOf(remind('x', '', soon(0)))).toBe('validation_failed');
           expect(await codeOf(remind('', 'ring', soon(0)))).toBe('validation_failed');
           expect(await codeOf(remind('x', 'ring', new Date(NaN)))).toBe('validation_failed');
         });
 
-        test('10,000 reminders due in one second are all acted on, and calls are answered meanwhile', async () => {
+        test('10,000 reminders due in one second all fire, and calls are answered meanwhile', async () => {
           const total = 10_000;
           const heard = new Set<unknown>();
           for (let n = 0; n < 1_000; n++) on(`many-${n}`, 'poke', (turn) => void heard.add(turn.id));
@@ -648,7 +648,7 @@ for (const engine of engines)
       });
 
       describe('state and memory', () => {
-        test('the document is there in the next turn and after deactivation; memory is rebuilt', async () => {
+        test('the document survives turns and deactivation; memory is rebuilt', async () => {
           const id = newActor();
           bump(id);
           look(id);
@@ -658,7 +658,7 @@ for (const engine of engines)
           expect(await actors(probe, id).run({ step: 'look' })).toEqual([{ count: 2, list: ['€\0', '€\0'] }, 2]);
         });
 
-        test('a turn that throws leaves no trace in the document, and memory is rebuilt', async () => {
+        test('a turn that throws leaves the document unchanged, and memory is rebuilt', async () => {
           const id = newActor();
           bump(id);
           look(id);
@@ -681,7 +681,7 @@ for (const engine of engines)
           expect(await actors(probe, id).run({ step: 'look' })).toEqual([{ count: 5, list: ['new'] }, 2]);
         });
 
-        test('a document is written only when it changed', async () => {
+        test('a document is written only when it changes', async () => {
           const id = newActor();
           bump(id);
           look(id);
@@ -692,7 +692,7 @@ for (const engine of engines)
           expect(running.host.counters.stateWrites - before).toBe(1);
         });
 
-        test('ids with any character have documents of their own', async () => {
+        test('ids with any character have distinct documents', async () => {
           const odd = ODD_IDS.map((id) => `state ${id}`);
           for (const id of odd) {
             on(id, 'note', (turn) => void turn.state.list.push(turn.id));
@@ -707,7 +707,7 @@ for (const engine of engines)
       });
 
       describe('work beside a turn', () => {
-        test('it starts when the turn has ended well, does not hold the actor, and reports in a new turn', async () => {
+        test('work beside a turn starts after a successful turn, does not block the actor, and reports in a new turn', async () => {
           const id = newActor();
           const steps: string[] = [];
           const hold = gate();
@@ -728,7 +728,7 @@ for (const engine of engines)
           expect(steps).toEqual(['turn', 'beside', 'between', 'report']);
         });
 
-        test('it does not start when the turn failed, and its own failure harms nobody', async () => {
+        test('work beside a turn does not start after a failed turn, and its own failure leaves the actor usable', async () => {
           const id = newActor();
           let started = 0;
           on(id, 'fail', (turn) => {
@@ -749,7 +749,7 @@ for (const engine of engines)
       });
 
       describe('deactivation and placement', () => {
-        test('it waits for the running turn and overlaps none', async () => {
+        test('deactivation waits for the running turn and overlaps none', async () => {
           const id = newActor();
           const hold = gate();
           on(id, 'long', () => hold.passed);
@@ -768,7 +768,7 @@ for (const engine of engines)
           expect(await running.host.deactivate({ type: 'Probe', id: newActor() })).toBe(false);
         });
 
-        test('10,000 actors are active at once, each with its own memory, and the host says so', async () => {
+        test('10,000 actors are active at once, each with its own memory, and the heartbeat reports their number', async () => {
           const before = running.host.activations()['Plain']!;
           const all = Array.from({ length: 10_000 }, (_, n) => `plain-${n}`);
           for (const round of [1, 2])
@@ -786,7 +786,7 @@ for (const engine of engines)
       });
 
       describe('stop and start', () => {
-        test('reminders that come due while nothing runs fire after the start, and documents are there again', async () => {
+        test('reminders that come due while no host runs fire after the start, and documents are kept', async () => {
           const [id, other] = [newActor(), newActor()];
           on(id, 'write', (turn) => void (turn.state.count = 7));
           on(id, 'read', ({ state }) => state.count);
@@ -803,7 +803,7 @@ for (const engine of engines)
           expect(await actors(probe, id).run({ step: 'read' })).toBe(7);
         }, 60_000);
 
-        test('drain lets turns and background work end, refuses new turns with `draining`, and takes the host off the list', async () => {
+        test('drain finishes turns and background work, refuses new turns with `draining`, and removes the host from the list', async () => {
           const [id, other] = [newActor(), newActor()];
           const [turnHeld, workHeld] = [gate(), gate()];
           const ended: string[] = [];
@@ -841,7 +841,7 @@ for (const engine of engines)
           await start();
         }, 60_000);
 
-        test('a nudge that was answered but had no turn before the drain has it on the next host', async () => {
+        test('a nudge acknowledged but not run before the drain runs on the next host', async () => {
           await start({ nudgesAtWork: 1 });
           const [first, waiting] = [newActor(), newActor()];
           const hold = gate();
@@ -860,7 +860,7 @@ for (const engine of engines)
           expect(heard).toEqual(['kept']);
         }, 60_000);
 
-        test('a full mailbox answers `busy` with a delay, and works again afterwards', async () => {
+        test('a full mailbox answers `busy` with a delay, and accepts calls again afterwards', async () => {
           await start({ mailbox: 5 });
           const id = newActor();
           const hold = gate();
@@ -876,7 +876,7 @@ for (const engine of engines)
           expect(running.host.counters.refusedBusy).toBe(1);
         }, 60_000);
 
-        test('nudges beyond the bound come again until each had its turn', async () => {
+        test('nudges beyond the bound are repeated until each had its turn', async () => {
           await start({ nudgesAtWork: 1, nudgesWaiting: 2 });
           const many = Array.from({ length: 12 }, newActor);
           const heard = many.map((id) => count(id, 'poke'));
@@ -885,7 +885,7 @@ for (const engine of engines)
           await eventually('each had its turn', () => heard.every(({ length }) => length > 0));
         }, 60_000);
 
-        test('an actor without turns is deactivated, and answers again', async () => {
+        test('an idle actor is deactivated, and answers again', async () => {
           await start({ idleMs: 200 });
           const id = newActor();
           // together: between them there is no time without a turn
@@ -895,7 +895,7 @@ for (const engine of engines)
           expect(await actors(plain, id).count({})).toBe(1);
         }, 60_000);
 
-        test('the store goes away for a while: no reminder is lost, and everything works on', async () => {
+        test('an outage of the store loses no reminder, and all functions resume afterwards', async () => {
           await start();
           const list = Array.from({ length: 60 }, newActor);
           // a nudge may be lost with the store: its row and the scan bring it back

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 
-test('nudges that a full host has no room for wait, and are not all offered again and again', async () => {
+test('the embedded engine does not offer waiting nudges to a full host again and again', async () => {
   const many = 500;
   const time = databaseTime(systemClock);
   const reminders = openReminders({

@@ -14,7 +14,7 @@ const RETRY_MS = 100;
 const soon = (ms: number) => systemClock.in(ms);
 const at = (id: string) => ({ type: 'Ledger', id });
 
-describe('the embedded engine as a process', () => {
+describe('the embedded engine in its own process', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   const start = () => startHostProcess({ databaseUrl: database.url, retryMs: RETRY_MS });
   const lines = async (actor: string) =>
@@ -26,7 +26,7 @@ describe('the embedded engine as a process', () => {
   }, 60_000);
   afterAll(async () => database?.[Symbol.asyncDispose]());
 
-  test('`kill -9` with reminders pending: a restart is immediate, and none is lost', async () => {
+  test('a restart after `kill -9` is immediate and loses no pending reminder', async () => {
     const total = 500;
     // the process is killed while these fire; the others come due when it is gone, however slow it was
     const early = total / 2;
@@ -59,7 +59,7 @@ describe('the embedded engine as a process', () => {
     );
   }, 60_000);
 
-  test('state survives `kill -9`', async () => {
+  test('a document survives `kill -9`', async () => {
     {
       await using host = await start();
       for (let n = 1; n <= 3; n++) expect(await host.invoke(at('counter'), 'count', {})).toBe(n);
@@ -70,7 +70,7 @@ describe('the embedded engine as a process', () => {
     expect(await again.invoke(at('counter'), 'count', {})).toBe(4);
   }, 60_000);
 
-  test('SIGTERM lets turns and background work end, then the process is gone', async () => {
+  test('SIGTERM finishes turns and background work, then the process exits', async () => {
     await using host = await start();
     await host.invoke(at('worker'), 'work', { ms: 600 });
     const long = host.invoke(at('holder'), 'hold', { ms: 500 });
@@ -83,7 +83,7 @@ describe('the embedded engine as a process', () => {
     expect((await placement(database.sql)).some(({ incarnation }) => incarnation === host.incarnation)).toBe(false);
   }, 60_000);
 
-  test('a second process on the same database is refused with a message that names Dapr, of either engine', async () => {
+  test('a second process on the same database is refused on either engine, and the embedded one names Dapr', async () => {
     await using host = await start();
     await expect(start()).rejects.toThrow(/Dapr/);
     await eventually('the first one goes on with heartbeats', async () => (await host.heartbeatAgeMs()) < 1_500);
@@ -94,7 +94,7 @@ describe('the embedded engine as a process', () => {
     await sql.end();
   }, 60_000);
 
-  test('while a process on Dapr works, the embedded engine is refused; several on Dapr share', async () => {
+  test('the embedded engine is refused while a process on Dapr works; several on Dapr share the database', async () => {
     const sql = openDatabase({ url: database.url, connections: 2 });
     {
       await using first = await holdDatabase({ sql, mode: 'shared', clock: systemClock, log: quietLog() });
@@ -107,7 +107,7 @@ describe('the embedded engine as a process', () => {
     await sql.end();
   }, 60_000);
 
-  test('after the database was away the process holds it again', async () => {
+  test('a process takes its database lock again after an outage of the database', async () => {
     await using host = await start();
     await takeDatabaseAway(database.url, 800);
     await eventually('the heartbeat goes on', async () => (await host.heartbeatAgeMs()) < 1_500);
@@ -120,7 +120,7 @@ describe('the embedded engine as a process', () => {
     expect(await host.invoke(at('after'), 'note', { text: 'x' })).toBe(host.incarnation);
   }, 60_000);
 
-  test('a host that is silent for minutes leaves the list', async () => {
+  test('a host without heartbeats for minutes is removed from the list', async () => {
     for (const [incarnation, minutes] of [
       ['gone', 20],
       ['silent', 1],
@@ -139,7 +139,7 @@ describe('the embedded engine as a process', () => {
     [-3_600_000, 1],
     [0, 0],
   ])(
-    'a clock that differs from that of the database by %d ms is one line of the log',
+    'a clock difference of %d ms to the database is logged %d times',
     async (ms, expected) => {
       const said: [object, string][] = [];
       const log = { ...quietLog(), warn: (detail: object, message: string) => void said.push([detail, message]) };
@@ -170,7 +170,7 @@ describe('the embedded engine as a process', () => {
     60_000,
   );
 
-  test('a heartbeat that does not reach the database grows old', async () => {
+  test('the age of the heartbeat grows while the database cannot be reached', async () => {
     await using host = await start();
     await database.sql.begin(async (transaction) => {
       await transaction`lock table actor_hosts in exclusive mode`;

@@ -32,7 +32,7 @@ const told = async () => (await notes()).map(({ action, resourceId, detail }) =>
 const connect = (client = ann.client) =>
   client.post('/integrations/social-connect/sandbox', { fields: { name: 'heron' }, allowPreview: true });
 
-test('channels: connected, connected again, disabled, enabled, deleted, each once and with its actor [S270]', async () => {
+test('connecting, reconnecting, disabling, enabling and deleting a channel each write one audit row with its actor [S270]', async () => {
   const { id } = (await connect()).body;
   await connect();
   for (const act of ['disable', 'disable', 'enable', 'enable'])
@@ -51,7 +51,7 @@ test('channels: connected, connected again, disabled, enabled, deleted, each onc
     expect([userId, impersonatorId, ip, resource]).toEqual([ann.userId, null, '127.0.0.1', 'channels']);
 });
 
-test('webhooks: created, updated, a new secret, deleted; of the address its host alone, and never the secret [S270, X19]', async () => {
+test('creating, updating and deleting a webhook and rotating its secret write audit rows with the host alone and never the secret [S270, X19]', async () => {
   const body = { name: 'Hook', url: 'https://hooks.example/t/a-key-of-the-receiver', integrations: [] };
   const { id, secret } = (await key.post('/public/v1/webhooks', { ...body, secret: true })).body;
   expect(secret).toMatch(/^whsec_/);
@@ -70,7 +70,7 @@ test('webhooks: created, updated, a new secret, deleted; of the address its host
   for (const hidden of ['a-key-of-the-receiver', 'whsec_', 'v2:']) expect(shown).not.toContain(hidden);
 });
 
-test('whoever acts as somebody else stands beside them, in what actors write, too [S212]', async () => {
+test('acts of an impersonated user name the impersonator, also in rows that actors write [S212]', async () => {
   await root.client.post('/admin/impersonate', { userId: ann.userId, reason: 'She asked for help' });
   const { id } = (await connect(root.client)).body;
   await root.client.post('/integrations/disable', { id });

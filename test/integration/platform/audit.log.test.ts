@@ -66,7 +66,7 @@ function readCsv(text: string): string[][] {
 }
 
 describe('GET /settings/audit', () => {
-  test('shows an owner what was done in the org, newest first, with the one who acted as somebody else [S270]', async () => {
+  test('shows an owner the acts in the organization, newest first, with the impersonator where there is one [S270]', async () => {
     await note(by(ann.userId), ann.orgId, 'api_key.created', { detail: { name: 'first' }, resourceId: 'key-1' });
     await note(by(ann.userId, root.userId), ann.orgId, 'api_key.revoked');
     await note(by(eve.userId), eve.orgId, 'api_key.created');
@@ -99,7 +99,7 @@ describe('GET /settings/audit', () => {
     ]);
   });
 
-  test('pages cover every note once, whatever is added meanwhile [S270]', async () => {
+  test('pages cover every row once, whatever is added meanwhile [S270]', async () => {
     for (let n = 0; n < 7; n += 1) await note(by(ann.userId), ann.orgId, `act.${n}`);
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -111,7 +111,7 @@ describe('GET /settings/audit', () => {
     expect(seen).toEqual(['act.6', 'act.5', 'act.4', 'act.3', 'act.2', 'act.1', 'act.0']);
   });
 
-  test('it can be asked for one actor, also where they acted as somebody else, and for one action [S270]', async () => {
+  test('filters by actor, including acts as an impersonator, and by action [S270]', async () => {
     const bob = newId();
     await note(by(ann.userId), ann.orgId, 'api_key.created');
     await note(by(bob), ann.orgId, 'api_key.created');
@@ -130,7 +130,7 @@ describe('GET /settings/audit', () => {
     ['editor', 403],
     ['member', 403],
     ['viewer', 403],
-  ])('%s: %i [S270]', async (role, status) => {
+  ])('answers a role %s with %i [S270]', async (role, status) => {
     const bob = await app.signUp();
     await db.sql`update memberships set role_key = ${role} where user_id = ${bob.userId}`;
     expect((await bob.client.get('/settings/audit')).status).toBe(status);
@@ -138,14 +138,14 @@ describe('GET /settings/audit', () => {
   });
 
   test.each(['cursor=x', 'cursor=-1', 'cursor=99999999999999999999', 'limit=0', 'limit=101', 'format=xml'])(
-    'refuses %s by name',
+    'refuses the query %s by the name of its field',
     async (query) => {
       const { status, body } = await ann.client.get(`/settings/audit?${query}`);
       expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', query.split('=')[0]]);
     },
   );
 
-  test('as CSV it is the whole log, over more than one page of the database, and nothing in it is a formula [S270]', async () => {
+  test('exports the whole log as CSV, beyond one page of the database, without a formula [S270]', async () => {
     await db.sql`
       insert into audit_log (org_id, user_id, action, resource, detail)
       select ${ann.orgId}, ${ann.userId}, 'act.' || n, 'api_keys', '{}'
@@ -171,12 +171,12 @@ describe('GET /settings/audit', () => {
   });
 });
 
-test('a cell that would be a formula is text', () => {
+test('csvLine turns a formula into text', () => {
   expect(csvLine(['=cmd', 'a=b', '"', null, ''])).toBe(`"'=cmd","a=b","""","",""\r\n`);
 });
 
 describe('GET /admin/audit', () => {
-  test('shows super-admins the notes of every org and of the instance, or of one org [S213]', async () => {
+  test('shows super-admins the rows of every organization and of the instance, or of one organization [S213]', async () => {
     await note(by(ann.userId), ann.orgId, 'one');
     await note(by(eve.userId), eve.orgId, 'two');
     await note(by(root.userId), null, 'three');
@@ -199,13 +199,13 @@ describe('GET /admin/audit', () => {
         .filter((line) => !line.includes('"audit_log.')),
     ).toHaveLength(5);
   });
-  test('and nobody else [S210]', async () => {
+  test('answers nobody but super-admins [S210]', async () => {
     const { status, body } = await ann.client.get('/admin/audit');
     expect([status, body.code]).toEqual([403, 'super_admin_required']);
   });
 });
 
-test('no statement changes, deletes or empties notes, but by age, and with its organization', async () => {
+test('no statement updates, deletes or truncates audit rows, except retention by age within an organization', async () => {
   await note(by(ann.userId), ann.orgId, 'kept');
   for (const change of [
     db.sql`delete from audit_log`,
@@ -225,7 +225,7 @@ test('no statement changes, deletes or empties notes, but by age, and with its o
   expect(await db.sql`select 1 from audit_log where action = 'gone'`).toEqual([]);
 });
 
-test('reading the log as a super-admin, and every export, is in the log [S213]', async () => {
+test('a super-admin reading the log and every export are audited [S213]', async () => {
   const told = async () =>
     (
       await db.sql<{ action: string; user: string; org: string | null }[]>`
@@ -243,7 +243,7 @@ test('reading the log as a super-admin, and every export, is in the log [S213]',
   ]);
 });
 
-test('notes are kept for their days and then forgotten, a part at a time [S270]', async () => {
+test('audit rows are kept for their retention period and then deleted in batches [S270]', async () => {
   for (let n = 0; n < 5; n += 1) await note(by(ann.userId), ann.orgId, `old.${n}`);
   await changeAuditLog(db.sql, (tx) => tx`update audit_log set at = now() - interval '366 days'`);
   await note(by(ann.userId), ann.orgId, 'young');
@@ -258,7 +258,7 @@ test('notes are kept for their days and then forgotten, a part at a time [S270]'
 });
 
 describe('GET /admin/emails', () => {
-  test('shows the mail log, newest first, by status, without what the mails said [S213]', async () => {
+  test('shows the mail log to super-admins, newest first and by status, without the contents of the mails [S213]', async () => {
     const ids = [newId(), newId(), newId()].toSorted();
     for (const [n, id] of ids.entries())
       await db.sql`

@@ -65,13 +65,13 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   /** A second process of the same service; in memory there is only one. */
   const another = async () => (kind === 'redis' ? opened(redis.url) : { ...cache, async [Symbol.asyncDispose]() {} });
 
-  test('says what it is, and answers a ping', async () => {
+  test('reports its kind and answers a ping', async () => {
     expect(cache.kind).toBe(kind);
     await expect(cache.ping()).resolves.toBeUndefined();
     expect(cache.health()).toEqual({ limitsShared: true, awaySince: undefined });
   });
 
-  test('keeps a value, replaces it, and forgets it when told', async () => {
+  test('stores, replaces and deletes a value', async () => {
     expect(await cache.get('a')).toBeUndefined();
     await cache.set('a', 'one', 60_000);
     await cache.set('a', 'zwei — Ü', 60_000);
@@ -81,17 +81,17 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     expect(await cache.get('a')).toBeUndefined();
   });
 
-  test('a value ends with its time', async () => {
+  test('drops a value when its time to live ends', async () => {
     await cache.set('short', 'x', 40);
     await until(async () => (await cache.get('short')) === undefined);
   });
 
-  test('an empty text is a value', async () => {
+  test('stores an empty string as a value', async () => {
     await cache.set('empty', '', 60_000);
     expect(await cache.get('empty')).toBe('');
   });
 
-  test('a message reaches every listener of its channel, here and in another process, and no other', async () => {
+  test('a message reaches every listener of its channel, also in another process, and no other channel', async () => {
     await using second = await another();
     const heard: string[] = [];
     await using _one = await cache.subscribe('news', (message) => heard.push(`one ${message}`));
@@ -102,7 +102,7 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     expect(heard.toSorted()).toEqual(['one hello', 'two hello']);
   });
 
-  test('who has left hears nothing more, the others do', async () => {
+  test('an unsubscribed listener gets no more messages, the others do', async () => {
     const heard: string[] = [];
     const first = await cache.subscribe('leave', (message) => heard.push(`first ${message}`));
     await using _second = await cache.subscribe('leave', (message) => heard.push(`second ${message}`));
@@ -112,7 +112,7 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     expect(heard).toEqual(['second x']);
   });
 
-  test('a listener that throws hears the next message, and so do its neighbours', async () => {
+  test('a listener that throws gets the next message, and so do the others', async () => {
     const heard: string[] = [];
     await using _bad = await cache.subscribe('bad', (message) => {
       heard.push(message);
@@ -125,7 +125,7 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     expect(heard.toSorted()).toEqual(['1', '1', '2', '2']);
   });
 
-  test('allows exactly the limit in a window, and says what remains and when it starts again', async () => {
+  test('admits exactly the limit in a window, and reports what remains and when it resets', async () => {
     const before = systemClock.now().getTime();
     const hits = [];
     for (let n = 0; n < 5; n++) hits.push(await cache.hit('five', 3, 60_000));
@@ -142,7 +142,7 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     }
   });
 
-  test('the window is fixed: later hits do not move its end, and it starts again', async () => {
+  test('a window is fixed: later hits do not extend it, and a new one starts after it', async () => {
     const before = systemClock.now().getTime();
     const { allowed, resetAt } = await cache.hit('fixed', 1, 500);
     const after = systemClock.now().getTime();
@@ -153,12 +153,12 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     expect(systemClock.now().getTime()).toBeGreaterThanOrEqual(before + 500 - 5);
   });
 
-  test('buckets do not see each other', async () => {
+  test('buckets are counted separately', async () => {
     expect((await cache.hit('left', 1, 60_000)).allowed).toBe(true);
     expect((await cache.hit('right', 1, 60_000)).allowed).toBe(true);
   });
 
-  test('many at once, from two processes, are counted exactly', async () => {
+  test('concurrent hits from two processes are counted exactly', async () => {
     await using second = await another();
     const hits = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 ? cache : second).hit('crowd', 50, 60_000)),
@@ -167,8 +167,8 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   });
 });
 
-describe('a Redis that goes away', () => {
-  test('limits go on per process and say so; values and ping refuse; all comes back by itself', async () => {
+describe('the cache during an outage of Redis', () => {
+  test('limits continue per process and report it, values and ping are refused, and all resumes without a restart', async () => {
     await using own = Object.assign(new OwnRedis(), { async [Symbol.asyncDispose]() {} });
     await own.start();
     const changes: string[] = [];
@@ -206,7 +206,7 @@ describe('a Redis that goes away', () => {
     rmSync(own.dir, { recursive: true, force: true });
   });
 
-  test('a Redis that hangs holds nobody up for long', async () => {
+  test('a Redis that hangs delays no caller for long', async () => {
     const own = new OwnRedis();
     await own.start();
     const cache = await opened(own.url);
@@ -229,7 +229,7 @@ describe('a Redis that goes away', () => {
     rmSync(own.dir, { recursive: true, force: true });
   });
 
-  test('a service starts without its Redis', async () => {
+  test('a service starts while its Redis is away', async () => {
     const port = await new Promise<number>((done) => {
       const server = createServer().listen(0, '127.0.0.1', () => {
         const { port: free } = server.address() as { port: number };

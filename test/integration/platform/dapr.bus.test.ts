@@ -16,7 +16,7 @@ const run = newId(); // topics outlive a test in Redis
 (redisUrl
   ? describeDapr
   : (name: string, cases: () => void) => describe.skip(`${name} [skipped: no redis-server]`, cases))(
-  'the bus on Redis streams',
+  'the bus of Dapr on Redis streams',
   () => {
     let database: Awaited<ReturnType<typeof testDatabase>>;
     let dapr: DaprCluster;
@@ -76,7 +76,7 @@ const run = newId(); // topics outlive a test in Redis
       await database?.[Symbol.asyncDispose]();
     }, 60_000);
 
-    test('wake-ups reach a subscriber in another process, with their data', async () => {
+    test('a wake-up reaches a subscriber in another process with its data', async () => {
       const messages = Array.from({ length: 250 }, (_, n) => ({ n, text: 'ü' }));
       await api.engine.bus.publish(topic('plain'), messages);
       await eventually('all are heard', () => tries('plain') >= 250);
@@ -85,7 +85,7 @@ const run = newId(); // topics outlive a test in Redis
       expect(heard.get('plain')).toContainEqual({ n: 7, text: 'ü' });
     }, 60_000);
 
-    test('a handler that fails three times hears it a fourth time; one that always fails six times, then it is a dead letter; one that cannot read it once', async () => {
+    test('a handler is tried up to six times before the dead letter, and an unreadable message once', async () => {
       await Promise.all(
         ['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(topic(name), [{ name }])),
       );

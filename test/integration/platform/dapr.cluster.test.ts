@@ -29,7 +29,7 @@ interface Member extends AsyncDisposable {
   ports: HostPorts;
 }
 
-describeDapr('hosts on Dapr as processes', () => {
+describeDapr('a Dapr cluster of host processes', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let dapr: DaprCluster;
   let api: Awaited<ReturnType<typeof startDaprCaller>>;
@@ -89,7 +89,7 @@ describeDapr('hosts on Dapr as processes', () => {
   const pendingReminders = (prefix: string, count: number, firstMs: number, stepMs: number) =>
     ids(prefix, count).map((id, n) => ({ ...at(id), name: 'ring', due: soon(firstMs + n * stepMs), data: n }));
 
-  test('a process that hosts nothing calls any actor, and is told clearly that it cannot set reminders', async () => {
+  test('a process without actors calls any actor, and an error names what it cannot do: set reminders', async () => {
     await using one = await member();
     expect(await note('plain')).toBe(one.host.incarnation);
     await expect(api.engine.remind([{ ...at('plain'), name: 'ring', due: soon(1_000) }])).rejects.toThrow(
@@ -101,7 +101,7 @@ describeDapr('hosts on Dapr as processes', () => {
     });
   }, 120_000);
 
-  test('reminders are counted, and the report shows the hosts that placement knows', async () => {
+  test('reminderCounts counts reminders, and runtimeReport lists the hosts of placement', async () => {
     const running = await startDaprHost(dapr, database.sql, {
       implementations: [ledgerActor],
       needs: { sql: database.sql, incarnation: 'here' },
@@ -127,7 +127,7 @@ describeDapr('hosts on Dapr as processes', () => {
     }
   }, 120_000);
 
-  test('a reminder that the scheduler lets lie is set again as it was', async () => {
+  test('rearm registers again a reminder that the scheduler left overdue, with its data', async () => {
     await using one = await member();
     await one.host.remind([
       { ...at('forgotten'), name: 'ring', due: soon(365 * 86_400_000), data: { text: 'ünï', n: [1, 2] } },
@@ -146,7 +146,7 @@ describeDapr('hosts on Dapr as processes', () => {
     expect((await linesOf('forgotten'))[0]!.text).toBe('ring {"text":"ünï","n":[1,2]}');
   }, 120_000);
 
-  test('two hosts, one killed with its sidecar: its actors answer elsewhere within 15 s', async () => {
+  test('actors of a host killed with its sidecar answer on another host within 15 s', async () => {
     await using first = await member();
     const second = await member();
     const wanted = ids('kill', 40);
@@ -164,7 +164,7 @@ describeDapr('hosts on Dapr as processes', () => {
   }, 120_000);
 
   test.each(['host', 'sidecar', 'both'] as const)(
-    '`kill -9` of %s with reminders pending: none is lost',
+    '`kill -9` of %s loses no pending reminder',
     async (what) => {
       await using stays = await member();
       const goes = await member();
@@ -186,7 +186,7 @@ describeDapr('hosts on Dapr as processes', () => {
     180_000,
   );
 
-  test('`kill -9` of placement with reminders pending: none is lost, and calls wait for it instead of failing', async () => {
+  test('`kill -9` of placement loses no pending reminder, and calls wait for its return instead of failing', async () => {
     await using _one = await member();
     await using two = await member();
     const reminders = pendingReminders('placement-', 100, 1_000, 20);
@@ -204,7 +204,7 @@ describeDapr('hosts on Dapr as processes', () => {
     );
   }, 180_000);
 
-  test('while placement stays away a call is told so, and not after half a minute', async () => {
+  test('calls are refused as unavailable while placement stays away, and answered after its return', async () => {
     await using _one = await member();
     await note('before-placement');
     dapr.placement().signal('SIGKILL');
@@ -221,7 +221,7 @@ describeDapr('hosts on Dapr as processes', () => {
     );
   }, 180_000);
 
-  test('`kill -9` of the scheduler with reminders pending: none is lost', async () => {
+  test('`kill -9` of the scheduler loses no pending reminder', async () => {
     await using one = await member();
     const reminders = pendingReminders('scheduler-', 200, 1_000, 10);
     await one.host.remind(reminders);
@@ -237,7 +237,7 @@ describeDapr('hosts on Dapr as processes', () => {
     );
   }, 180_000);
 
-  test('a sidecar without its app for 12 s, with reminders due meanwhile: all are delivered afterwards', async () => {
+  test('reminders due while a sidecar has no app for 12 s are delivered afterwards', async () => {
     const ports = await dapr.reserve();
     const sidecar = dapr.sidecar(ports);
     const first = await hostAt(ports);
@@ -259,7 +259,7 @@ describeDapr('hosts on Dapr as processes', () => {
     await sidecar.process.exited;
   }, 180_000);
 
-  test('a scheduler that lost its data takes new registrations', async () => {
+  test('a scheduler that lost its data accepts new registrations', async () => {
     await using one = await member();
     await one.host.remind([{ ...at('emptied-0'), name: 'ring', due: soon(8_000) }]);
     dapr.scheduler().signal('SIGKILL');
@@ -280,7 +280,7 @@ describeDapr('hosts on Dapr as processes', () => {
     ['host and sidecar', ['host', 'sidecar']],
     ['the sidecar', ['sidecar']],
   ] as const)(
-    'SIGTERM to %s under load: every call is answered, once, and no error is untyped',
+    'SIGTERM to %s under load: every call is answered exactly once, without an error',
     async (what, targets) => {
       await using _stays = await member();
       const goes = await member();
@@ -315,7 +315,7 @@ describeDapr('hosts on Dapr as processes', () => {
     180_000,
   );
 
-  test('SIGSTOP of a host: its actor answers elsewhere, and what it writes after SIGCONT is refused', async () => {
+  test('a host resumed after SIGSTOP cannot write over a document that moved to another host', async () => {
     await using one = await member();
     await using two = await member();
     const owner = await note('fenced');
@@ -353,7 +353,7 @@ describeDapr('hosts on Dapr as processes', () => {
     if (typeof late === 'number') expect(late).toBe(5);
   }, 180_000);
 
-  test('a round while a turn lasts longer than the drain: the turn may run again, and counts once', async () => {
+  test('a turn longer than the drain of a placement round counts once, though it may run again', async () => {
     await using one = await member();
     expect(await api.engine.invoke(at('round'), 'count', { ms: 0 })).toBe(1);
     const long = api.engine.invoke(at('round'), 'count', { ms: 6_000, told: true });
@@ -364,7 +364,7 @@ describeDapr('hosts on Dapr as processes', () => {
     await eventually('heartbeats go on', async () => (await one.host.heartbeatAgeMs()) < 1_500);
   }, 180_000);
 
-  test('service invocation reaches no actor and no event: other applications of the mesh are denied', async () => {
+  test('service invocation by other applications reaches no actor and no event', async () => {
     await using _hosts = await member();
     const said = async (path: string, method: string) => {
       const answer = await fetch(`http://127.0.0.1:${api.sidecar.ports.http}/v1.0/invoke/rookery/method/${path}`, {
@@ -385,7 +385,7 @@ describeDapr('hosts on Dapr as processes', () => {
       ]);
     expect(await linesOf('forged')).toEqual([]);
   });
-  test('a forged reminder through the API sidecar is no more than a reminder without data', async () => {
+  test('a reminder forged through the API sidecar carries no data', async () => {
     await using one = await member();
     const post = (path: string) =>
       new Promise<number>((done, fail) => {

@@ -76,7 +76,7 @@ describeDapr('npm run cluster', () => {
     };
   }
 
-  test('starts, says who hosts what, survives a host, and ends everything on SIGTERM', async () => {
+  test('starts, lists the hosts with their actors, survives the death of a host, and ends everything on SIGTERM', async () => {
     const taken = createServer();
     // taken by us, or by somebody else
     await new Promise<void>((done) => void taken.once('error', () => done()).listen(6_005, '127.0.0.1', done));
@@ -103,7 +103,7 @@ describeDapr('npm run cluster', () => {
     expect(said().trimEnd()).toMatch(/ended$/);
   }, 180_000);
 
-  test('a second one in the same folder is refused; after `kill -9` the next start ends what was left, and only that', async () => {
+  test('refuses a second start in the same folder; the start after `kill -9` ends only what the first one left', async () => {
     const first = await cluster();
     await first.serves();
     const refused = await cluster();
@@ -127,7 +127,7 @@ describeDapr('npm run cluster', () => {
     expect(await next.exited).toBe(0);
   }, 240_000);
 
-  test('ends when a program dies that it cannot do without', async () => {
+  test('ends when a required process dies', async () => {
     const { exited, said, serves, children } = await cluster();
     await serves();
     const [placement] = children().slice(redisUrl ? 0 : 1);
@@ -137,7 +137,7 @@ describeDapr('npm run cluster', () => {
     expect(children).toThrow();
   }, 180_000);
 
-  test('a Redis of its own asks for a password, and the cluster serves with it', async () => {
+  test('starts its own Redis with a password and serves with it', async () => {
     const { address, serves, children } = await cluster({ REDIS_URL: '' });
     await serves();
     expect((await ask(`${address}/health/ready`)).status).toBe(200);
@@ -156,7 +156,7 @@ describeDapr('npm run cluster', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   }, 180_000);
 
-  test('says what a host printed last that ends before the cluster serves', async () => {
+  test('prints the last output of a host that ends before the cluster serves', async () => {
     await using _hold = await holdDatabase({
       sql: database.sql,
       mode: 'exclusive',
@@ -171,13 +171,13 @@ describeDapr('npm run cluster', () => {
     expect(said()).not.toMatch(/Rookery serves at|takes over/);
   }, 180_000);
 
-  test('without Redis it says in one sentence what to do', async () => {
+  test('names the remedy in one sentence where there is no Redis', async () => {
     const { exited, said } = await cluster({ REDIS_URL: '', PATH: '/nowhere' });
     expect(await exited).toBe(1);
     expect(said()).toMatch(/set REDIS_URL, or install redis-server/);
   }, 60_000);
 
-  test('a taken port moves the whole block', async () => {
+  test('moves the whole block of ports when one is taken', async () => {
     const first = await findPorts(2);
     const taken = createServer();
     await new Promise<void>(

@@ -28,7 +28,7 @@ const Report = z.object({
   runtime: z.object({ sidecar: z.object({ id: z.string(), runtimeVersion: z.string() }), placement: z.unknown() }),
 });
 
-describeDapr('operating a cluster', () => {
+describeDapr('operations routes and metrics of a cluster', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let service: Service;
   let ann: Client;
@@ -52,7 +52,7 @@ describeDapr('operating a cluster', () => {
   const report = () => ann.own('/admin/actors', Report);
   const numbers = async (url: string) => (await fetch(`${url}/metrics`)).text();
 
-  test('the API shows the host, its actors, what waits by the rows, and what Dapr says; the host tells its numbers by itself', async () => {
+  test('the API reports the host, its actors, the waiting rows and the Dapr runtime; the host serves its own metrics', async () => {
     const { id: channelId } = await ann.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
       body: { fields: { name: 'Operated' }, allowPreview: true },
     });
@@ -87,7 +87,7 @@ describeDapr('operating a cluster', () => {
     expect(api).not.toMatch(/^rookery_actors_active/m);
   }, 60_000);
 
-  test('a host that was killed is told as silent', async () => {
+  test('the API reports a killed host as silent', async () => {
     await service.kill(0, { sidecar: true });
     await eventually('it is silent', async () => (await report()).hosts.every(({ silent }) => silent));
     expect((await report()).types).toMatchObject([{ hosts: 0 }, { hosts: 0 }, { hosts: 0 }, { hosts: 0 }]);

@@ -144,8 +144,8 @@ async function start({
 }
 const put = (id: string, name: string) => `/actors/Thing/${id}/method/${name}`;
 
-describe('what daprd asks of a host', () => {
-  test('configuration is there on the first connection, with types and timings', async () => {
+describe('HTTP server of a host for daprd', () => {
+  test('answers its configuration with types and timings on the first connection', async () => {
     const { ask } = await start();
     const { status, text } = await ask('GET', '/dapr/config');
     expect(status).toBe(200);
@@ -158,7 +158,7 @@ describe('what daprd asks of a host', () => {
     });
   });
 
-  test('health needs no token, everything else is 401 without the right one', async () => {
+  test('answers health without a token, and everything else without the right token with 401', async () => {
     const { ask } = await start();
     expect(await ask('GET', '/healthz', undefined, {})).toMatchObject({ status: 200, text: '' });
     for (const headers of [
@@ -178,7 +178,7 @@ describe('what daprd asks of a host', () => {
         expect((await ask(verb, path, {}, headers)).status).toBe(401);
   });
 
-  test('a result is exactly 200 with its body; nothing is an empty body', async () => {
+  test('answers a result with exactly 200 and its body, and nothing with an empty body', async () => {
     const { ask } = await start();
     expect(await ask('PUT', put('a', 'count'), {})).toMatchObject({ status: 200, text: '1' });
     const nothing = await ask('PUT', put('a', 'nothing'), {});
@@ -208,7 +208,7 @@ describe('what daprd asks of a host', () => {
     ['an unknown method', put('a', 'nope'), {}, expect.objectContaining({ code: 'not_found' })],
     ['an unknown type', '/actors/Other/a/method/nothing', {}, expect.objectContaining({ code: 'not_found' })],
     ['a reminder that nobody declared', put('a', 'remind/other'), {}, expect.objectContaining({ code: 'not_found' })],
-  ])('%s is 200 with the error header', async (_what, path, body, expected) => {
+  ])('answers %s with 200 and the error header', async (_what, path, body, expected) => {
     const { ask } = await start();
     const { status, headers, text } = await ask('PUT', path, body);
     expect(status).toBe(200);
@@ -216,13 +216,13 @@ describe('what daprd asks of a host', () => {
     expect(JSON.parse(text)).toEqual(expected);
   });
 
-  test('a body that is no JSON is refused as such', async () => {
+  test('refuses a body that is not JSON', async () => {
     const { port } = await start();
     const { status, text } = await askHost(port, 'PUT', put('a', 'nothing'), { headers: TOKEN, body: '{"a":' });
     expect([status, JSON.parse(text)]).toEqual([200, expect.objectContaining({ code: 'invalid_json' })]);
   });
 
-  test('timers, unknown routes and paths that are none of ours are 404', async () => {
+  test('answers 404 to timers, unknown routes and foreign paths', async () => {
     const { ask } = await start();
     for (const [verb, path] of [
       ['PUT', put('a', 'timer/x')],
@@ -240,7 +240,7 @@ describe('what daprd asks of a host', () => {
       expect([path, (await ask(verb, path, {})).status]).toEqual([path, 404]);
   });
 
-  test('DELETE is 200 for an actor that is unknown, active or in a turn', async () => {
+  test('answers DELETE with 200 for an unknown, an active and a busy actor', async () => {
     const { ask, gate, host } = await start();
     expect((await ask('DELETE', '/actors/Thing/never')).status).toBe(200);
     expect((await ask('DELETE', '/actors/Other/never')).status).toBe(200);
@@ -255,7 +255,7 @@ describe('what daprd asks of a host', () => {
     expect((await held).text).toBe('"one"');
   });
 
-  test('a reminder brings its data as daprd sends it, and one that was forged brings none', async () => {
+  test('passes the data of a reminder as daprd sends it, and none for a forged one', async () => {
     const { ask, fired } = await start();
     const data = Buffer.from(JSON.stringify({ data: { hint: 'ü' }, owner: 'org' })).toString('base64');
     for (const body of [
@@ -275,7 +275,7 @@ describe('what daprd asks of a host', () => {
     ]);
   });
 
-  test('a reminder whose turn fails is answered by the error header, so that it comes again; a nudge at once', async () => {
+  test('answers a reminder whose turn fails with the error header so that it is repeated, and a nudge at once', async () => {
     const { ask, gate, fired } = await start();
     expect((await ask('PUT', put('bad', 'remind/ring'), {})).headers['x-daprerrorresponseheader']).toBe('true');
     const busy = ask('PUT', put('n', 'hold'), { name: 'one' });
@@ -286,7 +286,7 @@ describe('what daprd asks of a host', () => {
     await busy;
   });
 
-  test('nudges beyond the bound are answered by an error, so that daprd brings them back', async () => {
+  test('answers nudges beyond the bound with an error so that daprd repeats them', async () => {
     const { ask, gate } = await start({ limits: { nudgesAtWork: 1, nudgesWaiting: 1 } });
     const busy = ask('PUT', put('n', 'hold'), { name: 'one' });
     await gate.has('one');
@@ -298,7 +298,7 @@ describe('what daprd asks of a host', () => {
     await busy;
   });
 
-  test('a repeated command runs once', async () => {
+  test('runs a repeated command once', async () => {
     const { ask } = await start();
     const headers = { ...TOKEN, 'x-command-id': 'one' };
     const answers = [
@@ -310,8 +310,8 @@ describe('what daprd asks of a host', () => {
   });
 });
 
-describe('turns', () => {
-  test('of one actor never overlap: calls, reminder, deactivation; those of two actors do', async () => {
+describe('turns of a host', () => {
+  test('calls, reminders and deactivation of one actor never overlap; those of two actors do', async () => {
     const { ask, gate } = await start();
     const first = ask('PUT', put('slow', 'hold'), { name: 'one' });
     await gate.has('one');
@@ -338,7 +338,7 @@ describe('turns', () => {
     expect(mine).toHaveLength(6);
   });
 
-  test('a socket that closes in the middle stops no turn, and the next one waits for it', async () => {
+  test('a socket that closes during a turn does not stop it, and the next turn waits for its end', async () => {
     const { ask, gate } = await start();
     const cut = ask('PUT', put('a', 'hold'), { name: 'one' });
     await gate.has('one');
@@ -355,7 +355,7 @@ describe('turns', () => {
   });
 });
 
-describe('what a process asks of its sidecar', () => {
+describe('client of a process for its sidecar', () => {
   const call = { type: 'Thing', id: 'a' };
   const draining = {
     status: 200,
@@ -363,7 +363,7 @@ describe('what a process asks of its sidecar', () => {
     body: JSON.stringify({ code: 'draining', message: 'later' }),
   };
 
-  test('a call carries token and command id, and names are escaped', async () => {
+  test('sends token and command id with a call, and escapes names', async () => {
     const { engine, fake } = await start({ hosting: false, answer: () => ({ body: '{"n":1}' }) });
     expect(await engine.invoke({ type: 'Thing', id: 'ü/%?#..' }, 'hold', { name: 'x' })).toEqual({ n: 1 });
     const [asked] = fake.asked;
@@ -378,7 +378,7 @@ describe('what a process asks of its sidecar', () => {
     });
   });
 
-  test('a typed error arrives as the same error', async () => {
+  test('throws a typed error as the same error', async () => {
     const { engine } = await start({
       hosting: false,
       answer: () => ({
@@ -396,7 +396,7 @@ describe('what a process asks of its sidecar', () => {
   test.each([
     ['garbage', 'surprise'],
     ['an unknown code', '{"code":"surprise","message":"x"}'],
-  ])('%s under the error header is internal, and shows nothing of itself', async (_what, body) => {
+  ])('throws %s under the error header as internal, without its content', async (_what, body) => {
     const { engine } = await start({ hosting: false, answer: () => ({ ...draining, body }) });
     await expect(engine.invoke(call, 'hold', {})).rejects.toMatchObject({
       code: 'internal',
@@ -404,7 +404,7 @@ describe('what a process asks of its sidecar', () => {
     });
   });
 
-  test('what failed in between is repeated with the same command id', async () => {
+  test('repeats a call that failed on the way with the same command id', async () => {
     const replies: ReturnType<Answerer>[] = [
       draining,
       { status: 500, body: '{"errorCode":"ERR_ACTOR_INVOKE_METHOD","message":"context canceled"}' },
@@ -422,7 +422,7 @@ describe('what a process asks of its sidecar', () => {
     expect(fake.asked).toHaveLength(5);
   });
 
-  test('an actor that is not reached in time is busy', async () => {
+  test('throws busy when the actor is not reached in time', async () => {
     const { engine, fake } = await start({
       hosting: false,
       answer: () => ({ status: 500, body: '{"errorCode":"ERR_ACTOR_NO_ADDRESS","message":"x"}' }),
@@ -434,7 +434,7 @@ describe('what a process asks of its sidecar', () => {
     expect(fake.asked.length).toBeGreaterThan(1);
   });
 
-  test('a host that drains longer than failures are repeated is waited for', async () => {
+  test('waits for a host that drains for longer than failures are repeated', async () => {
     const replies: ReturnType<Answerer>[] = [...Array.from({ length: 8 }, () => draining), { body: '7' }];
     const { engine, fake } = await start({
       hosting: false,
@@ -445,14 +445,14 @@ describe('what a process asks of its sidecar', () => {
     expect(fake.asked).toHaveLength(9);
   });
 
-  test('a host that drains and is followed by nobody makes the caller busy, and is asked no more', async () => {
+  test('throws busy and sends no more when a host that drains has no successor', async () => {
     const log = quietLog();
     const { engine } = await start({ hosting: false, answer: () => draining, options: { patienceMs: 300, log } });
     await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({ code: 'busy' });
     await settles(() => expect(log.lines).toMatchObject([{ message: 'actor could not be reached' }]));
   });
 
-  test('a try that is never answered while its actor moves is left to itself, and the next one goes with the same command id', async () => {
+  test('abandons a request that is never answered while its actor moves, and sends the next with the same command id', async () => {
     const replies: ReturnType<Answerer>[] = [draining, undefined];
     const { engine, fake } = await start({
       hosting: false,
@@ -465,13 +465,13 @@ describe('what a process asks of its sidecar', () => {
     fake.asked[1]!.response.writeHead(200).end('"late"');
   });
 
-  test('a wrong token is not tried again', async () => {
+  test('does not repeat a call after a wrong token', async () => {
     const { engine, fake } = await start({ hosting: false, answer: () => ({ status: 401, body: '{}' }) });
     await expect(engine.invoke(call, 'count', {})).rejects.toMatchObject({ code: 'internal' });
     expect(fake.asked).toHaveLength(1);
   });
 
-  test('an unknown type and the words of the protocol are refused before anything is sent', async () => {
+  test('refuses an unknown type and reserved method names before anything is sent', async () => {
     const { engine, fake } = await start({ hosting: false });
     for (const [to, name] of [
       [{ type: 'Nobody', id: 'a' }, 'x'],
@@ -482,7 +482,7 @@ describe('what a process asks of its sidecar', () => {
     expect(fake.asked).toEqual([]);
   });
 
-  test('who has waited long enough gets busy, the call is never aborted, and its late answer harms nobody', async () => {
+  test('throws busy after the longest wait without aborting the request, and ignores its late answer', async () => {
     let later = 0;
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later };
     const { engine, fake } = await start({
@@ -501,7 +501,7 @@ describe('what a process asks of its sidecar', () => {
     expect(await engine.invoke(call, 'hold', { name: 'y' })).toBe('next');
   });
 
-  test('at most 64 calls are under way, the others wait', async () => {
+  test('keeps at most 64 calls under way, the others wait', async () => {
     const full = opensOnce();
     const { engine, fake } = await start({
       hosting: false,
@@ -515,7 +515,7 @@ describe('what a process asks of its sidecar', () => {
     expect([fake.asked.length, fake.state.mostUnderWay]).toEqual([300, 64]);
   });
 
-  test('beyond the bound a call is busy at once', async () => {
+  test('throws busy at once beyond the bound of waiting calls', async () => {
     const fake = await startFakeSidecar(() => undefined);
     const sidecar = openSidecar({ port: fake.httpPort, token: undefined, connections: 1, waiting: 1 });
     cleanUp.push(
@@ -529,10 +529,10 @@ describe('what a process asks of its sidecar', () => {
   });
 });
 
-describe('reminders', () => {
+describe('reminders of the Dapr engine', () => {
   const due = new Date('2030-01-02T03:04:05.678Z');
 
-  test('go over gRPC with a constant policy that has no number of retries, data and due time intact', async () => {
+  test('are sent over gRPC with data, due time and a constant policy without a number of retries', async () => {
     const { engine, fake } = await start();
     await engine.remind([{ type: 'Thing', id: 'ä', name: 'ring/1', due, data: { a: 1 }, owner: 'org' }]);
     const fields = fieldsOf(fake.registered[0]!);
@@ -548,13 +548,13 @@ describe('reminders', () => {
     expect([...fields.keys()].toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 6, 8, 9]);
   });
 
-  test('of a turn reach the sidecar the same way', async () => {
+  test('are sent in a turn as outside of it', async () => {
     const { ask, fake } = await start();
     await ask('PUT', put('a', 'plan'), { name: 'ring', due });
     expect(JSON.parse(String(fieldsOf(fake.registered[0]!).get(6)![0]))).toEqual({ data: { hint: 'ü' }, owner: 'org' });
   });
 
-  test('cannot be set by a process that does not host the type, and the message says what to do', async () => {
+  test('are refused with the remedy in a process that does not host their type', async () => {
     const { engine, fake } = await start({ hosting: false });
     await expect(engine.remind([{ type: 'Thing', id: 'a', name: 'ring', due }])).rejects.toThrow(
       /process that hosts it: call a method/,
@@ -562,7 +562,7 @@ describe('reminders', () => {
     expect(fake.registered).toEqual([]);
   });
 
-  test('are tried again while the scheduler is away, after pauses that grow, and then refused as unavailable', async () => {
+  test('are repeated at growing intervals while the scheduler is away, and then refused as unavailable', async () => {
     const pauses: number[] = [];
     const clock = {
       ...systemClock,
@@ -584,7 +584,7 @@ describe('reminders', () => {
     });
   });
 
-  test('after a commit never reject', async () => {
+  test('never reject when registered after a commit', async () => {
     const { engine, fake } = await start();
     fake.state.grpc = { code: 3, details: 'bad' };
     const after = await engine.remindWithin(database.sql, [{ type: 'Thing', id: 'a', name: 'ring', due }]);
@@ -593,7 +593,7 @@ describe('reminders', () => {
     while (fake.registered.length === 0) await systemClock.sleep(5);
   });
 
-  test('are refused under a name that no engine can hold', async () => {
+  test('are refused under a name that an engine cannot hold', async () => {
     const { engine } = await start();
     await expect(engine.remind([{ type: 'Thing', id: '', name: 'ring', due }])).rejects.toMatchObject({
       code: 'validation_failed',
@@ -604,11 +604,11 @@ describe('reminders', () => {
   });
 });
 
-describe('the document of an actor', () => {
+describe('the document of an actor on Dapr', () => {
   const writes = (asked: readonly { method: string; path: string; body: string }[]) =>
     asked.filter(({ method: verb, path }) => verb === 'POST' && path.endsWith('/state')).map(({ body }) => body);
 
-  test('is read once, written at the end of a turn that changed it, and dropped when the turn fails', async () => {
+  test('is read once, written at the end of a turn that changes it, and dropped when the turn fails', async () => {
     const { ask, fake } = await start({
       answer: ({ method: verb }) => (verb === 'GET' ? { body: '{"n":41}' } : { status: 204 }),
     });
@@ -627,7 +627,7 @@ describe('the document of an actor', () => {
     expect((await ask('PUT', put('a', 'count'), {})).text).toBe('42');
   });
 
-  test('that another host has now fences the turn: nothing is said to be done, and the caller is sent elsewhere', async () => {
+  test('fences the turn of a host that lost it: the turn fails and the caller is sent to the new host', async () => {
     const { ask, host } = await start({
       answer: ({ method: verb }) =>
         verb === 'GET'
@@ -639,7 +639,7 @@ describe('the document of an actor', () => {
     expect(new Fenced('x')).toBeInstanceOf(Error);
   });
 
-  test('that cannot be written fails the turn', async () => {
+  test('fails the turn when it cannot be written', async () => {
     const { ask } = await start({
       answer: ({ method: verb }) => (verb === 'GET' ? { status: 204 } : { status: 500, body: '{}' }),
     });
@@ -647,7 +647,7 @@ describe('the document of an actor', () => {
   });
 });
 
-describe('drain', () => {
+describe('drain of a Dapr host', () => {
   /**
    * A host whose engine has a clock that stands still, but for the seconds that the test lets pass; daprd probes in
    * each of them.
@@ -672,7 +672,7 @@ describe('drain', () => {
     };
   }
 
-  test('turns health first, refuses new turns, lets running ones end, and leaves only when daprd has withdrawn the types', async () => {
+  test('fails health first, refuses new turns, finishes running ones, and exits only when daprd has withdrawn the types', async () => {
     const { ask, gate, drain, fake, engine, probe, second, isGone } = await startHeld({ limits: { nudgesAtWork: 1 } });
     const [before] = await database.sql`select count(*)::int as n from actor_hosts`;
     const running = ask('PUT', put('a', 'hold'), { name: 'one' });
@@ -697,7 +697,7 @@ describe('drain', () => {
     expect(engine.heartbeatAgeMs()).toBe(Infinity);
   });
 
-  test('stays while somebody still asks', async () => {
+  test('waits while requests still arrive', async () => {
     const { ask, drain, second, isGone } = await startHeld();
     await second();
     const drained = drain();
@@ -709,7 +709,7 @@ describe('drain', () => {
     await drained;
   });
 
-  test('a probe under which it would cut turns is refused with the flags to change', async () => {
+  test('is refused under a probe that would cut turns, with the flags to change', async () => {
     expect(() => checkProbe({ intervalMs: 1_000, threshold: 3 }, 2_000)).not.toThrow();
     expect(() => checkProbe({ intervalMs: 1_000, threshold: 2 }, 2_000)).toThrow(/--app-health-threshold/);
     await expect(start({ options: { probe: { intervalMs: 500, threshold: 3 } } })).rejects.toThrow(
@@ -718,8 +718,8 @@ describe('drain', () => {
   });
 });
 
-describe('the bus', () => {
-  test('publishes in bulk, and a sidecar that refuses it is no error of the publisher', async () => {
+describe('the bus on Dapr', () => {
+  test('publishes in bulk, and a refusing sidecar is no error for the publisher', async () => {
     const { engine, fake } = await start({ hosting: false });
     await engine.bus.publish(
       'post.published',
@@ -738,7 +738,7 @@ describe('the bus', () => {
     await engine.bus.publish('x', [1]);
   });
 
-  test('names its topics with a dead letter, and answers SUCCESS, RETRY and DROP', async () => {
+  test('declares its topics with a dead letter, and answers SUCCESS, RETRY or DROP', async () => {
     const fake = await startFakeSidecar();
     const [port] = (await freePorts(1)) as [number];
     const engine = await openDaprEngine({
@@ -788,7 +788,7 @@ describe('the bus', () => {
   });
 });
 
-describe('the database', () => {
+describe('the database of Dapr hosts', () => {
   let first: DaprEngine;
   beforeAll(async () => {
     first = await openDaprEngine({

@@ -12,7 +12,7 @@ afterAll(async () => {
 const uuid = '01a1ff42-ead6-7fb2-9533-c2d93a239e82';
 const odd = ['', 'a,b', '{"x"}', 'NULL', 'null', 'back\\slash', 'quo"te', ' space ', 'new\nline', 'ünï 😀', "o'clock"];
 
-test('arrays of each type travel to the database and back as they were', async () => {
+test('arrays of each type survive the way to the database and back unchanged', async () => {
   const [row] = await database.sql`
     select ${odd}::text[] as texts, ${[uuid]}::uuid[] as uuids, ${[1, -2]}::int[] as ints,
       ${['9007199254740993']}::bigint[] as bigints, ${[0.5, -1e9]}::float8[] as floats,
@@ -33,7 +33,7 @@ test('arrays of each type travel to the database and back as they were', async (
   });
 });
 
-test('a new connection asks the server for nothing before its first statement', async () => {
+test('a new connection sends no query before its first statement', async () => {
   database.statements.length = 0;
   await database.sql`select 1`;
   expect(database.statements).toEqual(['select 1']);

@@ -5,7 +5,7 @@ import { openDatabase, openSession } from '../../../src/platform/db/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
-test('the server knows our connections by their name', async () => {
+test('connections carry our application name on the server', async () => {
   await using db = await testDatabase();
   const named = openDatabase({ url: db.url, connections: 1, applicationName: 'rookery-name' });
   expect(
@@ -14,7 +14,7 @@ test('the server knows our connections by their name', async () => {
   await named.end();
 });
 
-test('the greeting is long enough that the driver sends it at once, whatever an ended connection has left unsent', async () => {
+test('the startup message is long enough for the driver to send it at once, whatever an ended connection left unsent', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sql = openDatabase({
@@ -59,7 +59,7 @@ async function freezable(url: string) {
   };
 }
 
-test('connections that fall silent are ended and made anew, and what they held at the server is free', async () => {
+test('silent connections are closed and replaced, and their locks on the server are released', async () => {
   await using db = await testDatabase();
   using way = await freezable(db.url);
   const sql = openDatabase({ url: way.url, connections: 2 });
@@ -104,7 +104,7 @@ test('connections that fall silent are ended and made anew, and what they held a
   await Promise.all([sql.end({ timeout: 1 }), session.end({ timeout: 1 })]);
 });
 
-test('what is asked in answer to the end of a connection is answered, and the lock of a session is free', async () => {
+test('a statement sent on the end of a connection is answered, and the session lock is released', async () => {
   await using db = await testDatabase();
   using way = await freezable(db.url);
   const sql = openDatabase({ url: way.url, connections: 1 });
@@ -130,7 +130,7 @@ test('what is asked in answer to the end of a connection is answered, and the lo
   await Promise.all([sql.end({ timeout: 1 }), session.end({ timeout: 1 })]);
 });
 
-test('a statement that the server works on is waited for', async () => {
+test('a statement at work on the server is waited for', async () => {
   await using db = await testDatabase();
   const sql = openDatabase({ url: db.url, connections: 1 });
   expect(await sql`select 1 as n from pg_sleep(6)`).toEqual([{ n: 1 }]);

@@ -34,7 +34,7 @@ test('eight replicas that start together apply each migration once', async () =>
   expect(await migrate(replicas[0]!, { dir: dir() })).toEqual([]);
 });
 
-test('a migration that fails leaves nothing behind, and names its file, the reason of Postgres and the line', async () => {
+test('a failed migration leaves nothing behind, and its error names the file, the line and the reason of Postgres', async () => {
   await put('000003_third.sql', 'create table third (x int); insert into nowhere values (1);');
   await expect(migrate(replicas[0]!, { dir: dir() })).rejects.toThrow(
     'Migration 000003_third.sql failed and was rolled back: relation "nowhere" does not exist (42P01), line 1: create table third (x int); insert into nowhere values (1);',
@@ -48,7 +48,7 @@ test('a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]', async 
   expect(await migrate(replicas[2]!, { dir: dir(), allowDestructive: true })).toEqual(['000003_third.sql']);
 });
 
-test('a statement that drops data is refused in a file that does not say so', async () => {
+test('a statement that drops data is refused in a file that is not marked as destructive', async () => {
   for (const statement of [
     'drop table first;',
     'alter table first\n  drop column x;',
@@ -75,7 +75,7 @@ test('a statement that drops data is refused in a file that does not say so', as
   await rm(join(folder, '000004_fourth.sql'));
 });
 
-test('a number that two files have is refused before anything runs', async () => {
+test('two migrations with one number are refused before any of them runs', async () => {
   await put('000005_one.sql', 'create table one (x int);');
   await put('000005_two.sql', 'create table two (x int);');
   await expect(migrate(replicas[1]!, { dir: dir() })).rejects.toThrow(
@@ -85,7 +85,7 @@ test('a number that two files have is refused before anything runs', async () =>
   await Promise.all(['000005_one.sql', '000005_two.sql'].map((file) => rm(join(folder, file))));
 });
 
-test('a database that a newer version has migrated is told as such, and is used', async () => {
+test('a database migrated by a newer version is used, and its unknown migrations are reported', async () => {
   await database.sql`insert into migrations (name, sha256) values ('000099_future.sql', 'x')`;
   const newer: string[][] = [];
   expect(await migrate(replicas[4]!, { dir: dir(), onNewer: (names) => newer.push([...names]) })).toEqual([]);
@@ -93,7 +93,7 @@ test('a database that a newer version has migrated is told as such, and is used'
   await database.sql`delete from migrations where name = '000099_future.sql'`;
 });
 
-test('a migration that was edited after it ran is refused, and no lock stays behind', async () => {
+test('a migration edited after it was applied is refused, and no lock is left', async () => {
   await put('000001_first.sql', 'create table first (x bigint);');
   await expect(migrate(replicas[3]!, { dir: dir() })).rejects.toThrow('edited after it ran');
   expect(

@@ -56,8 +56,8 @@ const readable = async () =>
     ]),
   );
 
-describe('a changed key', () => {
-  test('every sealed column is sealed anew, and then nothing needs the former key [SC8]', async () => {
+describe('re-encryption after a change of the key', () => {
+  test('every sealed column is sealed under the new key, and the former key is no longer needed [SC8]', async () => {
     const [id] = await addChannels(1);
     const userId = newId();
     await sql`
@@ -104,7 +104,7 @@ describe('a changed key', () => {
     expect((await sql`select reply from idempotency_keys where key = 'plain'`)[0]!['reply']).toBe('{"ok":true}');
   });
 
-  test('a second call finds nothing to do, and one that was cut off goes on', async () => {
+  test('a second run finds nothing to do, and an interrupted one continues', async () => {
     await addChannels(450);
     let calls = 0;
     // stops renewing within its second page
@@ -118,7 +118,7 @@ describe('a changed key', () => {
     expect(await readable()).toEqual(expected);
   });
 
-  test('what no key opens is counted, left as it is, and fails the call', async () => {
+  test('values that no key opens are counted, left unchanged, and fail the run', async () => {
     await addChannels(2);
     const foreign = openVault(randomBytes(32)).seal('foreign');
     const [one] = expected.keys();
@@ -131,7 +131,7 @@ describe('a changed key', () => {
     expect((await sql`select credentials from channels where id = ${one!}`)[0]!['credentials']).toBe(foreign);
   });
 
-  test('a renewal of a token that is under way keeps its row until it is written; afterwards it is sealed anew', async () => {
+  test('a row with a token renewal under way is skipped until it is written, and sealed by the next run', async () => {
     const [id] = (await addChannels(3)) as [string];
     const { credentials: seen } = (await sealedOf(sql, orgId, id))!;
     expect(await claimRenewal(sql, orgId, id, seen, newId(), 600_000)).toBe(true);
@@ -148,7 +148,7 @@ describe('a changed key', () => {
     expect((await readable()).get(id)).toBe('renewed');
   });
 
-  test('with writers beside it nothing is lost: neither what they write nor what they leave', async () => {
+  test('concurrent writers lose nothing, neither the rows they write nor those they leave', async () => {
     const ids = await addChannels(1_500);
     let writing = true;
     let written = 0;
@@ -185,7 +185,7 @@ describe('a changed key', () => {
     expect(await readable()).toEqual(expected);
   });
 
-  test('as a command, from JWT_SECRET that stood in for the key', async () => {
+  test('the command re-encrypts from JWT_SECRET where it stood in for the key', async () => {
     const jwt = randomBytes(32).toString('hex'); // looks like a key and was none: it was hashed
     const former = openVault(
       deriveSecrets({ jwt, key: undefined, previous: undefined, webhookSigning: undefined, production: true })
@@ -214,7 +214,7 @@ describe('a changed key', () => {
   }, 300_000); // two starts of the command, each of which reads all of the service
 });
 
-test('each column that a migration calls sealed is in the list, and no other but the kept replies', () => {
+test('each column that a migration declares sealed is in the list, and no other except kept replies', () => {
   const folder = new URL('../../../src/platform/db/migrations/', import.meta.url);
   const called: string[] = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {

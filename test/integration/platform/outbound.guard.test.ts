@@ -143,14 +143,14 @@ const within6 = (address: string) => [
   `2a00::200:5efe:${groups(address)}`,
 ];
 
-describe('nothing leaves for an address that is not public', () => {
+describe('outbound requests to private addresses', () => {
   const literal = [
     ...V4.flatMap(spellings),
     ...V4.flatMap(within6).map((one) => `[${one}]`),
     ...V6.map((one) => `[${one}]`),
   ];
 
-  test(`${literal.length} literal hosts, each by fetch and by websocket [OB1] [OB3] [OB7]`, async () => {
+  test(`${literal.length} literal hosts are blocked, each by fetch and by websocket [OB1] [OB3] [OB7]`, async () => {
     expect(literal.length).toBeGreaterThanOrEqual(400);
     for (const host of literal) {
       for (const url of [`https://${host}/`, `https://${host}:6379/`])
@@ -163,7 +163,7 @@ describe('nothing leaves for an address that is not public', () => {
     expect([beyond, receiver.connections]).toEqual([[], 0]);
   });
 
-  test('the same addresses as answers of a name server [OB3] [OB4] [OB7]', async () => {
+  test('private addresses in DNS answers are blocked [OB3] [OB4] [OB7]', async () => {
     const answers = [...V4, ...V4.flatMap(within6), ...V6, 'fe80::1%eth0', 'not an address', '', '127.1', '0x7f000001'];
     for (const [n, address] of answers.entries()) {
       names[`n${n}.test`] = [address];
@@ -175,7 +175,7 @@ describe('nothing leaves for an address that is not public', () => {
     expect([beyond, receiver.connections]).toEqual([[], 0]);
   });
 
-  test('the same addresses behind each redirect [OB5] [X2]', async () => {
+  test('private addresses behind redirects are blocked [OB5] [X2]', async () => {
     let location = '';
     let status = 302;
     receiver.answer = (response) => void response.writeHead(status, { location }).end();
@@ -207,13 +207,13 @@ describe('nothing leaves for an address that is not public', () => {
     expect([beyond, receiver.ledger.length]).toEqual([[], 1]);
   });
 
-  test('a downgrade to plain http is refused, even into an opened range [OB2]', async () => {
+  test('a redirect to plain http is refused, even into an allowed range [OB2]', async () => {
     receiver.answer = (response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
     expect((await failed(local.fetch(at('/start')))).message).toBe('Blocked URL');
   });
 });
 
-describe('public addresses are let through', () => {
+describe('outbound requests to public addresses', () => {
   const forms = [
     ...[
       '1.1.1.1',
@@ -232,7 +232,7 @@ describe('public addresses are let through', () => {
     ),
   ];
 
-  test(`${forms.length} forms, by address and by name`, async () => {
+  test(`${forms.length} forms of public addresses are called, by address and by name`, async () => {
     expect(forms.length).toBeGreaterThanOrEqual(100);
     for (const host of forms) {
       beyond.length = 0;
@@ -244,7 +244,7 @@ describe('public addresses are let through', () => {
     }
   });
 
-  test('a connection that ends before its address can be read is a fault of the line; one to another address is blocked', async () => {
+  test('a connection that ends before its address is read is a network failure; one to another address is blocked', async () => {
     const given: { remoteAddress?: string }[] = [{}, { remoteAddress: '10.0.0.1' }];
     const failures = [];
     for (const one of given) {
@@ -266,7 +266,7 @@ describe('public addresses are let through', () => {
     expect(beyond).toEqual(['93.184.215.14', '2606:4700::1', '1.1.1.1']);
   });
 
-  test('a second address answers when the first cannot be reached', async () => {
+  test('the second address is called when the first cannot be reached', async () => {
     const both = openOutbound({
       timeoutMs: 30_000,
       allowedPrivateCidrs: ['127.0.0.0/8'],
@@ -280,8 +280,8 @@ describe('public addresses are let through', () => {
   });
 });
 
-describe('names that change', () => {
-  test('a name that answers public first and private then gets no connection to the private address [X3] [OB4]', async () => {
+describe('names that change their address', () => {
+  test('a name that answers first public and then private gets no connection to the private address [X3] [OB4]', async () => {
     let asked = 0;
     names['rebind.test'] = () => (asked++ === 0 ? ['93.184.215.14'] : ['127.0.0.1']);
     expect((await failed(strict.fetch(`https://rebind.test:${receiver.port}/`))).failure).toBe('unreachable');
@@ -303,7 +303,7 @@ describe('names that change', () => {
     expect(before).toContain(last); // and is used again when it resolves there again
   });
 
-  test('a name that changes between redirects is judged again [OB5]', async () => {
+  test('a name that changes between redirects is checked again [OB5]', async () => {
     let asked = 0;
     names['turn.test'] = () => (asked++ === 0 ? ['127.0.0.1'] : ['192.168.0.1']);
     receiver.answer = (response) => void response.writeHead(302, { location: '/next' }).end();
@@ -311,7 +311,7 @@ describe('names that change', () => {
     expect([receiver.ledger.length, beyond]).toEqual([1, []]);
   });
 
-  test('the connection of a websocket is judged when it is made', async () => {
+  test('the address of a websocket is checked when it connects', async () => {
     names['socket.test'] = ['10.0.0.1'];
     const socket = strict.webSocket('wss://socket.test/');
     await new Promise((resolve) => socket.addEventListener('close', resolve));
@@ -323,7 +323,7 @@ describe('names that change', () => {
   });
 });
 
-describe('redirects', () => {
+describe('redirects of outbound requests', () => {
   const hop = (count: number) => {
     receiver.answer = (response, { path }) => {
       const n = Number(path.slice(1));
@@ -331,17 +331,17 @@ describe('redirects', () => {
       else response.writeHead(200).end('there');
     };
   };
-  test('five are followed [OB6]', async () => {
+  test('five redirects are followed [OB6]', async () => {
     hop(5);
     expect((await local.fetch(at('/0'))).text()).toBe('there');
     expect(receiver.ledger).toHaveLength(6);
   });
-  test('the sixth is too many [OB6] [OB8] [X2]', async () => {
+  test('a sixth redirect is refused [OB6] [OB8] [X2]', async () => {
     hop(6);
     expect((await failed(local.fetch(at('/0')))).message).toBe('Too many redirects');
     expect(receiver.ledger).toHaveLength(6);
   });
-  test('credentials do not reach another origin, not even another port or name', async () => {
+  test('credentials are not sent to another origin, port or name', async () => {
     receiver.answer = (response, { path }) =>
       void (path === '/a'
         ? response.writeHead(302, { location: at('/b', 'other.test') }).end()
@@ -370,7 +370,7 @@ describe('redirects', () => {
     ['none', 307, 1],
     ['follow-safe', 302, 1],
     ['follow-safe', 307, 1],
-  ])('a POST with %s takes %i in %i requests', async (redirects, status, requests) => {
+  ])('a POST answered with %s ends in %i after %i requests', async (redirects, status, requests) => {
     receiver.answer = (response, { path }) =>
       void (path === '/a' ? response.writeHead(status, { location: '/b' }).end() : response.writeHead(200).end());
     const answer = await local.fetch(at('/a'), { method: 'POST', body: 'héllo', redirects: redirects! });
@@ -379,7 +379,7 @@ describe('redirects', () => {
   });
 });
 
-describe('answers', () => {
+describe('answers to outbound requests', () => {
   test.each([
     ['gzip', gzipSync],
     ['x-gzip', gzipSync],
@@ -387,20 +387,20 @@ describe('answers', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
     ['gzip, br', (data: Buffer) => brotliCompressSync(gzipSync(data))],
-  ])('packed as %s are unpacked, and counted unpacked', async (coding, pack) => {
+  ])('%s is decompressed, and its limit counts decompressed bytes', async (coding, pack) => {
     receiver.answer = (response) =>
       void response.writeHead(200, { 'content-encoding': coding }).end(pack(Buffer.alloc(1_000_000, 'a')));
     expect((await local.fetch(at('/'), { maxBytes: 1_000_000 })).body.length).toBe(1_000_000);
     expect((await failed(local.fetch(at('/'), { maxBytes: 999_999 }))).failure).toBe('too_large');
     expect((await local.fetch(at('/'), { maxBytes: 10, onTooLarge: 'cut' })).text()).toBe('aaaaaaaaaa');
   });
-  test('packed in a way that nobody knows come as they are, whatever it is called', async () => {
+  test('an answer in an unknown encoding is returned as it is', async () => {
     for (const coding of ['snappy', 'constructor', 'toString', '__proto__', 'gzip, valueOf']) {
       receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': coding }).end('as it is');
       expect([coding, (await local.fetch(at('/'))).text()]).toEqual([coding, 'as it is']);
     }
   });
-  test('that need more than a window of 8 MB to be unpacked are refused', async () => {
+  test('an answer that needs a decompression window over 8 MB is refused', async () => {
     const packed = (windowLog: number) => {
       const stream = createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: windowLog } });
       stream.write('small'); // of unknown length, so that the window stands in its head
@@ -421,7 +421,7 @@ describe('answers', () => {
       expect([windowLog, said]).toEqual([windowLog, wanted]);
     }
   });
-  test('without a body are empty, whatever they say of how it is packed', async () => {
+  test('an answer without a body is empty, whatever its content encoding', async () => {
     for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, br'])
       for (const [method, status] of [
         ['HEAD', 200],
@@ -434,14 +434,14 @@ describe('answers', () => {
         expect([coding, method, answer.status, answer.text()]).toEqual([coding, method, status, '']);
       }
   });
-  test('packed too often, or badly, are errors and no crash', async () => {
+  test('answers encoded too often or badly are errors without a crash', async () => {
     receiver.answer = (response) =>
       void response.writeHead(200, { 'content-encoding': 'gzip, gzip, gzip, gzip' }).end();
     expect((await failed(local.fetch(at('/')))).failure).toBe('interrupted');
     receiver.answer = (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('not gzip at all');
     expect((await failed(local.fetch(at('/')))).failure).toBe('interrupted');
   });
-  test('with headers beyond bytes are read, and their headers as bytes', async () => {
+  test('headers with bytes beyond ASCII are read as bytes', async () => {
     receiver.answer = (response) =>
       void response.socket!.end(
         'HTTP/1.1 200 OK\r\nx-note: \u65e5\u672c\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok',
@@ -452,7 +452,7 @@ describe('answers', () => {
       '\u65e5\u672c',
     ]);
   });
-  test('that break off in the body are errors, whether they said how long they are or not', async () => {
+  test('a body that breaks off is an error, with and without a declared length', async () => {
     for (const headers of [{ 'content-length': '10' }, {}]) {
       receiver.answer = (response) => {
         response.writeHead(200, headers);
@@ -461,7 +461,7 @@ describe('answers', () => {
       expect(await failed(local.fetch(at('/')))).toMatchObject({ failure: 'interrupted', sent: true });
     }
   });
-  test('without an end are ended by size', async () => {
+  test('an endless answer is cut at the size limit', async () => {
     receiver.answer = (response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write(Buffer.alloc(100_000)), 1);
@@ -469,7 +469,7 @@ describe('answers', () => {
     };
     expect((await failed(local.fetch(at('/'), { maxBytes: 1_000_000 }))).failure).toBe('too_large');
   });
-  test('slow in the head or the body are ended by the time of the whole request [OB10]', async () => {
+  test('an answer slow in its head or body is cut at the time limit of the whole request [OB10]', async () => {
     const quick = openOutbound({
       timeoutMs: 150,
       allowedPrivateCidrs: ['127.0.0.1/32'],
@@ -494,7 +494,7 @@ describe('answers', () => {
     expect(await failed(never.fetch('https://slow.test/'))).toMatchObject({ failure: 'timeout', sent: false });
     await Promise.all([quick, never].map((one) => one[Symbol.asyncDispose]()));
   });
-  test('that break off say that the request was sent; no connection says that it was not', async () => {
+  test('a broken answer reports the request as sent, a failed connection as not sent', async () => {
     receiver.answer = (_, __, message) => void message.socket.destroy();
     expect(await failed(local.fetch(at('/'), { method: 'POST', body: 'x' }))).toMatchObject({
       failure: 'interrupted',
@@ -506,7 +506,7 @@ describe('answers', () => {
     });
     expect(await failed(local.fetch('https://unknown.test/'))).toMatchObject({ failure: 'unreachable', sent: false });
   });
-  test('of a server with another name or an unknown authority are refused', async () => {
+  test('a server with a certificate of another name or an unknown authority is refused', async () => {
     names['hook.example'] = ['127.0.0.1'];
     expect((await failed(local.fetch(at('/', 'hook.example')))).failure).toBe('unreachable');
     const distrustful = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: ['127.0.0.1/32'], resolver });
@@ -514,7 +514,7 @@ describe('answers', () => {
     await distrustful[Symbol.asyncDispose]();
     expect(receiver.ledger).toEqual([]);
   });
-  test('come as a stream, limited alike', async () => {
+  test('a streamed answer has the same limits', async () => {
     receiver.answer = (response) =>
       void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.alloc(50_000));
     const answer = await local.stream(at('/'), { maxBytes: 20_000 });
@@ -529,7 +529,7 @@ describe('answers', () => {
   });
 });
 
-describe('websockets', () => {
+describe('outbound websockets', () => {
   const ended = (socket: WebSocket) =>
     new Promise<string[]>((resolve) => {
       const seen: string[] = [];
@@ -551,7 +551,7 @@ describe('websockets', () => {
     expect([await ended(counted.webSocket(server.url)), asked]).toEqual([[], 1]);
   });
 
-  test('end with a message that is too long, also when it is packed', async () => {
+  test('are closed on a message that is too long, compressed or not', async () => {
     for (const packs of [false, true])
       for (const [length, wanted] of [
         [1_000_000, ['open', 'message']],
@@ -569,8 +569,8 @@ describe('websockets', () => {
   });
 });
 
-describe('requests', () => {
-  test('cannot smuggle headers, hosts or lines', async () => {
+describe('outbound requests', () => {
+  test('refuse injected headers, hosts and lines', async () => {
     for (const headers of [{ 'x-a': 'b\r\nx-evil: 1' }, { 'x-a\r\nx-evil': '1' }])
       expect((await failed(local.fetch(at('/'), { headers }))).failure).toBe('invalid');
     await local.fetch(at('/a%0d%0ax-evil:1'), {
@@ -581,7 +581,7 @@ describe('requests', () => {
       receiver.ledger.map(({ headers }) => [headers.host, headers['x-evil'], headers['transfer-encoding']]),
     ).toEqual([1, 2].map(() => [`hook.test:${receiver.port}`, undefined, undefined]));
   });
-  test('carry streams of the length that is said, and no others', async () => {
+  test('send streams of exactly the declared length, and refuse others', async () => {
     const stream = (said: number) => ({
       bytes: said,
       from: {
@@ -613,7 +613,7 @@ describe('requests', () => {
       await expect(local.fetch(at('/'), { method: 'PUT', body: stream(said) })).rejects.toThrow();
     expect(receiver.ledger).toHaveLength(2);
   });
-  test('end when their caller gives up', async () => {
+  test('are aborted when their caller aborts', async () => {
     receiver.answer = () => {};
     const giveUp = new AbortController();
     const running = failed(local.fetch(at('/'), { signal: giveUp.signal }));

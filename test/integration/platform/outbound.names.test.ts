@@ -30,7 +30,7 @@ beforeEach(() => {
 const asked = () => [...new Set(server.asked)].toSorted();
 const failed = async (url: string) => (await outbound.fetch(url).catch((error: unknown) => error)) as OutboundError;
 
-describe('what a name server says is judged', () => {
+describe('check of DNS answers', () => {
   test.each<[string, Zone]>([
     ['a private address', { 'n.example': ['10.0.0.1'] }],
     ['one private address among many', { 'n.example': ['1.1.1.1', '8.8.8.8', '192.168.1.1', '9.9.9.9'] }],
@@ -45,19 +45,19 @@ describe('what a name server says is judged', () => {
     ['another name whose AAAA alone is private', { 'n.example': ['m.example'], 'm.example': ['1.1.1.1', '::1'] }],
     ['a neighbour of an opened range', { 'n.example': ['10.10.0.1'] }],
     ['an opened address beside public and refused ones', { 'n.example': ['10.9.0.1', '1.1.1.1', '10.10.0.1'] }],
-  ])('%s: blocked, and nobody is called [OB3] [OB4] [OB9]', async (_, given) => {
+  ])('%s: blocked without a call [OB3] [OB4] [OB9]', async (_, given) => {
     Object.assign(zone, given);
     expect((await failed('https://n.example/')).message).toBe('Blocked URL');
     expect([beyond, asked()]).toEqual([[], ['n.example A', 'n.example AAAA']]);
   });
 
-  test('public addresses of both families are called, also behind another name', async () => {
+  test('public addresses of both families are called, also behind a CNAME', async () => {
     Object.assign(zone, { 'n.example': ['m.example'], 'm.example': ['2606:4700::1111', '1.1.1.1', '8.8.8.8'] });
     expect((await failed('https://n.example/')).failure).toBe('unreachable');
     expect(beyond.toSorted()).toEqual(['1.1.1.1', '2606:4700::1111', '8.8.8.8']);
   });
 
-  test('each call asks anew, and goes to what was judged then [X3]', async () => {
+  test('each request resolves anew, and connects to the address that was checked [X3]', async () => {
     zone['turn.example'] = ['1.1.1.1'];
     expect((await failed('https://turn.example/')).failure).toBe('unreachable');
     zone['turn.example'] = ['127.0.0.1'];
@@ -66,8 +66,8 @@ describe('what a name server says is judged', () => {
   });
 });
 
-describe('a name server that does not say', () => {
-  test('has its name refused, and the system is not asked to wait for it too', async () => {
+describe('a name server without an answer', () => {
+  test('fails its name without a second wait for the system resolver', async () => {
     zone['slow.example'] = 'silence';
     zone['broken.example'] = { error: 2 };
     const [slow, broken] = await Promise.all([failed('https://slow.example/'), failed('https://broken.example/')]);
@@ -80,7 +80,7 @@ describe('a name server that does not say', () => {
     expect(beyond).toEqual([]);
   }, 30_000);
 
-  test('holds up no other name', async () => {
+  test('delays no other name', async () => {
     zone['slow.example'] = 'silence';
     zone['good.example'] = ['1.1.1.1'];
     const order: string[] = [];
@@ -93,7 +93,7 @@ describe('a name server that does not say', () => {
   }, 30_000);
 });
 
-test('names of this machine are asked of the system', async () => {
+test('local names are resolved by the system', async () => {
   expect(await systemResolver([server.address])('localhost')).toContain('127.0.0.1');
   expect(server.asked).toEqual([]);
 });

@@ -73,8 +73,8 @@ async function begun<T>(ask: (timeoutMs: number) => Promise<T>, timeoutMs = 500)
 }
 const hook = () => `https://hook.test:${receiver.port}/a?b=c`;
 
-describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
-  test('a call comes from there, while name, certificate and encryption stay those of the provider', async () => {
+describe.each(PROTOCOLS)('outbound requests over a %s proxy', (protocol) => {
+  test('come from the proxy, with name, certificate and encryption of the provider', async () => {
     const { server, route } = await proxy({ protocol, login }, login);
     const answer = await route.fetch(hook(), { method: 'POST', body: 'hello', headers: { 'x-a': '1' } });
     expect([answer.status, answer.text(), from]).toEqual([200, 'ok', ['127.0.0.2']]);
@@ -84,13 +84,13 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
 
-  test('calls without encryption go the same route', async () => {
+  test('without encryption take the proxy too', async () => {
     const { server, route } = await proxy({ protocol });
     for (let n = 0; n < 3; n++) await route.fetch(`${plain.url}/${n}`);
     expect([from, [...new Set(server.asked)]]).toEqual([Array(3).fill('127.0.0.2'), [asks(protocol, plain.port)]]);
   });
 
-  test('a large answer arrives whole, also as a stream', async () => {
+  test('return a large answer whole, also as a stream', async () => {
     const { route } = await proxy({ protocol });
     receiver.answer = (response) => void response.writeHead(200).end(Buffer.alloc(3_000_000, 'x'));
     const { body } = await route.stream(hook(), { maxBytes: 3_000_000 });
@@ -99,7 +99,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect([bytes, (await route.fetch(hook(), { maxBytes: 3_000_000 })).body.length]).toEqual([3_000_000, 3_000_000]);
   });
 
-  test('a websocket goes the same route', async () => {
+  test('open a websocket over the proxy', async () => {
     const { server, route } = await proxy({ protocol });
     await using sockets = await startWebSocketServer({ onText: (peer, text) => peer.send(text.toUpperCase()) });
     const socket = route.webSocket(sockets.url);
@@ -113,7 +113,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
   test.each([
     ['another password', { ...login, password: 'another-one' }],
     ['none', {}],
-  ])('a login with %s is said to be refused, and nothing is sent', async (_, given) => {
+  ])('report a proxy login with %s as refused, and nothing is sent', async (_, given) => {
     const { server, route } = await proxy({ protocol, login }, given);
     const error = await failed(route.fetch(hook(), { method: 'POST', body: 'x' }));
     expect(error).toMatchObject({ failure: 'unreachable', sent: false, proxy: 'login' });
@@ -122,7 +122,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect([server.accepted, receiver.ledger]).toEqual([1, []]);
   });
 
-  test('a refusal says what it was', async () => {
+  test('report the reason of a refusal', async () => {
     const replies =
       protocol === 'socks5'
         ? { forbidden: [2], target: [1, 3, 4, 5, 6, 7, 8, 99] }
@@ -134,7 +134,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
       }
   });
 
-  test('a proxy that is away, hangs up, or is none leaves the call unsent, and the open route is not taken', async () => {
+  test('are not sent when the proxy is away, hangs up or is none, and never go direct', async () => {
     const before = receiver.connections;
     const { server, route } = await proxy({ protocol });
     server.breaks();
@@ -147,7 +147,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect(receiver.connections).toBe(before);
   });
 
-  test('the judge of addresses stands before the proxy: private ones, mixed ones and redirects there are never asked for', async () => {
+  test('check addresses before the proxy: it is never asked for private, mixed or redirected ones', async () => {
     const { server, route } = await proxy({ protocol });
     names['mixed.test'] = ['8.8.8.8', '10.0.0.1'];
     names['inside.test'] = ['169.254.169.254'];
@@ -166,7 +166,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     expect(server.asked).toEqual([asks(protocol, receiver.port)]);
   });
 
-  test('an address of the other family is asked for as it is', async () => {
+  test('ask the proxy for an address of the other family as it is', async () => {
     const { server, route } = await proxy({ protocol, refuses: protocol === 'socks5' ? 4 : 502 });
     names['six.test'] = ['2606:4700:4700::1111'];
     await failed(route.fetch('https://six.test/'));
@@ -175,7 +175,7 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
     ]);
   });
 
-  test('every address of a name is tried, but only one proxy that is at fault itself', async () => {
+  test('try every address of a name, but only once a proxy that fails itself', async () => {
     names['many.test'] = ['1.1.1.1', '1.0.0.1', '8.8.8.8'];
     const { server, route } = await proxy({ protocol, refuses: protocol === 'socks5' ? 5 : 502 });
     await failed(route.fetch('https://many.test/'));
@@ -185,8 +185,8 @@ describe.each(PROTOCOLS)('over a proxy by %s', (protocol) => {
   });
 });
 
-describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
-  test('sizes are limited, also of what is packed', async () => {
+describe.each(PROTOCOLS)('outbound requests over a %s proxy have the guarantees of direct ones', (protocol) => {
+  test('sizes are limited, also of decompressed answers', async () => {
     const { route } = await proxy({ protocol });
     for (const head of [{}, { 'content-encoding': 'gzip' }]) {
       const body = Buffer.alloc(2_000_000, 'x');
@@ -202,7 +202,7 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     expect((await failed(route.fetch(hook(), { maxBytes: 1_000_000 }))).failure).toBe('too_large');
   });
 
-  test('times are limited, of the head and of the body', async () => {
+  test('times are limited, for head and body', async () => {
     const { route } = await proxy({ protocol });
     receiver.answer = () => {};
     expect(await failed(route.fetch(hook(), { timeoutMs: 200 }))).toMatchObject({ failure: 'timeout', sent: true });
@@ -215,7 +215,7 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     await expect(buffer(body)).rejects.toMatchObject({ failure: 'timeout' });
   });
 
-  test('credentials stay with their origin, and the login of the proxy with the proxy', async () => {
+  test('credentials stay with their origin, and the proxy login with the proxy', async () => {
     names['other.test'] = ['127.0.0.1'];
     const { server, route } = await proxy({ protocol, login }, login);
     receiver.answer = (response, { path }) =>
@@ -246,7 +246,7 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     expect([server.asked.length, receiver.ledger.length]).toEqual([connections, 3]);
   });
 
-  test('an answer that the proxy gives in the place of the provider is not taken', async () => {
+  test('an answer of the proxy in place of the provider is refused', async () => {
     const { route } = await proxy({ protocol, says: 'injects' });
     expect(await failed(route.fetch(hook(), { method: 'POST', body: 'secret' }))).toMatchObject({
       failure: 'unreachable',
@@ -255,7 +255,7 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
     expect(receiver.ledger).toEqual([]);
   });
 
-  test('a proxy that answers without an end is left', async () => {
+  test('a proxy with an endless answer is dropped', async () => {
     const { route } = await proxy({ protocol, says: 'flood' });
     const error = await failed(route.fetch(hook()));
     expect(error).toMatchObject({ failure: 'unreachable', sent: false });
@@ -263,9 +263,9 @@ describe.each(PROTOCOLS)('over a proxy by %s, as without one', (protocol) => {
   });
 });
 
-describe('the proxy itself', () => {
+describe('the address of a proxy', () => {
   test.each(['10.0.0.1', '169.254.169.254', '::1', '[::1]', '0.0.0.0', 'inside.test', 'mixed.test'])(
-    'is judged: %s is not called',
+    '%s is blocked as a proxy',
     async (host) => {
       names['inside.test'] = ['192.168.1.1'];
       names['mixed.test'] = ['8.8.8.8', '127.0.0.2'];
@@ -278,7 +278,7 @@ describe('the proxy itself', () => {
     },
   );
 
-  test('is used at a private address where the operator lists it for its owner, at that port and for nothing else', async () => {
+  test('a private proxy is used where the operator lists it for its owner, at that port and for nothing else', async () => {
     const ORG = newId();
     const server = await startProxy({ protocol: 'socks5', from: '127.0.0.1' });
     opened.push(server);
@@ -318,7 +318,7 @@ describe('the proxy itself', () => {
     expect(server.accepted).toBe(4);
   });
 
-  test('by https has to show a good certificate for its name', async () => {
+  test('an https proxy must present a valid certificate for its name', async () => {
     const server = await startProxy({ protocol: 'https', tls });
     opened.push(server);
     names['wrong.test'] = ['127.0.0.1'];
@@ -326,7 +326,7 @@ describe('the proxy itself', () => {
     expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'certificate' });
   });
 
-  test('may answer nothing at all, and is given up before the call is', async () => {
+  test('a proxy that never answers is given up before the call is', async () => {
     const { port } = (await proxy({ protocol: 'socks5', says: 'nothing' })).server;
     await using brief = openOutbound({
       timeoutMs: 30_000,
@@ -339,7 +339,7 @@ describe('the proxy itself', () => {
     expect(await failed(route.fetch(hook()))).toMatchObject({ failure: 'unreachable', proxy: 'down', sent: false });
   });
 
-  test('by SOCKS5 is told no login that is longer than its form can say, and not a part of it', async () => {
+  test('a login longer than SOCKS5 allows is not sent, nor a part of it', async () => {
     for (const given of [
       { username: 'ü'.repeat(128), password: 'p' },
       { username: 'ann', password: '€'.repeat(86) },
@@ -356,7 +356,7 @@ describe('the proxy itself', () => {
     }
   });
 
-  test('has one route for as long as it is the same, and another for another login', () => {
+  test('the same proxy shares one route, another login gets another', () => {
     const given: Proxy = { protocol: 'socks5', host: 'proxy.test', port: 1080, label: 'x', ...login };
     expect(outbound.through({ ...given })).toBe(outbound.through(given));
     expect(outbound.through({ ...given, password: 'other' })).not.toBe(outbound.through(given));
@@ -372,7 +372,7 @@ for (const [name, protocol, find, address] of [
     name,
     () => find(real),
     ({ start }) => {
-      test('takes our login and our addresses, and the far side sees it and not us', async () => {
+      test('accepts our login and addresses, and the target sees the address of the proxy', async () => {
         await using peer = await start();
         const given: Proxy = { protocol, host: '127.0.0.1', port: Number(peer.env['port']), label: name, ...real };
         const route = outbound.through(given);

@@ -10,7 +10,7 @@ afterAll(async () => db[Symbol.asyncDispose]());
 beforeEach(async () => void (await db.sql`truncate outbox`));
 const written = () => db.sql`select org_id as "orgId", topic, entity_id as "entityId", payload from outbox order by id`;
 
-test('facts are announced by the statement that makes them, in the order of their topics', async () => {
+test('a statement announces the facts that it makes, in the order of their topics', async () => {
   const [one, two] = [newId(), newId()];
   const { sql } = db;
   await sql`
@@ -35,7 +35,7 @@ test('facts are announced by the statement that makes them, in the order of thei
   ]);
 });
 
-test('facts made in code are written in their order, and none of them none', async () => {
+test('announce writes facts in their order, and nothing for an empty list', async () => {
   const [one, two] = [newId(), newId()];
   await append(db.sql, []);
   await append(db.sql, [

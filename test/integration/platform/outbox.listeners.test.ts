@@ -100,8 +100,8 @@ const outbox = async () => (await db.sql`select count(*)::int as n from outbox`)
 const refused = () =>
   db.sql`select listener, payload ->> 'reason' as reason, error from outbox_refused order by listener, id`;
 
-describe('listeners', () => {
-  test('hear each fact once and in order, and wake once for each batch; what all have heard is deleted', async () => {
+describe('outbox listeners', () => {
+  test('hear each fact once and in order, and wake once per batch; facts that all have heard are deleted', async () => {
     await append(sql, facts(1_200));
     const { wakeUps } = start('a');
     await hears(1_200);
@@ -112,7 +112,7 @@ describe('listeners', () => {
     expect(wakeUps).toContainEqual({ keys: ['first'] });
   });
 
-  test('a batch costs five statements, a look that finds nothing one', async () => {
+  test('need five statements for a batch, and one for a scan that finds nothing', async () => {
     await append(sql, facts(500));
     start('none', { listeners: [] }); // so that the pool is warm
     statements = [];
@@ -137,7 +137,7 @@ describe('listeners', () => {
     await settles(() => expect(statements.length).toBe(8));
   });
 
-  test('pass over facts beside their condition, with two statements for a batch', async () => {
+  test('skip facts that do not match their condition, with two statements per batch', async () => {
     const mine = newId();
     const choosy = { ...first, where: (tx: Sql) => tx`o.entity_id <> ${mine}` };
     const passedOver = facts(500).map((fact) => ({ ...fact, entityId: mine }));
@@ -151,7 +151,7 @@ describe('listeners', () => {
     expect(statements).toHaveLength(9);
   });
 
-  test('go on behind a batch that was full to the last fact', async () => {
+  test('continue after a batch that is exactly full', async () => {
     await append(sql, facts(500));
     const { hearing } = start('a', { listeners: [first], lookMs: 60_000 });
     await hears(500);
@@ -169,7 +169,7 @@ describe('listeners', () => {
     await hears(1);
   });
 
-  test('lose nothing but wake-ups while the bus is away', async () => {
+  test('hear every fact by their scan while the bus is away', async () => {
     const { hearing } = start('a', { bus: { publish: () => Promise.reject(new Error('away')), subscribe: () => {} } });
     await append(sql, facts(2));
     hearing.wake();
@@ -177,7 +177,7 @@ describe('listeners', () => {
     await settles(async () => expect(await outbox()).toBe(0));
   });
 
-  test('hear their topics only, and keep no fact of another', async () => {
+  test('hear their topics only, and keep no fact of another topic', async () => {
     start('a', { listeners: [first] });
     await append(sql, [...otherFacts(3), ...facts(2), ...otherFacts(600)]);
     await hears(2);
@@ -186,7 +186,7 @@ describe('listeners', () => {
     expect(await refused()).toEqual([]);
   });
 
-  test('that come later hear what is still there, and the others go on where they were', async () => {
+  test('added later hear the facts still stored, and the others continue at their cursors', async () => {
     const stuck = listenerTo('stuck', () => Promise.reject(Object.assign(new Error('down'), { code: '57P01' })));
     const before = start('a', { listeners: [first, stuck] });
     await append(sql, facts(2));
@@ -199,8 +199,8 @@ describe('listeners', () => {
   });
 });
 
-describe('processes', () => {
-  test('one listens at a time; another follows when its lease is given up or has expired', async () => {
+describe('outbox listeners of several processes', () => {
+  test('one process listens at a time; another takes over when its lease is released or expires', async () => {
     const holder = async () => (await db.sql`select holder from leases where name = 'listener first'`)[0];
     const one = start('a', { listeners: [first], leaseSeconds: 60 });
     await settles(async () => expect(await holder()).toEqual({ holder: 'a' }));
@@ -217,7 +217,7 @@ describe('processes', () => {
     await hears(6);
   });
 
-  test('two that both believe to hold the lease hear each fact once', async () => {
+  test('two processes that both believe to hold the lease hear each fact once', async () => {
     await append(sql, facts(900));
     start('same', { listeners: [first] });
     start('same', { listeners: [first] });
@@ -228,8 +228,8 @@ describe('processes', () => {
   });
 });
 
-describe('a listener that fails', () => {
-  test('with some facts has them set aside with the reason, for itself alone; the others go on', async () => {
+describe('an outbox listener that fails', () => {
+  test('on some facts has them set aside with the reason, for itself alone; the others continue', async () => {
     const picky = listenerTo(
       'picky',
       (tx, heard) =>
@@ -248,7 +248,7 @@ describe('a listener that fails', () => {
     await hears(4, 'picky');
   });
 
-  test('with every fact delays no other', async () => {
+  test('on every fact delays no other listener', async () => {
     const throwing = listenerTo('throwing', () => Promise.reject(new TypeError('not a function')));
     start('a', { listeners: [throwing, second] });
     await append(sql, facts(30));
@@ -258,7 +258,7 @@ describe('a listener that fails', () => {
     expect(await reasonsOf('throwing')).toEqual([]);
   });
 
-  test('for want of its database keeps its facts, and delays no other', async () => {
+  test('because its database is away keeps its facts, and delays no other listener', async () => {
     let away = true;
     const stuck = listenerTo('stuck', () =>
       away ? Promise.reject(Object.assign(new Error('shutting down'), { code: '57P01' })) : undefined,
@@ -275,7 +275,7 @@ describe('a listener that fails', () => {
     await settles(async () => expect(await outbox()).toBe(0));
   });
 
-  test('half-way writes nothing, and is given a payload that the catalogue does not know never', async () => {
+  test('in the middle writes nothing, and never gets a payload that the catalog does not know', async () => {
     const halfWay = listener({
       name: 'first',
       topics: ['channel.refresh_needed'],
@@ -297,7 +297,7 @@ describe('a listener that fails', () => {
   });
 });
 
-describe('transactions that end out of order', () => {
+describe('facts of transactions that commit out of order', () => {
   const transaction = async () => {
     const tx = await db.sql.reserve();
     await tx`begin`;
@@ -315,7 +315,7 @@ describe('transactions that end out of order', () => {
     await settles(() => expect(statements.length).toBeGreaterThan(before + 5));
   };
 
-  test('a fact whose transaction ends long after later ones is heard, before them', async () => {
+  test('a fact whose transaction commits long after later ones is heard before them', async () => {
     start('a', { listeners: [first] });
     const slow = await transaction();
     await append(slow.tx, facts(1));
@@ -327,7 +327,7 @@ describe('transactions that end out of order', () => {
     expect(await reasonsOf()).toEqual(upTo(4));
   });
 
-  test('a fact that is seen while those of earlier transactions with greater ids are heard is not skipped', async () => {
+  test('a fact seen while earlier transactions with greater ids are heard is not skipped', async () => {
     const [earlier, later] = [await transaction(), await transaction()];
     await earlier.tx`
       insert into leases (name, holder, expires_at) values ('any write', 'a', now())`; // it has its number now
@@ -341,7 +341,7 @@ describe('transactions that end out of order', () => {
     expect(await reasonsOf()).toEqual(upTo(1_105));
   });
 
-  test('a transaction that waited for the lock of a later one comes after it', async () => {
+  test('a transaction that waits for the lock of a later one comes after it', async () => {
     start('a', { listeners: [first] });
     const [waiting, holding] = [await transaction(), await transaction()];
     await waiting.tx`
@@ -354,7 +354,7 @@ describe('transactions that end out of order', () => {
     expect(await reasonsOf()).toEqual([0, 1]);
   });
 
-  test('a transaction that only reads, a backup for one, delays nothing', async () => {
+  test('a read-only transaction, such as a backup, delays no fact', async () => {
     start('a', { listeners: [first] });
     const backup = await transaction();
     await backup.tx`set transaction isolation level repeatable read, read only`;
@@ -365,7 +365,7 @@ describe('transactions that end out of order', () => {
   });
 });
 
-test('while a backup holds a snapshot, a look does not read what has been heard', async () => {
+test('a scan does not read facts already heard while a backup holds a snapshot', async () => {
   await sql`alter table outbox set (autovacuum_enabled = off)`; // what it reads would be counted
   const backup = await db.sql.reserve();
   await backup`begin isolation level repeatable read`;
@@ -418,8 +418,8 @@ test('while a backup holds a snapshot, a look does not read what has been heard'
   }
 });
 
-describe('a database that was restored in another cluster', () => {
-  test('numbers facts and cursors anew: nothing is lost, and what everybody had heard is not heard again', async () => {
+describe('the outbox of a database restored in another cluster', () => {
+  test('numbers facts and cursors anew: no fact is lost or heard twice', async () => {
     await append(sql, facts(2));
     const { hearing } = start('a', { listeners: [first] });
     await hears(2);
@@ -441,7 +441,7 @@ describe('a database that was restored in another cluster', () => {
   });
 });
 
-test('a lease that is fresh enough is read, and neither written nor locked', async () => {
+test('a fresh lease is read, and neither written nor locked', async () => {
   const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 600 }));
   expect([await a!.held(), await a!.held(), await b!.held()]).toEqual([true, true, false]);
   expect(
@@ -453,7 +453,7 @@ test('a lease that is fresh enough is read, and neither written nor locked', asy
   ).toEqual({ xmax: '0' }); // a lock would stand here, and in the log that each commit waits for
 });
 
-test('a lease has one holder, is kept by asking, and follows the clock of the database', async () => {
+test('a lease has one holder, is renewed by asking, and follows the clock of the database', async () => {
   const [a, b] = ['a', 'b'].map((holder) => openLease({ sql, name: 'work', holder, seconds: 60 })) as [
     ReturnType<typeof openLease>,
     ReturnType<typeof openLease>,
