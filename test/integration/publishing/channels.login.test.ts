@@ -86,8 +86,8 @@ const CHANNEL_KEYS = [
   'type',
 ];
 
-describe('by consent', () => {
-  test('a person connects an account: app registered, PKCE, state, tokens sealed [S127, S130, S131, CH1, CH2, SC1, SC2]', async () => {
+describe('connecting a channel by OAuth', () => {
+  test('registers an app, checks PKCE and state, and stores sealed tokens [S127, S130, S131, CH1, CH2, SC1, SC2]', async () => {
     const url = await begin();
     const { code, state, redirect } = network.consent(url);
     expect(redirect).toBe(`${FRONTEND}/integrations/social/mastodon`);
@@ -120,7 +120,7 @@ describe('by consent', () => {
     expect(app.context.vault.open(row!['credentials'] as string)).toContain(token);
   });
 
-  test('the state is stored as a hash, the verifier sealed, both with an end after an hour [S130]', async () => {
+  test('stores the state as a hash and the verifier sealed, both for one hour [S130]', async () => {
     const state = new URL(await begin()).searchParams.get('state')!;
     const [row] = await db.sql`select *, expires_at - now() as left from connect_states`;
     expect(Buffer.from(row!['state_hash'] as Uint8Array)).toEqual(sha256(state));
@@ -130,7 +130,7 @@ describe('by consent', () => {
     expect(left!['ok']).toBe(true);
   });
 
-  test('one app serves a server for a while, and is registered anew when it may be forgotten there', async () => {
+  test('uses one registered app per server, and registers it again before the server may forget it', async () => {
     await consentAndFinish();
     await begin();
     expect(network.apps.size).toBe(1);
@@ -139,7 +139,7 @@ describe('by consent', () => {
     expect(network.apps.size).toBe(2);
   });
 
-  test('a state is good once, for its person, organization, network and hour [S130, X7]', async () => {
+  test('accepts a state once, for its user, organization, network and hour [S130, X7]', async () => {
     const fresh = async () => network.consent(await begin());
     const used = await fresh();
     expect((await finish(used)).status).toBe(400); // `redirect` is no field
@@ -156,7 +156,7 @@ describe('by consent', () => {
     expect(await db.sql`select 1 from channels where org_id = ${ben.orgId}`).toHaveLength(0);
   });
 
-  test('of ten uses of one state at once exactly one succeeds [X25, S130]', async () => {
+  test('of ten concurrent uses of one state exactly one succeeds [X25, S130]', async () => {
     const { code, state } = network.consent(await begin());
     const statuses = (await Promise.all(Array.from({ length: 10 }, () => finish({ code, state })))).map(
       ({ status }) => status,
@@ -166,7 +166,7 @@ describe('by consent', () => {
     expect(network.grants).toEqual(['authorization_code']);
   });
 
-  test('a code that the network refuses is 400 with its name, and a network that is away is 502 [S131]', async () => {
+  test('answers 400 with the name of the network to a refused code, and 502 when the network is away [S131]', async () => {
     const wrong = network.consent(await begin());
     const refused = await finish({ code: 'made-up', state: wrong.state });
     expect([refused.status, refused.body.provider]).toEqual([400, 'mastodon']);
@@ -180,7 +180,7 @@ describe('by consent', () => {
     expect(await db.sql`select 1 from channels`).toHaveLength(0);
   });
 
-  test('the same account twice is the same channel, of each organization its own [S246]', async () => {
+  test('connecting an account twice gives the same channel, and each organization its own [S246]', async () => {
     const first = await consentAndFinish();
     network.name = 'Ann B.';
     const second = await consentAndFinish();
@@ -190,7 +190,7 @@ describe('by consent', () => {
     expect((await ann.client.get('/integrations/list')).body.integrations).toHaveLength(1);
   });
 
-  test('ten people connect one account at once, and there is one channel [S246, X25]', async () => {
+  test('ten people who connect one account at once get one channel [S246, X25]', async () => {
     const logins = [];
     for (let n = 0; n < 10; n++) logins.push(network.consent(await begin()));
     const answers = await Promise.all(logins.map(({ code, state }) => finish({ code, state })));
@@ -223,7 +223,7 @@ describe('by consent', () => {
     });
   });
 
-  test('the server address is needed, and judged before anything is sent [S130, X1]', async () => {
+  test('requires a server address, and checks it before anything is sent [S130, X1]', async () => {
     const ask = async (externalUrl: string | undefined) =>
       await ann.client.get(
         `/integrations/social/mastodon${externalUrl === undefined ? '' : `?externalUrl=${encodeURIComponent(externalUrl)}`}`,
@@ -238,7 +238,7 @@ describe('by consent', () => {
     expect(await db.sql`select 1 from connect_states`).toHaveLength(0);
   });
 
-  test('a return address is taken only from the list, and handed back at the end [S134, X18]', async () => {
+  test('accepts only listed return addresses, and redirects to them at the end [S134, X18]', async () => {
     const good = await consentAndFinish(ann, `&returnUrl=${encodeURIComponent('https://partner.example/done?x=1')}`);
     expect(good.body.returnUrl).toBe('https://partner.example/done?x=1');
     for (const bad of [
@@ -260,7 +260,7 @@ describe('by consent', () => {
       ]).toEqual([bad, 400]);
   });
 
-  test('the app of the operator is used where there is one, else one that the server gives [S128]', async () => {
+  test('uses the app of the operator where there is one, else one registered with the server [S128]', async () => {
     network.apps.set('own', {
       clientId: 'own',
       clientSecret: 'sealed-by-operator',
@@ -278,10 +278,10 @@ describe('by consent', () => {
   });
 });
 
-describe('by fields', () => {
+describe('connecting a channel by fields', () => {
   const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64');
 
-  test('a person connects with `fields` or with `code`, without a state [S132, S243, S244]', async () => {
+  test('accepts `fields` or `code`, without a state [S132, S243, S244]', async () => {
     const first = await sandboxChannel('studio');
     expect([first.status, first.body.name, first.body.identifier, first.body.isCustomFields]).toEqual([
       200,
@@ -299,7 +299,7 @@ describe('by fields', () => {
     expect(Object.keys(first.body).toSorted()).toEqual(CHANNEL_KEYS);
   });
 
-  test('who may create channels, but not change them, does not replace the login of one', async () => {
+  test('a member who may create but not update channels cannot replace the login of one', async () => {
     const first = await sandboxChannel('studio');
     const [before] = await db.sql`select credentials from channels where id = ${first.body.id}`;
     const role = newId();
@@ -319,7 +319,7 @@ describe('by fields', () => {
     }
   });
 
-  test('a preview needs allowPreview [S243]', async () => {
+  test('returns a preview only with allowPreview [S243]', async () => {
     expect((await ann.client.post('/integrations/social-connect/sandbox', { fields: { name: 'a' } })).body.code).toBe(
       'preview_not_allowed',
     );
@@ -329,7 +329,7 @@ describe('by fields', () => {
     ).toBe('preview_not_allowed');
   });
 
-  test('every bad field is named, and nothing is written [S6, S7, S132, X24]', async () => {
+  test('names every invalid field and writes nothing [S6, S7, S132, X24]', async () => {
     const bad: [Record<string, unknown>, string][] = [
       [{}, 'fields'],
       [{ fields: {} }, 'fields.name'],
@@ -361,7 +361,7 @@ describe('by fields', () => {
     expect(await db.sql`select 1 from channels`).toHaveLength(0);
   });
 
-  test('wrong credentials are 400 with the name of the network, unknown networks 400 [S132]', async () => {
+  test('wrong credentials are 400 with the name of the network, and so are unknown networks [S132]', async () => {
     await using pds = await startReceiver({
       answer: (response) =>
         void response
@@ -381,8 +381,8 @@ describe('by fields', () => {
   });
 });
 
-describe('channels', () => {
-  test('are listed for the console and the public API, without tokens, and only the own ones [S127, S129, S262, S9, X11]', async () => {
+describe('channel routes', () => {
+  test('list the own channels for the console and the public API, without tokens [S127, S129, S262, S9, X11]', async () => {
     const [a, b] = [(await sandboxChannel('a')).body, (await sandboxChannel('b')).body];
     const foreign = (await sandboxChannel('c', ben)).body;
     expect((await ann.client.get('/integrations/list')).body.integrations.map(({ id }: { id: string }) => id)).toEqual([
@@ -425,7 +425,7 @@ describe('channels', () => {
     expect((await annKey.get(`/public/v1/integration-settings/${foreign.id}`)).status).toBe(404);
   });
 
-  test('the catalog names what can be connected here, with the fields of each [S128, S243, S245]', async () => {
+  test('the catalog lists the available networks with their fields [S128, S243, S245]', async () => {
     const { body } = await ann.client.get('/integrations');
     expect(body.article).toEqual([]);
     const by = Object.fromEntries(body.social.map((one: { identifier: string }) => [one.identifier, one]));
@@ -445,7 +445,7 @@ describe('channels', () => {
     });
   });
 
-  test('public routes answer exactly as agreed [S130, S136]', async () => {
+  test('public routes answer exactly as specified [S130, S136]', async () => {
     const { body: channel } = await sandboxChannel('a');
     const settings = await annKey.get(`/public/v1/integration-settings/${channel.id}`);
     expect(settings.body).toEqual({
@@ -469,7 +469,7 @@ describe('channels', () => {
     expect((await annKey.get('/public/v1/integrations')).body).toEqual([]);
   });
 
-  test('are disabled, enabled and deleted by id, never those of others [S136, S9, X11]', async () => {
+  test('disable, enable and delete the own channels by id, and never those of others [S136, S9, X11]', async () => {
     const { body: channel } = await sandboxChannel('a');
     for (const times of [1, 2])
       expect([times, (await ann.client.post('/integrations/disable', { id: channel.id })).body]).toEqual([
@@ -502,7 +502,7 @@ describe('channels', () => {
     expect((await ann.client.get('/integrations/list')).body.integrations).toEqual([]);
   });
 
-  test('have posting times, groups, settings and a nickname, each field checked [S138, S139, S140, S9]', async () => {
+  test('change posting times, groups, settings and nickname, with each field checked [S138, S139, S140, S9]', async () => {
     const { body: channel } = await sandboxChannel('a');
     const foreign = (await sandboxChannel('b', ben)).body;
     const at = `/integrations/${channel.id}`;
@@ -576,7 +576,7 @@ describe('channels', () => {
     ['viewer', { list: 200, begin: 403, refresh: 403, remove: 403 }],
     ['editor', { list: 200, begin: 403, refresh: 400, remove: 403 }],
     ['admin', { list: 200, begin: 400, refresh: 400, remove: 200 }],
-  ])('need the permissions of their kind: %s [S141]', async (role, expected) => {
+  ])('require the permissions of their kind: %s [S141]', async (role, expected) => {
     const cat = await app.signUp();
     const { body: channel } = await sandboxChannel('a', cat);
     const program = await cat.withKey();

@@ -40,8 +40,8 @@ const settings = async (id: string) => (await key.get(`/public/v1/integration-se
 const due = (id: string) => product.db.sql`update channels set server_limits_due_at = now() where id = ${id}`;
 const sweep = () => product.context.sweeps.find(({ name }) => name === 'server-limits')!.run(500);
 
-describe('a server is asked what it takes when a channel is connected', () => {
-  test('one that takes more gets it, and integration-settings say so', async () => {
+describe('limits of the server of a new channel', () => {
+  test('a server with higher limits raises them, also in integration-settings', async () => {
     network.instance = says({ max_characters: 5_000, max_media_attachments: 6, characters_reserved_per_url: 30 });
     const id = await connect();
     expect(await create(id, 'x'.repeat(5_000), 6)).toBe(201);
@@ -59,7 +59,7 @@ describe('a server is asked what it takes when a channel is connected', () => {
     ]);
   });
 
-  test('one that takes less refuses at create, and an edit too', async () => {
+  test('a server with lower limits refuses at create and at edit', async () => {
     network.instance = says({ max_characters: 100, max_media_attachments: 1 });
     const id = await connect();
     expect(await create(id, 'x'.repeat(101))).toEqual([
@@ -84,7 +84,7 @@ describe('a server is asked what it takes when a channel is connected', () => {
       says({ max_characters: -1, max_media_attachments: 'many', characters_reserved_per_url: 1e12 }),
     ],
     ['sends megabytes', `{"configuration":"${'x'.repeat(20_000_000)}"}`],
-  ])('one that %s leaves the limits of its network', async (_, instance) => {
+  ])('a server that %s leaves the limits of its network', async (_, instance) => {
     network.instance = instance;
     const id = await connect();
     expect(await create(id, 'x'.repeat(500), 4)).toBe(201);
@@ -96,13 +96,13 @@ describe('a server is asked what it takes when a channel is connected', () => {
     expect((await settings(id)).maxLength).toBe(500);
   });
 
-  test('one that promises everything is believed as far as a post can hold it', async () => {
+  test('a server without limits gets what a post can hold', async () => {
     network.instance = says({ max_characters: 1_000_000, max_media_attachments: 100 });
     expect((await settings(await connect())).maxLength).toBe(100_000);
   });
 });
 
-test('a server that changes its mind is asked again by the sweep, once, and never by a create', async () => {
+test('the sweep reads changed limits of a server once, and a create never does', async () => {
   network.instance = says({ max_characters: 5_000 });
   const id = await connect();
   const asked = network.instanceAsked;
@@ -120,7 +120,7 @@ test('a server that changes its mind is asked again by the sweep, once, and neve
   ]);
 });
 
-test('one that breaks later keeps the limits that it had', async () => {
+test('a server that fails later keeps its last limits', async () => {
   network.instance = says({ max_characters: 5_000 });
   const id = await connect();
   network.instance = 'no JSON';

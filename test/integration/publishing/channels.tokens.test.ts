@@ -76,8 +76,8 @@ const wait = async (id: string, seconds: number) => {
     where id = ${id}`;
 };
 
-describe('a token that has expired', () => {
-  test('is renewed once for fifty posts, whatever each of them had read of the channel [S137]', async () => {
+describe('an expired channel token', () => {
+  test('is renewed once for fifty posts, whichever version of the channel each has read [S137]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     const old = await snapshotOf(id);
@@ -90,7 +90,7 @@ describe('a token that has expired', () => {
     expect(credentials).toMatch(/^v2:/);
   });
 
-  test('is renewed once by three processes at a time, all of which then use the new one [S137]', async () => {
+  test('is renewed once by three concurrent processes, all of which then use the new one [S137]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     await using second = await start({ connections: 2, ...beside() });
@@ -105,7 +105,7 @@ describe('a token that has expired', () => {
     expect(network.statuses).toHaveLength(9);
   });
 
-  test('is renewed ahead of its end, five minutes or a quarter of its life', async () => {
+  test('is renewed before its expiry, by five minutes or a quarter of its life', async () => {
     const id = await connected(3_600);
     await publish(id);
     expect(network.grants).toEqual([]);
@@ -117,7 +117,7 @@ describe('a token that has expired', () => {
     expect(network.grants).toEqual([]);
   });
 
-  test('does not disconnect the channel when the network is away [S137]', async () => {
+  test('keeps the channel connected while the network is away [S137]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     for (const fault of [
@@ -136,7 +136,7 @@ describe('a token that has expired', () => {
     expect(network.statuses).toHaveLength(1);
   });
 
-  test('matters not at all while the old one is still good and the network cannot renew', async () => {
+  test('is used on while it is still valid and the network cannot renew it', async () => {
     const id = await connected(3_600);
     await wait(id, 3_400);
     network.beforeGrant = async () => ({ status: 503, body: {} });
@@ -144,7 +144,7 @@ describe('a token that has expired', () => {
     expect(network.statuses).toHaveLength(1);
   });
 
-  test('and that the network refuses to renew makes the channel need a person, once and with a row for whoever must hear it [S137]', async () => {
+  test('whose renewal is refused marks the channel as needing a login, once and with a fact [S137]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     network.refreshTokens.clear();
@@ -160,7 +160,7 @@ describe('a token that has expired', () => {
     expect(network.grants).toHaveLength(1);
   });
 
-  test('never overwrites a login that a person made meanwhile [S135]', async () => {
+  test('is never renewed over a login made meanwhile [S135]', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     const old = await snapshotOf(id);
@@ -184,7 +184,7 @@ describe('a token that has expired', () => {
     expect(await stateOf(id)).toMatchObject({ refresh_needed: false, credentials });
   });
 
-  test('whose renewal died with its process is renewed by the next one when the claim ends', async () => {
+  test('whose renewal died with its process is renewed by the next one when the claim expires', async () => {
     const id = await connected(3_600);
     await wait(id, 3_600);
     await db.sql`
@@ -194,8 +194,8 @@ describe('a token that has expired', () => {
   });
 });
 
-describe('a token that the network refuses', () => {
-  test('is renewed once and the same call goes out again [S137]', async () => {
+describe('a channel token that the network refuses', () => {
+  test('is renewed once and the same call is repeated [S137]', async () => {
     const id = await connected(3_600);
     network.revoke();
     await publish(id);
@@ -204,7 +204,7 @@ describe('a token that the network refuses', () => {
     expect(await stateOf(id)).toMatchObject({ refresh_needed: false });
   });
 
-  test('even after it was renewed makes the channel need a person [S137]', async () => {
+  test('after its renewal too marks the channel as needing a login [S137]', async () => {
     const id = await connected(3_600);
     network.refuseAll = true;
     await expect(publish(id)).rejects.toMatchObject({ failure: 'reauthorize' });
@@ -212,7 +212,7 @@ describe('a token that the network refuses', () => {
     expect(await stateOf(id)).toMatchObject({ refresh_needed: true });
   });
 
-  test('and cannot be renewed is believed when the account refuses, too; a single refused call is not [S137]', async () => {
+  test('and cannot be renewed counts as invalid when the account route refuses it too, not after one refused call [S137]', async () => {
     const id = await connected(undefined);
     network.beforeStatus = async () => ({
       status: 403,
@@ -226,7 +226,7 @@ describe('a token that the network refuses', () => {
     expect(await stateOf(id)).toMatchObject({ refresh_needed: true });
   });
 
-  test('never shows in an error', async () => {
+  test('appears in no error', async () => {
     const id = await connected(undefined);
     network.beforeStatus = async (token) => ({ status: 422, body: { error: `bad token ${token}` } });
     const [token] = [...network.tokens.keys()];
@@ -241,7 +241,7 @@ const documentOf = (pds: { port: number; url: string }) => ({
   service: [{ id: '#atproto_pds', type: 'AtprotoPersonalDataServer', serviceEndpoint: pds.url }],
 });
 
-describe('a server that a person names', () => {
+describe('a server address given by a user', () => {
   const claims = (did: () => string, document: () => unknown, home?: () => string) =>
     startReceiver({
       answer(response, { path }) {
@@ -264,7 +264,7 @@ describe('a server that a person names', () => {
   const connect = (service: string) =>
     channels.complete(person, 'bluesky', { fields: { service, identifier: 'ann.test', password: 'app-password' } });
 
-  test('gets no channel of an account that it only claims: the identity of the account says where it lives', async () => {
+  test('connects no channel of an account that another server owns by its identity', async () => {
     await using pds = await claims(
       () => didOf(pds),
       () => documentOf(pds),
@@ -283,7 +283,7 @@ describe('a server that a person names', () => {
     expect([await stateOf(id), (await db.sql`select 1 from channels`).length]).toEqual([before, 1]);
   });
 
-  test('may lead to the one that holds the account', async () => {
+  test('may lead to the server that holds the account', async () => {
     await using pds = await claims(
       () => didOf(pds),
       () => documentOf(pds),
@@ -316,8 +316,8 @@ describe('a server that a person names', () => {
   });
 });
 
-describe('an app password', () => {
-  test('opens the door again when the refresh token is refused, and a wrong one needs a person [S137]', async () => {
+describe('a channel with an app password', () => {
+  test('logs in again when its refresh token is refused, and needs a login when the password is wrong [S137]', async () => {
     let good = true;
     const jwt = (seconds: number) =>
       `x.${Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1_000) + seconds })).toString('base64url')}.x`;
@@ -359,7 +359,7 @@ describe('an app password', () => {
   });
 });
 
-test('the settings of a channel stand under those of a post', async () => {
+test('settings of a post override those of its channel', async () => {
   await using sandbox = await startSandbox({ sql: db.sql });
   await using product = await start({ servers: { 'social/sandbox': sandbox.url }, ...beside() });
   const here = product.channels;
@@ -379,7 +379,7 @@ test('the settings of a channel stand under those of a post', async () => {
   });
 });
 
-test('a channel of another organization, or a deleted one, cannot be opened [X11]', async () => {
+test('openChannel refuses a channel of another organization and a deleted one [X11]', async () => {
   const id = await connected(undefined);
   await expect(channels.connect(newId(), id)).rejects.toMatchObject({ failure: 'rejected' });
   await channels.remove(person.orgId, id);

@@ -122,7 +122,7 @@ describe.each([
   ['disable', 'channel.disabled', (id: string) => channels.disable(orgId, id)],
   ['needsLogin', 'channel.refresh_needed', (id: string) => channels.needsLogin(orgId, id, 'revoked')],
 ] as const)('%s', (_, topic, move) => {
-  test('pauses the posts that wait, and none that is on its way [S101, S136, S137]', async () => {
+  test('pauses waiting posts, and none that is in flight [S101, S136, S137]', async () => {
     const { id } = await login();
     const beside = await login('beside');
     await full(id);
@@ -141,7 +141,7 @@ describe.each([
     expect(await topics()).toContain(topic);
   });
 
-  test('holds once, and not for a channel that is unknown, deleted or foreign [S9, X11]', async () => {
+  test('applies once, and not to an unknown, deleted or foreign channel [S9, X11]', async () => {
     const { id } = await login();
     expect(await move(newId())).toBe(false);
     expect(await channels.disable(other, id)).toBe(false);
@@ -153,8 +153,8 @@ describe.each([
   });
 });
 
-describe('enable', () => {
-  test('sets the posts going that waited, and the next due time with them [S136]', async () => {
+describe('enabling a channel', () => {
+  test('resumes its paused posts and registers their next due time [S136]', async () => {
     const { id } = await login();
     await full(id);
     await set(id, 1);
@@ -192,7 +192,7 @@ describe('enable', () => {
     expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE paused' }, null]);
   });
 
-  test('does not set an item of a thread due that waits for the one before it', async () => {
+  test('sets no item of a thread due that waits for the one before it', async () => {
     const { id } = await login();
     const root = await post(id, 'root', { detail: 'paused' });
     await post(id, 'reply', { detail: 'paused', root, due: false });
@@ -204,7 +204,7 @@ describe('enable', () => {
     });
   });
 
-  test('gives a post that was made while the channel was stopped its due time', async () => {
+  test('gives a post created while the channel was stopped its due time', async () => {
     const { id } = await login();
     await db.sql`update channels set disabled = true where id = ${id}`;
     await post(id, 'made paused', { detail: 'paused', hours: 2, due: false });
@@ -213,7 +213,7 @@ describe('enable', () => {
   });
 });
 
-describe('a new login', () => {
+describe('reconnecting a channel', () => {
   const late = async (id: string) => {
     await post(id, 'early', { detail: 'paused', hours: 3 });
     await post(id, 'hour late', { detail: 'paused', hours: -1 });
@@ -240,7 +240,7 @@ describe('a new login', () => {
       { early: 'QUEUE scheduled', 'hour late': 'ERROR missed', 'day late': 'ERROR missed' },
       3,
     ],
-  ])('resumes by the policy of the organization: %s [S135]', async (_, settings, expected, next) => {
+  ])('resumes posts by the policy of the organization: %s [S135]', async (_, settings, expected, next) => {
     const { id } = await login();
     await late(id);
     await db.sql`
@@ -253,7 +253,7 @@ describe('a new login', () => {
     expect(given).toBe('drop' === settings.reconnectPolicy ? 2 : 0);
   });
 
-  test('that gives a post up gives up the rest of its thread, too [S135]', async () => {
+  test('fails the rest of a thread with the post that the policy drops [S135]', async () => {
     const { id } = await login();
     const root = await post(id, 'root', { detail: 'paused', hours: -1 });
     await post(id, 'reply', { root, hours: -1, due: false });
@@ -263,7 +263,7 @@ describe('a new login', () => {
     expect(await details(id)).toEqual({ root: 'ERROR missed', reply: 'ERROR missed' });
   });
 
-  test('of a disabled channel leaves it and its posts as they are [S246]', async () => {
+  test('leaves a disabled channel and its posts unchanged [S246]', async () => {
     const { id } = await login();
     await post(id, 'soon');
     await channels.disable(orgId, id);
@@ -275,7 +275,7 @@ describe('a new login', () => {
     ]);
   });
 
-  test('changes nothing for posts that wait in a channel that works [S246]', async () => {
+  test('changes nothing for the waiting posts of a working channel [S246]', async () => {
     const { id } = await login();
     await full(id);
     await set(id, 1);
@@ -291,8 +291,8 @@ describe('a new login', () => {
   });
 });
 
-describe('remove', () => {
-  test('takes the unpublished posts along, and leaves what is out or on its way [S136]', async () => {
+describe('removing a channel', () => {
+  test('deletes the unpublished posts, and keeps published ones and those in flight [S136]', async () => {
     const { id } = await login();
     await full(id);
     await set(id, 1);
@@ -332,7 +332,7 @@ describe('remove', () => {
     expect((await channels.get(orgId, id)).disabled).toBe(false);
   });
 
-  test('is final for the posts after 30 days; the channel is the same [S136]', async () => {
+  test('is final for the posts after 30 days, while the channel stays the same [S136]', async () => {
     const { id } = await login();
     await post(id, 'soon');
     await channels.remove(orgId, id);
@@ -343,7 +343,7 @@ describe('remove', () => {
   });
 });
 
-test('a login that comes while the channel is being stopped sets going what was just paused [S135]', async () => {
+test('a reconnect during a stop of the channel resumes the posts just paused [S135]', async () => {
   const { id } = await login();
   await post(id, 'soon');
   let logging: Promise<unknown> | undefined;
@@ -362,7 +362,7 @@ test('a login that comes while the channel is being stopped sets going what was 
   expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE scheduled' }, 1]);
 });
 
-test('fifty moves at once leave channel and posts agreed', async () => {
+test('fifty concurrent transitions leave channel and posts consistent', async () => {
   const { id } = await login();
   for (let n = 0; n < 20; n++) await post(id, `p${n}`, { hours: 1 + n });
   await set(id, 1);

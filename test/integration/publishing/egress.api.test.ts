@@ -73,8 +73,8 @@ const noted = async () => [
     order by id`),
 ];
 
-describe('choosing', () => {
-  test('routes are those of the organization and then of the instance, without their secrets; nothing is chosen at first', async () => {
+describe('egress route settings', () => {
+  test('list the routes of the organization and the instance without secrets; at first none is chosen', async () => {
     const ofAll = await made(admin, '/admin/providers/settings', { name: 'Everybody’s' });
     const own = await made(ann);
     await made(eve, undefined, { name: 'Hidden' });
@@ -94,7 +94,7 @@ describe('choosing', () => {
     expect(text).not.toMatch(/secret|password|127\.0\.0\.1/);
   });
 
-  test('a channel takes what its organization chose until it chooses itself, and again when it clears that; each choice is noted', async () => {
+  test('a channel inherits the choice of its organization until it has its own, and again after clearing it; each choice is audited', async () => {
     const [berlin, oslo] = [await made(ann), await made(ann, undefined, { name: 'Oslo' })];
     const answer = await choose(ann, berlin);
     expect([answer.status, answer.body]).toEqual([200, (await ann.client.get('/egress')).body]);
@@ -125,7 +125,7 @@ describe('choosing', () => {
     ]);
   });
 
-  test('what is no route of the organization is refused by its field, the same for foreign ids and unknown ones, and changes and notes nothing [S269]', async () => {
+  test('refuse by field what is no route of the organization, alike for foreign and unknown ids, and change and audit nothing [S269]', async () => {
     const foreign = await made(eve);
     const [mail] = await product.db.sql`
       insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
@@ -145,7 +145,7 @@ describe('choosing', () => {
     expect([await choices(), await noted()]).toEqual([['open', ['org', 'open'], ['org', 'open']], []]);
   });
 
-  test('a foreign, an unknown, an impossible and a deleted channel are 404 alike, and stay as they are [S9]', async () => {
+  test('answer 404 alike to a foreign, an unknown, a malformed and a deleted channel, and leave them unchanged [S9]', async () => {
     const own = await made(eve);
     const deleted = await channelOf(eve);
     await product.db.sql`update channels set deleted_at = now() where id = ${deleted}`;
@@ -157,7 +157,7 @@ describe('choosing', () => {
     expect([await choices(), await noted()]).toEqual([['open', ['org', 'open'], ['org', 'open']], []]);
   });
 
-  test('a route in use, by an organization or a channel, is not deleted: 409; once it is left it goes', async () => {
+  test('answer 409 to deleting a route in use by an organization or a channel, and delete it once it is unused', async () => {
     const own = await made(ann);
     const ofAll = await made(admin, '/admin/providers/settings');
     const remove = async () => [
@@ -178,7 +178,7 @@ describe('choosing', () => {
   });
 });
 
-test('a viewer sees routes and places and changes nothing; an editor does not choose for the organization [S52]', async () => {
+test('a viewer sees routes and locations and changes nothing; an editor cannot choose for the organization [S52]', async () => {
   const route = await made(ann);
   const asked = async (role: string) => {
     await product.db
@@ -205,10 +205,10 @@ test('a viewer sees routes and places and changes nothing; an editor does not ch
   }
 });
 
-describe('asking', () => {
+describe('egress route checks and locations', () => {
   const check = async ({ client }: SignedUp, id: string) => (await client.post(`/egress/${id}/check`, {})).body;
 
-  test('a check says where a route comes out, and when it fails why and since when; both are kept', async () => {
+  test('a check reports the exit of a route, or the error and its first time; both are stored', async () => {
     const route = await made(ann, undefined, plain());
     const good = await check(ann, route);
     expect(good).toEqual({
@@ -241,13 +241,13 @@ describe('asking', () => {
     });
   });
 
-  test('what one organization found of a route of the instance is not told to another', async () => {
+  test('the result of one organization on a route of the instance is hidden from another', async () => {
     const ofAll = await made(admin, '/admin/providers/settings', plain());
     expect((await check(ann, ofAll)).ok).toBe(true);
     expect((await eve.client.get('/egress')).body.routes[0].health.checkedAt).toBe(null);
   });
 
-  test('places are those that the provider lists, and none where it lists none', async () => {
+  test('locations are those listed by the provider, and none where it lists none', async () => {
     const { status, body } = await ann.client.get(`/egress/${await made(ann)}/places`);
     expect([status, body]).toEqual([200, []]);
     const nord = await made(ann, undefined, {
@@ -258,7 +258,7 @@ describe('asking', () => {
     expect([listed.status, listed.body[0]]).toEqual([200, { id: 'nl', name: 'Netherlands', country: 'NL' }]);
   });
 
-  test('routes of others, unknown and impossible ids are 404 alike, and nobody is asked [S9]', async () => {
+  test('answer 404 alike to foreign, unknown and malformed ids, and call nobody [S9]', async () => {
     const foreign = await made(ann, undefined, plain());
     const before = proxy.accepted;
     for (const ask of [

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-test('login, renewal and publishing of a channel take its route, and nothing goes past a route that is broken, disabled or gone', async () => {
+test('login, renewal and publishing of a channel use its egress route, and none bypasses a broken, disabled or deleted one', async () => {
   const network = stack.use(await startSocialServer());
   const proxy = stack.use(await startProxy({ protocol: 'socks5' }));
   const { channels, egress, providerSettings } = stack.use(await openPublishing({ url: db.url, clock }));

@@ -84,8 +84,8 @@ const healthOf = async (id: string, org = orgId) =>
 const age = (minutes: number) =>
   db.sql`update egress_checks set checked_at = now() - ${minutes}::int * interval '1 minute'`;
 
-describe('routes are checked from time to time', () => {
-  test('those that an organization or a channel uses, and no others', async () => {
+describe('sweep of egress routes', () => {
+  test('checks the routes used by an organization or a channel, and no others', async () => {
     const [ofOrg, ofChannel, unused, ofDeleted] = [await route(), await route(), await route(), await route()];
     const [channel, deleted] = [await newChannel(), await newChannel()];
     await egress.choose(orgId, choiceOf(ofOrg), by);
@@ -102,7 +102,7 @@ describe('routes are checked from time to time', () => {
     ]);
   });
 
-  test('again when ten minutes are over, the oldest first, as many as are asked for', async () => {
+  test('checks again after ten minutes, the oldest first, up to the limit', async () => {
     const routes = [await route(), await route()];
     const channels = [await newChannel(), await newChannel()];
     for (const [n, id] of routes.entries()) await egress.chooseForChannel(orgId, channels[n]!, choiceOf(id), by);
@@ -117,7 +117,7 @@ describe('routes are checked from time to time', () => {
     expect([await egress.checkDue(1), await egress.checkDue(1)]).toEqual([1, 0]);
   });
 
-  test('each for every organization that uses it, and by one host where two look at once', async () => {
+  test('checks a route for every organization that uses it, on one host where two sweep at once', async () => {
     const shared = await route(proxy, null);
     const orgs = [orgId, await newOrg(), await newOrg()];
     for (const org of orgs) await egress.choose(org, choiceOf(shared), by);
@@ -133,7 +133,7 @@ describe('routes are checked from time to time', () => {
     for (const org of orgs) expect(await healthOf(shared, org)).toMatchObject({ ok: true });
   });
 
-  test('and what changed is told once: that a route ends to work, and that it works again', async () => {
+  test('announces once that a route stops working, and once that it works again', async () => {
     const id = await route();
     await egress.choose(orgId, choiceOf(id), by);
     const look = async () => {
@@ -150,7 +150,7 @@ describe('routes are checked from time to time', () => {
     expect([await look(), await look()]).toEqual([[true, 'up'], [true]]);
   });
 
-  test('one that is disabled, whose version is gone, or that was sealed under another key does not work, and keeps no other one from being checked', async () => {
+  test('a route that is disabled, without its version or sealed under another key fails, and the others are checked', async () => {
     const names = ['disabled', 'retired', 'sealed', 'good'];
     const routes = [];
     for (const _ of names) routes.push(await route());
@@ -168,7 +168,7 @@ describe('routes are checked from time to time', () => {
     ]);
   });
 
-  test('a check that fails for a reason of ours is told, and the others are done all the same', async () => {
+  test('an internal error in one check is logged, and the others are done', async () => {
     proxy.breaks();
     const routes = [];
     for (let n = 0; n < 12; n++) routes.push(await route());
@@ -182,7 +182,7 @@ describe('routes are checked from time to time', () => {
   });
 });
 
-test('what is chosen or changed at one host holds at once at another: route, login, and that it is disabled', async () => {
+test('a route chosen or changed on one host applies at once on another: route, login and disabling', async () => {
   const { egress: there } = await host(one);
   const login = { username: 'ann', password: 'a-long-password' };
   const locked = stack.use(await startProxy({ protocol: 'socks5', from: '127.0.0.3', login }));
@@ -205,7 +205,7 @@ test('what is chosen or changed at one host holds at once at another: route, log
   expect([await at(), await at(true)]).toEqual(['open', '127.0.0.2']);
 });
 
-describe('choosing a route while it is deleted', () => {
+describe('choosing an egress route during its deletion', () => {
   const chosenAndGone = async () =>
     (
       await db.sql`
@@ -239,7 +239,7 @@ describe('choosing a route while it is deleted', () => {
     return [(await results.first)[0], (await results.second)[0]];
   }
 
-  test('the choice that came first stands, and the route stays', async () => {
+  test('the earlier choice holds, and the route stays', async () => {
     const id = await route();
     const [choice, removal] = await meanwhile(
       (tx) => tx`select from organizations where id = ${orgId} for update`,
@@ -253,7 +253,7 @@ describe('choosing a route while it is deleted', () => {
     expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, id]);
   });
 
-  test('the deletion that came first stands, and there is no such route to choose', async () => {
+  test('the earlier deletion holds, and the choice is refused', async () => {
     const id = await route();
     const [removal, choice] = await meanwhile(
       (tx) => tx`lock table audit_log in share mode`,
@@ -272,7 +272,7 @@ describe('choosing a route while it is deleted', () => {
     expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, 'open']);
   });
 
-  test('a deleted organization holds no route, and nobody asks where its routes come out', async () => {
+  test('a deleted organization holds no route, and its routes are not checked', async () => {
     const [own, shared] = [await route(), await route(proxy, null)];
     await egress.choose(orgId, choiceOf(shared), by);
     await egress.chooseForChannel(orgId, await newChannel(), choiceOf(own), by);
@@ -284,7 +284,7 @@ describe('choosing a route while it is deleted', () => {
     expect(await db.sql`select from provider_settings`).toHaveLength(0);
   });
 
-  test('an organization that goes takes its routes with it, those that it chose too; one of the instance stays', async () => {
+  test('an organization that is deleted frees its routes and those it chose; a route of the instance stays', async () => {
     const [own, shared] = [await route(), await route(proxy, null)];
     await egress.choose(orgId, choiceOf(own), by);
     await egress.chooseForChannel(orgId, await newChannel(), choiceOf(shared), by);
@@ -295,7 +295,7 @@ describe('choosing a route while it is deleted', () => {
     await settings.remove(null, shared, by);
   });
 
-  test('of many at once none is chosen and gone, and a channel whose route is gone goes nowhere', async () => {
+  test('of many at once none is chosen and deleted, and a channel without its route sends nothing', async () => {
     const channel = await newChannel();
     for (let n = 0; n < 10; n++) {
       const id = await route();

@@ -105,14 +105,14 @@ const calls = () => made.filter(({ port }) => port === network).map(({ from }) =
 const taken = (postId: string) =>
   product.db.sql`select step from sandbox_ledger where idempotency_key = ${postId} and accepted`;
 
-test('login, publishing and what a channel asks go over the route of its organization', async () => {
+test('login, publishing and lookups of a channel use the egress route of its organization', async () => {
   const post = await publish(channelId);
   await settled(product.db.sql, ann.orgId);
   expect(await state(post)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
   expect([...new Set(calls())]).toEqual([BERLIN]);
 });
 
-test('an answer that is lost on the route is looked for over the route, for as long as that is away, and never past it', async () => {
+test('a lost answer is looked up over the egress route, however long that is away, and never past it', async () => {
   berlin.hears = (bytes) => (String(bytes).includes('/posts/') ? 'break' : undefined);
   const post = await publish(channelId);
   const asked = async () =>
@@ -137,7 +137,7 @@ test('an answer that is lost on the route is looked for over the route, for as l
   expect([...new Set(calls())]).toEqual([BERLIN]);
 }, 100_000);
 
-test('a route that breaks in the middle of a publish stops it; the post is tried again over the route, and goes out once', async () => {
+test('an egress route that breaks during a publish stops it; the post is retried over the route and published once', async () => {
   const { id, path } = (await ann.client.post('/files/upload-simple', formOf(await picture(10, 10)))).body;
   let broken = 0;
   berlin.hears = (bytes) => {
@@ -163,7 +163,7 @@ test('a route that breaks in the middle of a publish stops it; the post is tried
   expect([...new Set(calls())]).toEqual([BERLIN]);
 }, 100_000);
 
-test('a channel’s own route goes before that of the organization, and the open route is taken only where a channel or an organization chose it', async () => {
+test('the route of a channel overrides that of its organization, and the direct route is used only where it is chosen', async () => {
   const [own, open] = [await connect(), await connect()];
   await chooseFor(own, routes['Oslo']!);
   await chooseFor(open, 'open');
@@ -183,7 +183,7 @@ test('a channel’s own route goes before that of the organization, and the open
   expect((await over(channelId)).filter((from) => from !== OSLO)).toEqual([]); // its connections may be there already
 }, 60_000);
 
-test('the sweep notes how the routes in use are', async () => {
+test('the sweep stores the state of the egress routes in use', async () => {
   await ann.client.put('/egress', { route: routes['Berlin'] });
   berlin.breaks();
   interface Route {

@@ -77,8 +77,8 @@ async function made(body: object = schedule()): Promise<string> {
 const read = async (id: string, client: Client = ann.client): Promise<any> => (await client.get(`/posts/${id}`)).body; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
 const published = (id: string) => settles(async () => expect(await read(id)).toMatchObject({ state: 'PUBLISHED' }));
 
-describe('create', () => {
-  test('several channels at once: one entry for each element, in order [S103, T3]', async () => {
+describe('POST /public/v1/posts', () => {
+  test('answers a post for several channels with one entry for each, in order [S103, T3]', async () => {
     const answer = await create({
       ...schedule(),
       posts: [element(channel), element(second, '<p>Two</p>')],
@@ -109,7 +109,7 @@ describe('create', () => {
     expect((await read(answer.body[0].postId)).group).not.toBe(post.group); // S105
   });
 
-  test('each dialect of the field is accepted [T4, T5]', async () => {
+  test('accepts each dialect of a field [T4, T5]', async () => {
     const date = later();
     const bodies = [
       {
@@ -206,7 +206,7 @@ describe('create', () => {
     expect([inside.status, inside.body.errors[0].field]).toEqual([400, 'posts.0.value.0.image.0.path']);
   });
 
-  test('every key of the vocabulary passes, invented ones are named, inside settings they pass [T6]', async () => {
+  test('accepts every known key, names unknown ones, and passes unknown keys inside settings [T6]', async () => {
     const whole = {
       type: 'schedule',
       date: later(),
@@ -274,7 +274,7 @@ describe('create', () => {
     }
   });
 
-  test('dates with Z, with an offset, without one; drafts take any, `now` ignores it [T7, S104]', async () => {
+  test('accepts dates with Z, with an offset and without one; drafts take any date and `now` ignores it [T7, S104]', async () => {
     const at = new Date(Math.floor(Date.now() / 1000) * 1000 + 2 * HOUR);
     const plain = at.toISOString().slice(0, 19);
     const offset = `${new Date(at.getTime() + 2 * HOUR).toISOString().slice(0, 19)}+02:00`;
@@ -294,7 +294,7 @@ describe('create', () => {
     expect((await create({ ...schedule(), date: undefined })).body.errors[0].field).toBe('date');
   });
 
-  test('a date without an offset is a time of the clocks of `timezone`; one with an offset, or without a zone, means what it says [T7]', async () => {
+  test('reads a date without an offset in `timezone`, and one with an offset, or without a zone, literally [T7]', async () => {
     const year = new Date().getUTCFullYear() + 1;
     const cases = [
       [`${year}-08-03T10:00:00`, 'Europe/Berlin', `${year}-08-03T08:00:00.000Z`],
@@ -319,7 +319,7 @@ describe('create', () => {
       }
   });
 
-  test('an unknown, foreign or deleted channel is 400 and stores nothing at all [S9, S107, S269, GN2]', async () => {
+  test('an unknown, foreign or deleted channel is 400 and nothing is stored [S9, S107, S269, GN2]', async () => {
     const gone = await connect(ann.orgId, 'Gone');
     await db.sql`update channels set deleted_at = now() where id = ${gone}`;
     const before = await rows();
@@ -334,7 +334,7 @@ describe('create', () => {
     expect(await rows()).toBe(before);
   });
 
-  test('a disabled channel takes drafts only; one that needs a login takes posts and pauses them [S107]', async () => {
+  test('a disabled channel accepts drafts only; one that needs a login accepts posts and pauses them [S107]', async () => {
     const disabled = await connect(ann.orgId, 'Disabled', { disabled: true });
     const waiting = await connect(ann.orgId, 'Waiting', { refreshNeeded: true });
     for (const type of ['schedule', 'now'])
@@ -346,7 +346,7 @@ describe('create', () => {
     });
   });
 
-  test('content that the network would refuse is 400 with provider and name; all or none are stored [S108]', async () => {
+  test('content that the network would refuse is 400 with provider and name; all posts are stored or none [S108]', async () => {
     const before = await rows();
     const long = 'x'.repeat(101);
     for (const value of [
@@ -365,7 +365,7 @@ describe('create', () => {
     await made(schedule({ type: 'draft', posts: [element(channel, long)] }));
   });
 
-  test('bad input in every field is 400 naming it, and nothing is written [S6]', async () => {
+  test('invalid input in every field is 400 with its name, and nothing is written [S6]', async () => {
     const before = await rows();
     const base = schedule();
     const one = (more: object) => ({ ...base, posts: [{ ...element(channel), ...more }] });
@@ -450,7 +450,7 @@ describe('create', () => {
     expect(await rows()).toBe(before + 1);
   });
 
-  test('one post is read with its thread in order, the root not among it, by page and by program [S110, S257]', async () => {
+  test('a post is read with its thread in order and without the root in it, from the console and the public API [S110, S257]', async () => {
     const value = ['one', 'two', 'three'].map((content) => ({ content }));
     const [{ postId }] = (await create({ ...schedule(), posts: [{ integration: { id: channel }, value }] })).body;
     for (const answer of [await ann.client.get(`/posts/${postId}`), await key.get(`/public/v1/posts/${postId}`)]) {
@@ -468,7 +468,7 @@ describe('create', () => {
     }
   });
 
-  test('a body edits the posts that it names, whatever its type; foreign ids never [S106, S263, S103]', async () => {
+  test('a body edits the posts that it names, whatever its type, and never those of others [S106, S263, S103]', async () => {
     const {
       body: [{ postId }],
     } = await create({
@@ -520,7 +520,7 @@ describe('create', () => {
   });
 });
 
-describe('a body that edits and creates', () => {
+describe('POST /public/v1/posts with edits and new posts', () => {
   const contents = () =>
     db.sql`
       select id, state, content, publish_date, version, updated_at from posts where org_id = ${ann.orgId} order by id`;
@@ -531,7 +531,7 @@ describe('a body that edits and creates', () => {
     posts: [edited(first, '<p>Changed</p>'), element(second, '<p>New</p>'), edited(other, '<p>Changed too</p>')],
   });
 
-  test('is one act: when one part is refused, nothing of it stays', async () => {
+  test('is one transaction: when one part is refused, nothing is stored', async () => {
     const first = await made();
     const out = await made({ ...schedule(), type: 'now' });
     await published(out);
@@ -541,7 +541,7 @@ describe('a body that edits and creates', () => {
     expect([await contents(), await told()]).toEqual(before);
   });
 
-  test('holds whole, and is answered the same when it comes again under its key', async () => {
+  test('stores edits and new posts together, and repeats its answer under its key', async () => {
     const [first, other] = [await made(), await made()];
     const headers = { 'idempotency-key': 'one act, accepted' };
     const body = both(first, other);
@@ -556,7 +556,7 @@ describe('a body that edits and creates', () => {
     expect(await read(other)).toMatchObject({ content: '<p>Changed too</p>', version: 2 });
   });
 
-  test('leaves its edits out where its posts cannot be stored, also when the channel went meanwhile', async () => {
+  test('stores no edit where its new posts cannot be stored, also when the channel is deleted meanwhile', async () => {
     const first = await made();
     const before = [await contents(), await told()];
     const [outcome] = await world.posts.admitPosts(ann.orgId, [
@@ -570,7 +570,7 @@ describe('a body that edits and creates', () => {
     expect([await contents(), await told()]).toEqual(before);
   });
 
-  test('meets others that cross it on the same channels, and none waits for another for ever', async () => {
+  test('does not deadlock with concurrent bodies on the same channels', async () => {
     const [here, there] = [await made(), await made({ ...schedule(), posts: [element(second)] })];
     const crossing = Array.from({ length: 10 }, (_, n) => [
       {
@@ -590,7 +590,7 @@ describe('a body that edits and creates', () => {
   });
 });
 
-test('editing by create needs the permission to update, reading and creating their own', async () => {
+test('editing by create requires the permission to update, as reading and creating require their own', async () => {
   const id = await made();
   const bob = await app.signUp();
   await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'viewer')`;
@@ -606,8 +606,8 @@ test('editing by create needs the permission to update, reading and creating the
     expect(answer.status).toBe(403);
 });
 
-describe('reading', () => {
-  test('the public list has the keys of the interface and no others, settings as text [T8, T11, T18, S111]', async () => {
+describe('reading posts', () => {
+  test('the public list has exactly the specified keys, with settings as text [T8, T11, T18, S111]', async () => {
     const id = await made(schedule({ posts: [element(channel, '<p>listed</p>', { settings: { a: 1 } })] }));
     for (const query of [
       '',
@@ -646,7 +646,7 @@ describe('reading', () => {
     });
   });
 
-  test('one post equals its list item and has the extras [T16]', async () => {
+  test('a single post equals its list item and adds the specified extras [T16]', async () => {
     const id = await made({
       ...schedule(),
       posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }] }],
@@ -661,7 +661,7 @@ describe('reading', () => {
     ).toBe(false);
   });
 
-  test('pages count from 0', async () => {
+  test('pages are numbered from 0', async () => {
     const all = (await ann.client.get('/posts/list?limit=2&state=scheduled')).body;
     expect(all).toMatchObject({ page: 0, limit: 2, hasMore: true });
     const next = (await ann.client.get('/posts/list?limit=2&page=1&state=scheduled')).body;
@@ -670,7 +670,7 @@ describe('reading', () => {
     expect((await ann.client.get('/posts/list?state=bogus')).status).toBe(400);
   });
 
-  test('the timeline tells what happened [S117]', async () => {
+  test('the timeline lists the events of a post [S117]', async () => {
     const id = await made(schedule({ type: 'now' }));
     await published(id);
     const { body } = await key.get(`/public/v1/posts/${id}/timeline`);
@@ -686,7 +686,7 @@ describe('reading', () => {
     });
   });
 
-  test('the next free slot is a posting time of the channel that no post has taken', async () => {
+  test('the next free slot is a posting time of the channel without a post', async () => {
     const slotted = await connect(ann.orgId, 'Slots');
     await db.sql`update channels set posting_times = '{600, 1200}' where id = ${slotted}`;
     const { body } = await key.get(`/public/v1/find-slot/${slotted}`);
@@ -698,8 +698,8 @@ describe('reading', () => {
   });
 });
 
-describe('changing', () => {
-  test('PUT replaces settings, PATCH and the settings route merge; the version refuses what is stale [S109, S115]', async () => {
+describe('changing posts', () => {
+  test('PUT replaces settings, PATCH and the settings route merge; a stale version is refused [S109, S115]', async () => {
     const id = await made(schedule({ posts: [element(channel, 'x', { settings: { a: 1, b: 2 } })] }));
     expect(
       (
@@ -735,7 +735,7 @@ describe('changing', () => {
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_content']);
   });
 
-  test('a date moves a post; the default schedules a draft, `update` leaves it one [S113]', async () => {
+  test('a new date moves a post; by default it schedules a draft, with `update` the draft stays one [S113]', async () => {
     const draft = await made(schedule({ type: 'draft' }));
     const date = later(5 * HOUR);
     expect((await ann.client.put(`/posts/${draft}/date`, { date, action: 'update' })).body).toEqual({
@@ -753,7 +753,7 @@ describe('changing', () => {
     expect(await read(draft)).toMatchObject({ publishDate: date, detail: 'scheduled' });
   });
 
-  test('draft and schedule, with the content judged when it is queued [S114]', async () => {
+  test('a post can change between draft and scheduled, and its content is checked when it is scheduled [S114]', async () => {
     const id = await made();
     expect((await key.put(`/public/v1/posts/${id}/status`, { status: 'draft' })).body).toEqual({ id, state: 'DRAFT' });
     expect(await read(id)).toMatchObject({ state: 'DRAFT', detail: 'cancelled' });
@@ -793,7 +793,7 @@ describe('changing', () => {
     expect((await ann.client.put(`/posts/${three.id}`, { thread: [] })).status).toBe(400);
   });
 
-  test('a published post is not changed [S109, S114]', async () => {
+  test('a published post cannot be changed [S109, S114]', async () => {
     const id = await made(schedule({ type: 'now' }));
     await published(id);
     const answers = await Promise.all([
@@ -811,7 +811,7 @@ describe('changing', () => {
     expect((await ann.client.delete(`/posts/${id}`)).status).toBe(200); // from the service only
   });
 
-  test('while a post is on its way it is neither edited nor deleted', async () => {
+  test('a post in flight can neither be edited nor deleted', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -839,7 +839,7 @@ describe('changing', () => {
     expect(network.taken.filter(({ postId }) => postId === id)).toHaveLength(1);
   });
 
-  test('a failed post is sent again by hand, and only then [S118]', async () => {
+  test('a failed post can be retried by hand, and no other [S118]', async () => {
     const id = await made();
     await db.sql`
       update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'no' where id = ${id}`;
@@ -850,7 +850,7 @@ describe('changing', () => {
     expect((await key.post(`/public/v1/posts/${await made()}/retry`, {})).status).toBe(409);
   });
 
-  test('the release of a post can be named when it is not known [S118, S258]', async () => {
+  test('an unknown release of a post can be set [S118, S258]', async () => {
     const id = await made();
     expect((await key.put(`/public/v1/posts/${id}/release-id`, { releaseId: 'x' })).status).toBe(409);
     await db.sql`
@@ -871,8 +871,8 @@ describe('changing', () => {
   });
 });
 
-describe('deleting', () => {
-  test('a post with its thread is gone and never goes out [S112]', async () => {
+describe('deleting posts', () => {
+  test('a post is deleted with its thread and never published [S112]', async () => {
     const {
       body: [{ postId: id }],
     } = await create({
@@ -893,7 +893,7 @@ describe('deleting', () => {
     ).toEqual([{ n: 0 }]);
   });
 
-  test('a group, by its own route and by its name [S112]', async () => {
+  test('a group is deleted by its own route and by its name [S112]', async () => {
     await create({
       ...schedule(),
       posts: [element(channel, 'x', { group: 'goes' }), element(second, 'x', { group: 'goes' })],
@@ -910,7 +910,7 @@ describe('deleting', () => {
   });
 });
 
-test('a post of another organization is not there, for any route [S9, GN2]', async () => {
+test('a post of another organization is not found on any route [S9, GN2]', async () => {
   const id = await made(schedule({ posts: [element(channel, 'mine', { group: 'my-group' })] }));
   const before = await db.sql`select * from posts where id = ${id}`;
   const other = await eve.withKey();

@@ -57,7 +57,7 @@ async function shown(id: string): Promise<string[]> {
   return [own, ...own.thread, open.body, ...open.body.thread, ...found].map(({ content }) => content);
 }
 
-test('only the elements of the editor are stored, whoever writes and however, and every read and webhook shows them [T15, X5]', async () => {
+test('only the elements of the editor are stored from any client, and every read and webhook shows the stored form [T15, X5]', async () => {
   const twice = [{ content: HOSTILE }, { content: HOSTILE }];
   const scheduled = await made(twice);
   const draft = await made(twice, { type: 'draft' });
@@ -81,7 +81,7 @@ test('only the elements of the editor are stored, whoever writes and however, an
   expect(ledger.body.items.map(({ text }: { text: string }) => text)).toEqual([TEXT]);
 });
 
-test('a plain text, and what the editor makes, are stored as they were sent [T15, S268]', async () => {
+test('a plain text and the output of the editor are stored as sent [T15, S268]', async () => {
   for (const content of [
     'Q&A: https://a.example/?a=1&section=2\n\n\n3 > 2 👋',
     '<h1>T</h1><p><strong>a</strong><em>b</em><u>c</u><br>d</p><ul><li>e</li></ul><p><span class="mention" data-id="1">@ann</span> &amp; co</p>',
@@ -89,7 +89,7 @@ test('a plain text, and what the editor makes, are stored as they were sent [T15
     expect((await ann.client.get(`/posts/${await made([{ content }])}`)).body.content).toBe(content);
 });
 
-test('what is nothing but dropped elements is an empty content', async () => {
+test('content of nothing but removed elements is empty', async () => {
   const answer = await key.post('/public/v1/posts', body([{ content: '<script>alert(1)</script>' }]));
   expect([answer.status, answer.body.code, answer.body.msg]).toEqual([
     400,
@@ -98,7 +98,7 @@ test('what is nothing but dropped elements is an empty content', async () => {
   ]);
 });
 
-test('markup beyond what is read for one request is refused by the name of the field, and nothing is stored', async () => {
+test('markup over the limit of one request is refused by the name of its field, and nothing is stored', async () => {
   const count = async () => (await product.db.sql`select count(*)::int as n from posts`)[0]!['n'];
   const before = await count();
   const many = '<p>a</p>'.repeat(6_000);
@@ -134,7 +134,7 @@ test('markup beyond what is read for one request is refused by the name of the f
   expect(await count()).toBe(before + 1);
 });
 
-test('contents that an earlier release stored as they came are cleaned by the sweep, a published one too', async () => {
+test('the sweep cleans contents stored uncleaned by an earlier release, also of published posts', async () => {
   const ids = [await made([{ content: 'x' }]), await made([{ content: 'y' }], { type: 'draft' })];
   const untouched = await made([{ content: HOSTILE }]);
   const [{ version }] = (await product.db.sql`
@@ -151,7 +151,7 @@ test('contents that an earlier release stored as they came are cleaned by the sw
   expect((await ann.client.get(`/posts/${ids[0]!}`)).body.version).toBe(version); // no edit of a person
 });
 
-test('the sweep of contents waits for no post that a claim has locked, and comes back for it', async () => {
+test('the sweep of contents skips a post that a claim has locked, and cleans it later', async () => {
   const ids = [await made([{ content: 'x' }], { type: 'draft' }), await made([{ content: 'y' }], { type: 'draft' })];
   await product.db.sql`update posts set content = ${HOSTILE}, content_clean = false where id in ${product.db.sql(ids)}`;
   const sweep = product.context.sweeps.find(({ name }) => name === 'contents')!;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 
-test('while a row of one organization is locked, the posts of others are created, claimed, sent and settled', async () => {
+test('a locked row of one organization blocks no create, claim, send or settle of another', async () => {
   const network = openNetwork();
   await using world = await startPublisher({ url: db.url, network });
   const [locked, sending, ...others] = await Promise.all(Array.from({ length: 6 }, () => seedOrg(db.sql)));
@@ -55,7 +55,7 @@ test('while a row of one organization is locked, the posts of others are created
   expect(network.mostAtOnce).toBe(1);
 });
 
-test('many large creates that meet are stored, and do not keep a small one of another organization out', async () => {
+test('many large concurrent creates are stored and do not delay a small one of another organization', async () => {
   const network = openNetwork();
   await using world = await startPublisher({ url: db.url, network });
   const many = await Promise.all(Array.from({ length: 40 }, () => seedOrg(db.sql)));

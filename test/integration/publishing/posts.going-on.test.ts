@@ -74,7 +74,7 @@ const slotOf = async (channelId: string) =>
   )[0]!;
 const FREE = { incarnation: null, postId: null, leftMs: null };
 
-test('a channel is worked off with one statement and one commit for each post, in order, each claimed as by a claim', async () => {
+test('a channel is published in order with one statement and one commit per post, each claimed as by claimNext', async () => {
   const { orgId, channelId, ids, claimed } = await begun(5);
   const order: string[] = [];
   const { statements, commits } = await counted(sent, async () => {
@@ -101,7 +101,7 @@ test('a channel is worked off with one statement and one commit for each post, i
     ]);
 });
 
-test('what is claimed so is the whole of what a claim answers, held from before the statement and for as long', async () => {
+test('a post claimed with a result carries all that a claim answers, under a slot held from before the statement', async () => {
   const { orgId, channelId, ids, claimed } = await begun(2);
   await db.sql`
     update posts set attempts_failed = 2, saved = '{"value": 7}', settings = '{"a": 1}' where id = ${ids[1]!}`;
@@ -167,7 +167,7 @@ const none = [
     (sql, { ids }) => sql`update posts set deleted_at = now() where id in ${sql(ids.slice(1))}`,
   ],
 ] satisfies [string, (sql: Sql, begun: Begun) => PromiseLike<unknown>][];
-test.each(none)('nothing is claimed with a result where %s', async (_, change) => {
+test.each(none)('a result claims no post where %s', async (_, change) => {
   const it = await begun();
   await change(db.sql, it);
   expect(await settleAndClaim(it.claimed)).toBeUndefined();
@@ -189,12 +189,12 @@ test.each([
     (sql: Sql, id: string) => sql`update posts set state = 'DRAFT', detail = null, due_at = null where id = ${id}`,
   ],
   ['claimed', (sql: Sql, id: string) => sql`update posts set detail = 'publishing' where id = ${id}`],
-])('a post that is %s while the statement is under way is left out, and the one behind it taken', async (_, change) => {
+])('a post that is %s during the statement is skipped, and the next one claimed', async (_, change) => {
   const { ids, claimed } = await begun();
   expect(await whileWriting(ids[0]!, claimed, (tx) => change(tx, ids[1]!))).toMatchObject({ postId: ids[2] });
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ attempt: 0 });
 });
-test('a post that is edited while the statement is under way is claimed as it is then', async () => {
+test('a post edited during the statement is claimed with the edit', async () => {
   const { ids, claimed } = await begun();
   const next = await whileWriting(
     ids[0]!,
@@ -223,7 +223,7 @@ async function whileWriting(
   return next!;
 }
 
-test('a host whose slot was taken over takes nothing, and leaves the slot to the other', async () => {
+test('a host whose slot was taken over claims nothing, and leaves the slot to the other', async () => {
   const { channelId, ids, claimed } = await begun();
   await using other = await openHost();
   await db.sql`update channels set slot_until = now() - interval '1 second' where id = ${channelId}`;
@@ -233,7 +233,7 @@ test('a host whose slot was taken over takes nothing, and leaves the slot to the
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ detail: 'scheduled', attempt: 0 });
 });
 
-test('a result that no longer holds the slot is written, and takes nothing: whoever has the slot goes on', async () => {
+test('a result without its slot is written and claims nothing', async () => {
   const { orgId, channelId, ids, claimed } = await begun();
   await db.sql`
     update channels set slot_incarnation = null, slot_post_id = null, slot_until = null where id = ${channelId}`;
@@ -252,13 +252,13 @@ test.each([
   { kind: 'rejected', message: 'no' },
   { kind: 'reauthorize', message: 'expired' },
   { kind: 'not-sent' },
-] satisfies Outcome[])('an attempt that ended as $kind takes nothing with its result', async (outcome) => {
+] satisfies Outcome[])('an attempt that ended as $kind claims nothing with its result', async (outcome) => {
   const { ids, claimed } = await begun();
   expect((await host.posts.settleAndClaim(claimed, outcome)).next).toBeUndefined();
   expect(await db.sql`select from posts where id in ${db.sql(ids.slice(1))} and attempt > 0`).toHaveLength(0);
 });
 
-test('the next item of a thread, which the result opens, goes before other posts of the channel, and knows what is out', async () => {
+test('the next item of a thread is claimed before other posts of the channel, with the releases before it', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
   const item = newPost(channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
@@ -270,7 +270,7 @@ test('the next item of a thread, which the result opens, goes before other posts
   expect(second).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });
   expect(await settleAndClaim(second)).toMatchObject({ postId: other.id });
 });
-test('an item of the same thread is never claimed with the result before it: it would not know what is out', async () => {
+test('an item of the same thread is never claimed with the result before it, whose release it needs', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   const root = newPost(channelId);
   const item = newPost(channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
@@ -296,7 +296,7 @@ const settleTogether = (...results: { claimed: ClaimedPost; outcome: Outcome; as
   );
 };
 
-test('a result that the database refuses fails alone: the others of its commit are written, and take what is next', async () => {
+test('a result refused by the database fails alone: the others of its commit are written and claim their next posts', async () => {
   const [bad, good] = [await begun(), await begun()];
   const unreadable = { kind: 'published', release: { id: 'r', url: '', saved: 'a\0b' } } satisfies Outcome;
   const results = await settleTogether(
@@ -320,7 +320,7 @@ async function withOneProcessing() {
   await host.posts.settleAndClaim(claimed, { kind: 'processing', processingMs: 60_000 });
   return { orgId, channelId, ids, processing: claimed, underWay: await take(host, orgId, channelId) };
 }
-test('two results of one channel in one commit take one post', async () => {
+test('two results of one channel in one commit claim one post', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
   const results = await settleTogether(
     { claimed: processing, outcome: out(processing), asked: 'processing' },
@@ -333,7 +333,7 @@ test('two results of one channel in one commit take one post', async () => {
   expect(await slotOf(channelId)).toMatchObject({ postId: ids[2] });
   expect(await stateOf(db.sql, ids[3]!)).toMatchObject({ detail: 'scheduled' });
 });
-test('where another result of the same commit says that the network takes no more for now, nothing is taken', async () => {
+test('a result claims nothing where another of its commit says that the network is rate limited', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
   const limited = { kind: 'rate_limited', message: 'later' } satisfies Outcome;
   const results = await settleTogether(
@@ -346,7 +346,7 @@ test('where another result of the same commit says that the network takes no mor
   expect(await stateOf(db.sql, ids[2]!)).toMatchObject({ detail: 'scheduled' });
 });
 
-test('a host that is leaving takes nothing with its results', async () => {
+test('a draining host claims nothing with its results', async () => {
   const { channelId, ids, claimed } = await begun();
   await using leaving = await openHost();
   await host.posts.settleAndClaim(claimed, { kind: 'not-sent' });

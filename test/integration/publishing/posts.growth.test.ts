@@ -113,7 +113,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 
-test('what is read for lists, free times, claims, sweeps and retention does not grow with the posts of an organization', async () => {
+test('rows read for lists, free times, claims, sweeps and retention do not grow with the posts of an organization', async () => {
   for (const table of ['posts', 'channels', 'post_timeline'])
     await db.sql`alter table ${db.sql(table)} set (autovacuum_enabled = off)`; // its reads would be counted
   const read: Record<string, { rows: number; blocks: number }[]> = {};

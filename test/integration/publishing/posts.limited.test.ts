@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 
-test('a network that takes only so many posts of an account at a time gets them all, in order, and is asked no more than it wants', async () => {
+test('a rate-limited network gets all posts in order, and no more requests than it allows', async () => {
   const network = openNetwork();
   let left = 3;
   network.behave = async (_post, _sent, accept) => {

@@ -35,7 +35,7 @@ afterAll(() => product[Symbol.asyncDispose]());
 describe.each(lists)('GET %s', (path) => {
   const get = async (query: string) => clientOf(path).get(`${path}?${query}`);
 
-  test('a range that holds more than is told at once is refused, and says what to do', async () => {
+  test('refuses a range with more posts than one answer holds, and names the remedy', async () => {
     const { status, body } = await get(RANGE);
     expect([status, body.code, body.errors]).toEqual([
       400,
@@ -50,13 +50,13 @@ describe.each(lists)('GET %s', (path) => {
     ]);
   });
 
-  test('a shorter one is told whole, with the keys that clients know', async () => {
+  test('answers a shorter range whole, with the keys that clients know', async () => {
     const { status, body } = await get('startDate=2031-05-01&endDate=2031-05-02T10:10:00Z');
     expect([status, Object.keys(body), body.posts.length > 900]).toEqual([200, ['posts'], true]);
     expect(body.posts.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, body.posts.length));
   });
 
-  test('parts follow one another to the end: each post once, in order', async () => {
+  test('pages cover each post once, in order', async () => {
     const seen: string[] = [];
     let cursor: string | null = '';
     let parts = 0;
@@ -79,12 +79,12 @@ describe.each(lists)('GET %s', (path) => {
     ['cursor=2031-13-01T00:00:00.000000_1', 'cursor'],
     ['cursor=2031-05-01T25:00:00.000000_1', 'cursor'],
     ['cursor=2031-05-01T00:00:00.000000_1x', 'cursor'],
-  ])('%s is refused by name', async (query, field) => {
+  ])('refuses %s by the name of its field', async (query, field) => {
     const { status, body } = await get(`${RANGE}&${query}`);
     expect([status, body.errors?.[0]?.field]).toEqual([400, field]);
   });
 
-  test('unknown keys are ignored, as before [T8]', async () => {
+  test('ignores unknown keys [T8]', async () => {
     const { status, body } = await get('display=week&page=3&startDate=2031-05-01&endDate=2031-05-02T10:01:00Z');
     expect([status, Object.keys(body)]).toEqual([200, ['posts']]);
   });

@@ -41,9 +41,9 @@ const loseFirst = (took: boolean) => {
 };
 
 describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)(
-  'a lost answer on a network of class %s',
+  'a lost answer of a network of class %s',
   (once) => {
-    test('is found there and not sent again', async () => {
+    test('is found there, and the post is not sent again', async () => {
       await using _running = await start();
       network.once = once;
       loseFirst(true);
@@ -63,7 +63,7 @@ describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)(
       ).toEqual(['created', 'claimed', 'unconfirmed', 'reconciled']);
     });
 
-    test('is sent again once it is surely not there', async () => {
+    test('is not found there, and the post is sent again', async () => {
       await using _running = await start();
       network.once = once;
       if (once === 'two-phase' || once === 'read-back') network.settlesWithinMs = 1_500;
@@ -80,7 +80,7 @@ describe.each(['key', 'two-phase', 'own-id', 'read-back'] as const)(
   },
 );
 
-test('absent is not believed before the network has settled', async () => {
+test('a missing post does not count as absent before the network has settled', async () => {
   await using _running = await start();
   network.settlesWithinMs = 2_000;
   let calls = 0;
@@ -98,7 +98,7 @@ test('absent is not believed before the network has settled', async () => {
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
 });
 
-test('a post that waited for its turn is not called absent before the network has settled', async () => {
+test('a post that waited for its limiter does not count as absent before the network has settled', async () => {
   await using _running = await start({ env: { PROVIDER_CALLS_IN_FLIGHT: '1' } });
   network.settlesWithinMs = 500;
   const turn = gate();
@@ -125,7 +125,7 @@ test('a post that waited for its turn is not called absent before the network ha
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
 });
 
-test('absent counts from when the network was asked, not from when it answered', async () => {
+test('the settling time counts from the request to the network, not from its answer', async () => {
   network = openNetwork();
   let skippedMs = 0;
   world = await startPublisher({
@@ -162,7 +162,7 @@ test('absent counts from when the network was asked, not from when it answered',
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
 });
 
-test('a network that cannot be asked: a person decides, and a second send needs to be confirmed', async () => {
+test('a network without a lookup leaves the decision to a person, and a second send needs a confirmation', async () => {
   await using _running = await start();
   network.once = 'at-most-once';
   loseFirst(true);
@@ -192,7 +192,7 @@ test('a network that cannot be asked: a person decides, and a second send needs 
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
 });
 
-test('a person names the post on the network: published, the slot is free and the thread goes on', async () => {
+test('a release set by a person publishes the post, frees the slot and continues the thread', async () => {
   await using _running = await start();
   network.find = async () => {
     throw new ProviderError('unavailable', 'down');
@@ -218,7 +218,7 @@ test('a person names the post on the network: published, the slot is free and th
   });
 });
 
-test('what the adapter saved is there on the next attempt', async () => {
+test('data saved by the adapter is available to the next attempt', async () => {
   await using _running = await start();
   network.once = 'own-id';
   const seen: unknown[] = [];
@@ -234,7 +234,7 @@ test('what the adapter saved is there on the next attempt', async () => {
   expect(seen).toEqual([undefined, { key: 'first', odd: 'ab' }]);
 });
 
-test('a post that the network still works on is polled and frees the channel', async () => {
+test('a post still processed by the network is polled and frees the channel', async () => {
   await using _running = await start();
   const ready = gate();
   let polls = 0;
@@ -256,8 +256,8 @@ test('a post that the network still works on is polled and frees the channel', a
   expect(network.asked).toHaveLength(2);
 });
 
-describe('threads', () => {
-  test('each item goes out as an answer to the ones before it, after its delay', async () => {
+describe('threads of posts', () => {
+  test('each item is sent as a reply to the items before it, after its delay', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
@@ -287,7 +287,7 @@ describe('threads', () => {
     );
   });
 
-  test('when an item fails, those behind it fail too, and a retry takes them along', async () => {
+  test('a failed item fails those behind it, and a retry retries them all', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });

@@ -72,7 +72,7 @@ async function cutsAnswerTo(url: string, words: string) {
   return way;
 }
 
-test('a claim whose answer was lost holds its channel for seconds, not to the deadline of the slot; the post goes out once', async () => {
+test('a claim with a lost answer holds its channel for seconds, not to the slot deadline, and the post is published once', async () => {
   await using way = await cutsAnswerTo(db.url, 'Taken for publishing');
   const network = openNetwork();
   network.settlesWithinMs = 1_000;
@@ -88,7 +88,7 @@ test('a claim whose answer was lost holds its channel for seconds, not to the de
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
 });
 
-test('a result that was written and whose answer was lost is written once; what its commit took goes out once, after the reconciler found it', async () => {
+test('a result with a lost answer is written once, and the post claimed with it is published once by way of the reconciler', async () => {
   await using way = await cutsAnswerTo(db.url, 'as rests_until'); // only results say so
   const network = openNetwork();
   network.settlesWithinMs = 1_000;

@@ -61,7 +61,7 @@ test.each(['draft', 'schedule', 'now'])(
   },
 );
 
-test('media at the domain, or below it, is claimed; an edit is judged too [PO11, S125]', async () => {
+test('media on an allowed domain or below it is claimed, and an edit is checked too [PO11, S125]', async () => {
   const { status, body: answer } = await key.post(
     '/public/v1/posts',
     body('schedule', { path: 'https://cdn.example/a.png' }),

@@ -36,7 +36,7 @@ async function start(options: Partial<Parameters<typeof startPublisher>[0]> = {}
 }
 const soon = (ms: number) => systemClock.in(ms);
 
-test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]', async () => {
+test('a due post is published, with its facts in one commit [PO2, PO3, PO4]', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, {
@@ -71,7 +71,7 @@ test('a post that is due goes out, with its facts in one commit [PO2, PO3, PO4]'
   );
 });
 
-test('a wave on many channels: each in order, none early, one in flight per channel, each once', async () => {
+test('a wave over many channels publishes each post once: in order, none early, one in flight per channel', async () => {
   await using _running = await start();
   network.latencyMs = 5;
   const orgs = await Promise.all([seedOrg(db.sql, 20), seedOrg(db.sql, 5)]);
@@ -100,7 +100,7 @@ test('a wave on many channels: each in order, none early, one in flight per chan
   expect(network.asked.filter(({ postId, at }) => at < planned.get(postId)!)).toEqual([]);
 });
 
-test('a repeated admit inserts nothing twice, and a foreign channel stores nothing at all [GN2]', async () => {
+test('a repeated admit inserts nothing twice, and a foreign channel stores nothing [GN2]', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const other = await seedOrg(db.sql);
@@ -118,7 +118,7 @@ test('a repeated admit inserts nothing twice, and a foreign channel stores nothi
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 2 }]);
 });
 
-test('creates of one batch are admitted each on its own: a bad one fails alone', async () => {
+test('creates of one batch are admitted separately: an invalid one fails alone', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const answers = await Promise.allSettled([
@@ -130,7 +130,7 @@ test('creates of one batch are admitted each on its own: a bad one fails alone',
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
 });
 
-test('the idempotency key is settled in the commit of the create, and a lost claim stores nothing', async () => {
+test('the idempotency key is settled in the commit of the create, and a lost claim on it stores nothing', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const claim = newId();
@@ -156,7 +156,7 @@ test('the idempotency key is settled in the commit of the create, and a lost cla
   expect(await db.sql`select count(*)::int as n from posts where org_id = ${orgId}`).toEqual([{ n: 1 }]);
 });
 
-test('a second nudge of a channel at work finds the slot taken', async () => {
+test('a second nudge of a busy channel finds the slot taken', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   network.latencyMs = 150;
@@ -167,7 +167,7 @@ test('a second nudge of a channel at work finds the slot taken', async () => {
   expect(network.mostAtOnce).toBe(1);
 });
 
-describe('failures', () => {
+describe('failures of a publish', () => {
   const failing = (failure: ConstructorParameters<typeof ProviderError>[0], retryAfterMs?: number) => async () => {
     throw new ProviderError(failure, `it was ${failure}`, { retryAfterMs });
   };
@@ -176,7 +176,7 @@ describe('failures', () => {
     ['rejected', 'validation'],
     ['unsupported', 'unsupported'],
     ['exhausted', 'billing_required'],
-  ] as const)('%s is final: ERROR with %s, and the next post goes on', async (failure, errorKind) => {
+  ] as const)('%s is final: ERROR with %s, and the next post is published', async (failure, errorKind) => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const [bad, good] = [newPost(channelId, { content: 'bad' }), newPost(channelId)];
@@ -195,7 +195,7 @@ describe('failures', () => {
     expect(event!['payload']).toMatchObject({ errorKind, attempts: 1, retryable: false });
   });
 
-  test('what may be repeated is sent again after the time that the network asked for, and frees the channel meanwhile', async () => {
+  test('a retryable failure is retried after the delay that the network asked for, and frees the channel meanwhile', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const [late, other] = [newPost(channelId, { content: 'late' }), newPost(channelId, { content: 'other' })];
@@ -237,7 +237,7 @@ describe('failures', () => {
     expect(network.asked).toHaveLength(1);
   });
 
-  test('a network that answers garbage, or an adapter that breaks, is a lost answer', async () => {
+  test('an unreadable answer and a throwing adapter count as a lost answer', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     network.behave = async (post, _sent, accept) => {
@@ -253,7 +253,7 @@ describe('failures', () => {
     expect(network.asked).toHaveLength(2);
   });
 
-  test('a network that never answers holds its own channel only, and is looked up', async () => {
+  test('a network that never answers blocks its own channel only, and its post is looked up', async () => {
     await using _running = await start({ clock: clockWhere((ms) => (ms === CALL_MS ? 400 : ms)) });
     const {
       orgId,
@@ -271,7 +271,7 @@ describe('failures', () => {
     expect(await stateOf(db.sql, hung.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
   });
 
-  test('gives up after the last retry', async () => {
+  test('the last retry ends in a final failure', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const post = newPost(channelId, { publishDate: soon(3_600_000) });
@@ -284,7 +284,7 @@ describe('failures', () => {
   });
 });
 
-test('what a network answered is written once the database takes it again, however long that lasts, and nothing is sent twice', async () => {
+test('the answer of a network is written once the database is back, however long that takes, and nothing is sent twice', async () => {
   network = openNetwork();
   const pauses = [100, 200, 400, 800, 1_600, 3_200, 5_000]; // between two tries to write a result
   const hurried = clockWhere((ms) => (pauses.includes(ms) ? ms / 200 : ms));
@@ -310,7 +310,7 @@ test('what a network answered is written once the database takes it again, howev
   expect(network.asked).toHaveLength(1);
 });
 
-test('an edit or a deletion that was accepted is final, however close to the due time; one that was refused changed nothing', async () => {
+test('an accepted edit or deletion is final, however close to the due time, and a refused one changes nothing', async () => {
   await using _running = await start();
   const { orgId, channelIds } = await seedOrg(db.sql, 30);
   const due = soon(600);
@@ -352,7 +352,7 @@ test('an edit or a deletion that was accepted is final, however close to the due
     ]);
 });
 
-test('a post that is moved nearer, or away and back, goes out at its last date', async () => {
+test('a post moved nearer, or away and back, is published at its last date', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(db.sql);
   const post = newPost(channelId, { publishDate: soon(3_600_000) });
@@ -365,7 +365,7 @@ test('a post that is moved nearer, or away and back, goes out at its last date',
   expect(network.asked).toHaveLength(1);
 });
 
-test('a post that is stored while the channel is being looked at is never forgotten', async () => {
+test('a post stored while its channel is being scanned is published', async () => {
   let looks = 0;
   network = openNetwork();
   world = await startPublisher({

@@ -61,7 +61,7 @@ async function abandoned(ageMs: number) {
   return { orgId, channelId, post, other };
 }
 
-test('the slot of a host that has been silent for five seconds is taken over, and the post looked up', async () => {
+test('the slot of a host silent for five seconds is taken over, and its post looked up', async () => {
   await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.taken.push({ channelId, postId: post.id, text: '' }); // it had gone out
@@ -72,7 +72,7 @@ test('the slot of a host that has been silent for five seconds is taken over, an
   expect((await sql()`select incarnation from posts where id = ${post.id}`)[0]!['incarnation']).not.toBe(other);
 });
 
-test('a host that was silent for less keeps its slot', async () => {
+test('a host silent for less than five seconds keeps its slot', async () => {
   await using _running = await start();
   const { post, other } = await abandoned(1_000);
   await db.sql.begin(async (tx) => {
@@ -87,7 +87,7 @@ test('a host that was silent for less keeps its slot', async () => {
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
 
-test('the writes of a host that was replaced are refused', async () => {
+test('writes of a replaced host are refused', async () => {
   await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.settlesWithinMs = 60_000;
@@ -105,7 +105,7 @@ test('the writes of a host that was replaced are refused', async () => {
   expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed', releaseId: null });
 });
 
-test('a slot past its deadline is taken over though its host lives; an unconfirmed post keeps its channel no longer than that', async () => {
+test('a slot past its deadline is taken over though its host lives, also with an unconfirmed post', async () => {
   await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(0);
   const next = newPost(channelId);
@@ -122,7 +122,7 @@ test('a slot past its deadline is taken over though its host lives; an unconfirm
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
 
-test('an unconfirmed post of a host that went away keeps its channel until it is resolved', async () => {
+test('an unconfirmed post of a dead host keeps its channel until it is resolved', async () => {
   await using _running = await start();
   const { orgId, channelId, post } = await abandoned(6_000);
   const next = newPost(channelId);
@@ -140,7 +140,7 @@ test('an unconfirmed post of a host that went away keeps its channel until it is
   expect(network.taken.map(({ postId }) => postId)).toEqual([next.id]);
 });
 
-test('a network that cannot be asked: what was claimed and never sent is sent, what may have left waits for a person', async () => {
+test('without a lookup a claimed but unsent post is sent, and one that may have been sent waits for a person', async () => {
   await using _running = await start();
   network.once = 'at-most-once';
   const waiting = await abandoned(6_000);
@@ -155,7 +155,7 @@ test('a network that cannot be asked: what was claimed and never sent is sent, w
   expect(network.taken.map(({ postId }) => postId)).toEqual([waiting.post.id]);
 });
 
-test('a channel whose reminder was lost is woken five seconds after its due time', async () => {
+test('a channel with a lost reminder is nudged five seconds after its due time', async () => {
   await using _running = await start();
   const { orgId, channelIds } = await seedOrg(sql(), 30);
   const posts = channelIds.map(draft);
@@ -171,7 +171,7 @@ test('a channel whose reminder was lost is woken five seconds after its due time
   await settles(() => expect(network.taken).toHaveLength(29));
 });
 
-test('a reminder is registered when its time comes within the horizon, not before, and once', async () => {
+test('a reminder is registered once, when its time comes within the horizon', async () => {
   await using _running = await start({ horizonMs: 600_000 });
   const { orgId, channelId } = await seedOrg(sql());
   await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(1_200_000) })]);
@@ -185,7 +185,7 @@ test('a reminder is registered when its time comes within the horizon, not befor
   expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
 });
 
-test('a look-up whose reminder was lost is asked again', async () => {
+test('a lookup with a lost reminder is repeated', async () => {
   await using _running = await start();
   const { orgId, channelId, post } = await abandoned(0);
   network.taken.push({ channelId, postId: post.id, text: '' });
@@ -195,7 +195,7 @@ test('a look-up whose reminder was lost is asked again', async () => {
   expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'PUBLISHED' });
 });
 
-test('only one process sweeps', async () => {
+test('only one process sweeps at a time', async () => {
   await using _running = await start();
   await sql()`insert into leases (name, holder, expires_at) values ('reconciler', 'another', now() + interval '1 minute')`;
   expect(await world.reconciler.sweep()).toBeUndefined();
@@ -203,7 +203,7 @@ test('only one process sweeps', async () => {
   expect(await world.reconciler.sweep()).toBeDefined();
 });
 
-test('no call is made by a host whose own heartbeat is older than four seconds: it hands back', async () => {
+test('a host whose own heartbeat is older than four seconds sends nothing and returns its posts', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(sql());
   const { heartbeatAgeMs } = world.engine;
@@ -220,7 +220,7 @@ test('no call is made by a host whose own heartbeat is older than four seconds: 
   expect(network.asked).toHaveLength(1);
 });
 
-test('on the way out: what waits is handed back, what is being sent gets its time, the rest is unconfirmed', async () => {
+test('a drain returns waiting posts, gives those being sent their time, and leaves the rest unconfirmed', async () => {
   const patience = gate();
   const drainMs = 8_000;
   const patient = clockWhere((ms) => (ms === drainMs ? patience.passed : ms));

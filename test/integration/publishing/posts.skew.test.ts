@@ -13,7 +13,7 @@ afterAll(async () => db[Symbol.asyncDispose]());
 const HOUR = 3_600_000;
 
 test.each([-HOUR, HOUR])(
-  'reminders stand at the times of the database where the clock of a host is wrong by %s ms',
+  'reminders follow the clock of the database where that of a host is wrong by %s ms',
   async (skew) => {
     const clock: Clock = { ...systemClock, now: () => systemClock.in(skew), in: (ms) => systemClock.in(skew + ms) };
     const network = Object.assign(openNetwork(), { settlesWithinMs: 70_000 });

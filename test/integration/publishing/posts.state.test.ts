@@ -30,7 +30,7 @@ const conditionsOf = async (sql: TestDatabase['sql']) => {
   return new Map(rows.map(({ name, condition }) => [name, condition.replaceAll(/[()]/g, '')]));
 };
 
-test('partial indexes of posts stand on the predicates of a post, word for word', async () => {
+test('partial indexes of posts use the predicates of post state word for word', async () => {
   for (const [name, predicate] of Object.entries(ON_PREDICATES)) {
     await db.sql`create index ${db.sql(`${name}_as_declared`)} on posts (id) where ${predicate(db.sql, 'posts')}`;
   }
@@ -41,7 +41,7 @@ test('partial indexes of posts stand on the predicates of a post, word for word'
   }
 });
 
-test('every partial index that names a state or a detail is among them', async () => {
+test('every partial index on a state or a detail is among those compared', async () => {
   const named = [...(await conditionsOf(db.sql))].filter(
     ([name, condition]) => /\b(state|detail)\b/.test(condition) && !name.endsWith('_as_declared'),
   );

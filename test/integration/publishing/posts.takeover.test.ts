@@ -105,9 +105,9 @@ const accepted = (network: Network, { id }: { id: string }) =>
   network.taken.filter(({ postId }) => postId === id).length;
 
 describe.each(['read-back', 'own-id', 'at-most-once'] as const)(
-  'a host that fell silent and sends heartbeats again, on a network that is %s',
+  'a host that resumes its heartbeats, on a network that is %s',
   (once) => {
-    test('sends nothing that another host has taken over and sent meanwhile', async () => {
+    test('does not send a post that another host took over and sent meanwhile', async () => {
       const network = Object.assign(openNetwork(), { once, settlesWithinMs: 0 });
       await using a = await openHost(network);
       await using b = await openHost(network);
@@ -128,7 +128,7 @@ describe.each(['read-back', 'own-id', 'at-most-once'] as const)(
   },
 );
 
-test('a host that fell silent and sends heartbeats again sends what nobody has taken over, once the rows have said so', async () => {
+test('a host that resumes its heartbeats sends what nobody took over, after reading the rows', async () => {
   const network = openNetwork();
   await using a = await openHost(network);
   const { second, free, sending, waiting } = await withOneWaiting(a, network);
@@ -140,7 +140,7 @@ test('a host that fell silent and sends heartbeats again sends what nobody has t
   expect(accepted(network, second)).toBe(1);
 });
 
-test('when the time of a call is over its connection is ended before the post counts as lost', async () => {
+test('a call past its time limit has its connection closed before the post counts as lost', async () => {
   const network = openNetwork();
   const never = gate();
   const ended = gate();
@@ -161,7 +161,7 @@ test('when the time of a call is over its connection is ended before the post co
   never.open();
 });
 
-test('an ended connection breaks off the request that is under way, and sends none of the steps behind it', async () => {
+test('a closed connection aborts the request under way, and none of the steps behind it is sent', async () => {
   const seen: string[] = [];
   const broken = gate();
   const begun = gate();
@@ -213,7 +213,7 @@ test('an ended connection breaks off the request that is under way, and sends no
   expect(seen).toEqual(['/api/v2/media']);
 });
 
-test('a network that never answers questions is asked about each post once at a time, and about few posts at a time', async () => {
+test('a network that never answers lookups gets one per post at a time, and few at a time in all', async () => {
   const network = openNetwork();
   network.behave = async () => Promise.reject(new ProviderError('lost', 'gone'));
   const never = gate();
@@ -251,7 +251,7 @@ test('a network that never answers questions is asked about each post once at a 
   never.open();
 });
 
-test('posts of an organization go out while another has more servers that never answer than there are turns', async () => {
+test('posts of an organization are published while another has more hanging servers than the limiter has turns', async () => {
   const network = openNetwork();
   const never = gate();
   network.behave = async (post, _sent, accept) => {

@@ -61,12 +61,12 @@ const done = { status: 'fulfilled' };
 test.each([
   ['the post', () => world.posts.removePost(org.orgId, root.id)],
   ['its group', () => world.posts.removeGroup(org.orgId, root.group)],
-])('an edit that puts items behind a post leaves none of them when %s is deleted meanwhile [T3]', async (_, remove) => {
+])('an edit that adds items behind a post leaves none of them when %s is deleted meanwhile [T3]', async (_, remove) => {
   expect(await together(grow, remove)).toMatchObject([done, done]);
   expect(await alive()).toEqual([]);
 });
 
-test('an edit that changes the whole thread changes items that another edit was just putting behind it', async () => {
+test('an edit of a whole thread also changes items that a concurrent edit adds to it', async () => {
   const later = systemClock.in(2 * 86_400_000);
   expect(await together(grow, () => world.posts.editPost(org.orgId, root.id, { publishDate: later }))).toMatchObject([
     done,

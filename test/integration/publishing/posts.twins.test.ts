@@ -39,7 +39,7 @@ afterAll(async () => db[Symbol.asyncDispose]());
 describe.each([
   ['mastodon', mastodon],
   ['pixelfed', pixelfed],
-] as const)('posts of %s that look the same', (id, fixture) => {
+] as const)('identical posts of %s', (id, fixture) => {
   /** The product's actors over the real adapter, and the network on the wire. */
   async function start() {
     const opened = new AsyncDisposableStack();
@@ -83,7 +83,7 @@ describe.each([
     );
 
   test.each(['cut', 'hang-up', 'accept-then-hang-up'] as const)(
-    'the second one, whose request ends in %s, is published once under a release of its own',
+    'a second post whose request ends in %s is published once under its own release',
     async (behaviour) => {
       await using running = await start();
       const { wire, world, image, seedChannel } = running;
@@ -118,7 +118,7 @@ describe.each([
     },
   );
 
-  test('one that a person posted meanwhile is told from it by the media, or the post is left for a person to decide', async () => {
+  test('a post made by a person meanwhile is distinguished by its media, or left for a person to decide', async () => {
     await using running = await start();
     const { wire, world, image, seedChannel, publishByHand } = running;
     const { orgId, channelId } = await seedChannel();
@@ -139,7 +139,7 @@ describe.each([
     }
   });
 
-  test('two whose answers are missing at once never share a release', async () => {
+  test('two posts with missing answers at once never share a release', async () => {
     await using running = await start();
     const { wire, world, image, seedChannel } = running;
     const { orgId, channelId } = await seedChannel();

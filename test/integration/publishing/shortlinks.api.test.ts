@@ -74,7 +74,7 @@ const wanted = async (postId: string) =>
   ).map(({ url }) => url);
 const policy = (shortlink: string) => ann.client.post('/settings/shortlink', { shortlink });
 
-describe('links are shortened', () => {
+describe('links of a post are shortened', () => {
   test.each([
     ['ASK', true, true],
     ['ASK', false, false],
@@ -85,7 +85,7 @@ describe('links are shortened', () => {
     ['NO', true, false],
     ['NO', null, false],
   ])(
-    'by the choice of the organization, which may leave it to the writer: %s with shortLink %s → %s',
+    'by the policy of the organization, which may ask the writer: %s with shortLink %s → %s',
     async (choice, shortLink, expected) => {
       await policy(choice);
       const id = await create({ shortLink }, `One ${A}`, `Two ${B}`);
@@ -93,7 +93,7 @@ describe('links are shortened', () => {
     },
   );
 
-  test('of a draft as of a scheduled post, and of none in an answer that stored nothing', async () => {
+  test('for a draft as for a scheduled post, and not for a refused create', async () => {
     expect(await wanted(await create({ type: 'draft', shortLink: true }, `One ${A}`))).toEqual([A]);
     const before = await db.sql`select count(*)::int as n from short_links`;
     const refused = await ann.client.post('/posts', {
@@ -104,7 +104,7 @@ describe('links are shortened', () => {
     expect(await db.sql`select count(*)::int as n from short_links`).toEqual(before);
   });
 
-  test('after an edit as before, with the links that it has then; or as the edit says', async () => {
+  test('after an edit for its new links, or as the edit says', async () => {
     const id = await create({ shortLink: true }, `One ${A}`);
     expect((await ann.client.send('PATCH', `/posts/${id}`, { content: `One ${B}` })).status).toBe(200);
     expect(await wanted(id)).toEqual([B]);
@@ -128,17 +128,17 @@ describe('links are shortened', () => {
     expect(await wanted(id)).toEqual([B]);
   });
 
-  test('but the text has to fit with its long links, so that none of them can keep it from going out [S108]', async () => {
+  test('only if the text fits with its long links, so that a missing short link cannot fail the post [S108]', async () => {
     // 100 characters may go out
     const answer = await ann.client.post('/posts', body({ shortLink: true }, `${'x'.repeat(80)} ${A}`));
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_content']);
   });
 });
 
-describe('whether a writer is asked [S119]', () => {
+describe('POST /posts/should-shortlink [S119]', () => {
   const ask = async (...messages: string[]) => (await ann.client.post('/posts/should-shortlink', { messages })).body;
 
-  test('they are when the organization leaves it to them, there is a link, and somebody to shorten it', async () => {
+  test('asks when the policy is ASK, the text has a link and a provider is set up', async () => {
     expect(await ask('Hello', `<p>See <a href="${A}">this</a></p>`)).toEqual({ ask: true });
     expect(await ask('Hello', 'shop.example')).toEqual({ ask: false });
     expect(await ask()).toEqual({ ask: false });
@@ -153,7 +153,7 @@ describe('whether a writer is asked [S119]', () => {
     expect(shortener.asked).toEqual([]);
   });
 
-  test('a body of another form is refused by its field [S6]', async () => {
+  test('refuses a malformed body by its field [S6]', async () => {
     for (const messages of [undefined, 'text', [1], [null]]) {
       const answer = await ann.client.post('/posts/should-shortlink', { messages });
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, expect.stringMatching(/^messages/)]);
@@ -161,7 +161,7 @@ describe('whether a writer is asked [S119]', () => {
   });
 });
 
-test('an organization sets up its provider, tests it and names it, and its links are made with its key [S156, S157, S158, S160]', async () => {
+test('an organization configures, tests and chooses its provider, and its links are made with its key [S156, S157, S158, S160]', async () => {
   const bob = await app.signUp();
   const room = app.context.shortlinks;
   const save = (more: object) => bob.client.post('/providers/settings', { domain: 'shortlink', ...more });
@@ -220,7 +220,7 @@ test('an organization sets up its provider, tests it and names it, and its links
   expect(await room.shouldAsk(bob.orgId, ['https://go.shop.example/a'])).toBe(false);
 });
 
-describe('how often links were followed [S119]', () => {
+describe('statistics of short links [S119]', () => {
   /** Published, with short links. */
   const published = async (...contents: string[]) => {
     const id = await create({ type: 'now', shortLink: true }, ...contents);
@@ -231,7 +231,7 @@ describe('how often links were followed [S119]', () => {
   const statistics = async (id: string) => (await ann.client.get(`/posts/${id}/statistics`)).body;
   const age = () => db.sql`update short_links set clicks_at = now() - interval '6 minutes'`;
 
-  test('link by link in the order of the thread, asked for at most once in five minutes', async () => {
+  test('are listed per link in the order of the thread, and fetched at most once in five minutes', async () => {
     const id = await published(`One ${A}`, `Two ${B}`);
     shortener.clicks.set('1', 17);
     const expected = {
@@ -248,7 +248,7 @@ describe('how often links were followed [S119]', () => {
     expect((await statistics(id)).clicks[0].clicks).toBe(18);
   });
 
-  test('as they were last told while the provider cannot be asked, or is not set up any more', async () => {
+  test('are the last known ones while the provider is away or no longer configured', async () => {
     const id = await published(`One ${A}`);
     shortener.clicks.set('1', 5);
     expect((await statistics(id)).clicks[0].clicks).toBe(5);
@@ -259,7 +259,7 @@ describe('how often links were followed [S119]', () => {
     expect((await statistics(id)).clicks[0].clicks).toBe(5);
   });
 
-  test('null where the provider does not tell; nothing for a post without short links', async () => {
+  test('are null where the provider has none, and empty for a post without short links', async () => {
     await setUp.set(null, 'isgd');
     expect(await statistics(await published(`One ${A}`))).toEqual({
       clicks: [{ short: 'https://is.gd/1', original: A, clicks: null }],
@@ -268,7 +268,7 @@ describe('how often links were followed [S119]', () => {
     expect(shortener.asked).toEqual([]);
   });
 
-  test('of a post of another organization, or of none, as of one that is not there [S9]', async () => {
+  test('answer a post of another organization like an unknown one [S9]', async () => {
     const id = await published(`One ${A}`);
     const eve = await app.signUp();
     const answers = await Promise.all(

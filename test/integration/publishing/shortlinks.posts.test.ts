@@ -94,8 +94,8 @@ async function publish(content: string, more: Partial<NewPost> = {}) {
   return { orgId, post };
 }
 
-describe('a post goes out', () => {
-  test('with its links short, in HTML and in plain text, each made once; nothing else of it changes, and the timeline tells [S117]', async () => {
+describe('a post with short links is published', () => {
+  test('with each link shortened once in HTML and plain text, and nothing else changed; the timeline lists them [S117]', async () => {
     const content = `<p>@shop.example sells #https at ${A} and <a href="${B}">here</a>, again ${A}.</p><p>(<a href="${A}">${A}</a>) mail@shop.example ${A}x</p>`;
     const { post } = await publish(content.slice(0, 700));
     const [a, b] = [
@@ -122,12 +122,12 @@ describe('a post goes out', () => {
     );
   });
 
-  test('as it is when nobody asked for short links', async () => {
+  test('unchanged when no short links are requested', async () => {
     await publish(`Look: ${A}`, { shortLinks: undefined } as Partial<NewPost>);
     expect([sentTexts(), shortener.asked]).toEqual([[`Look: ${A}`], []]);
   });
 
-  test('item by item of a thread, each with links of its own', async () => {
+  test('with separate links for each item of a thread', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = linked(channelId, `One ${A}`);
     const second = linked(channelId, `Two ${A}`, { parentPostId: root.id, rootPostId: root.id, group: root.group });
@@ -137,7 +137,7 @@ describe('a post goes out', () => {
     expect(shortener.made.isgd).toEqual([A, A]);
   });
 
-  test('with the same text when it is sent again, and is found by that text [PO4]', async () => {
+  test('with the same text on a retry, and is looked up by that text [PO4]', async () => {
     let tries = 0;
     const looked: string[] = [];
     network.behave = async (_post, _sent, accept) => {
@@ -174,7 +174,7 @@ describe('a post goes out', () => {
       /do not understand/,
     ],
     ['an answer that never comes', 'silence' as const, /did not answer in time/],
-  ])('with the long link, and the timeline says why: %s [S117]', async (_, behaviour, reason) => {
+  ])('with the long link and the reason in the timeline: %s [S117]', async (_, behaviour, reason) => {
     shortener.on('GET /create.php', behaviour);
     if (behaviour === 'silence') void eventually('it is asked', () => shortener.asked.length > 0).then(clock.enough);
     const { post } = await publish(`Look: ${A}`);
@@ -187,7 +187,7 @@ describe('a post goes out', () => {
     expect((await stateOf(db.sql, post.id)).state).toBe('PUBLISHED');
   });
 
-  test('with the long link when no provider is set up, or one that has no public interface', async () => {
+  test('with the long link when no provider is configured, or one without a public interface', async () => {
     await setUp.set(null);
     const { post } = await publish(`Look: ${A}`);
     expect(await told(post.id)).toEqual([
@@ -208,7 +208,7 @@ describe('a post goes out', () => {
     expect(sentTexts()).toEqual([`Look: ${A}`, `Look: ${A}`]);
   });
 
-  test('with what is short already, what has a password in it and what would grow left as it is, and nobody is told of those', async () => {
+  test('with links unchanged that are short, contain a password or would grow; no provider gets them', async () => {
     const texts = ['https://is.gd/abc', 'https://ann:pw@shop.example/a-long-path', 'ftp://a.example/b'];
     const { post } = await publish(`Look: ${texts.join(' ')} https://a.bc`);
     expect(sentTexts()).toEqual([`Look: ${texts.join(' ')} https://a.bc`]);
@@ -222,7 +222,7 @@ describe('a post goes out', () => {
   });
 });
 
-describe('links are made ahead', () => {
+describe('short links are made ahead', () => {
   const schedule = async (dueInMs: number, content = `Look: ${A}`) => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const post = linked(channelId, content, { publishDate: systemClock.in(dueInMs) });
@@ -240,7 +240,7 @@ describe('links are made ahead', () => {
     return shortener.asked.length - before - 1;
   };
 
-  test('within the hour before the post, not sooner, and a post that moves nearer is looked at again', async () => {
+  test('within the hour before the post and not earlier, and again when a post moves nearer', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
     const near = await schedule(HOUR / 2);
     await isMade(near.post.id);
@@ -252,7 +252,7 @@ describe('links are made ahead', () => {
     expect(network.asked).toEqual([]); // neither is out
   });
 
-  test('so that a post that is due waits for nobody', async () => {
+  test('so that a due post waits for no provider', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
     const { orgId, post } = await schedule(HOUR / 2);
     await isMade(post.id);
@@ -262,7 +262,7 @@ describe('links are made ahead', () => {
     expect(sentTexts()).toEqual(['Look: https://is.gd/1']);
   });
 
-  test('not for drafts, deleted posts and texts that were changed; a draft that is scheduled gets its own', async () => {
+  test('never for drafts, deleted posts and replaced texts, and for a draft once it is scheduled', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
     const { orgId, channelId } = await seedOrg(db.sql);
     const at = { publishDate: systemClock.in(HOUR / 2) };
@@ -286,7 +286,7 @@ describe('links are made ahead', () => {
     expect(shortener.made.isgd.filter((url) => url === A || url === B)).toEqual([B, A]);
   });
 
-  test('and asked for again while there is time, when a provider had no time or its key was wrong', async () => {
+  test('again while there is time, after a provider was busy or its key was wrong', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
     shortener.on('GET /create.php', { status: 401 }, 1);
     const { post } = await schedule(HOUR / 2);
@@ -299,7 +299,7 @@ describe('links are made ahead', () => {
   });
 });
 
-describe('no link is made twice', () => {
+describe('no short link is made twice', () => {
   const stored = async (content = `Look: ${A} ${B}`) => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const post = linked(channelId, content, { publishDate: systemClock.in(2 * HOUR) });
@@ -307,7 +307,7 @@ describe('no link is made twice', () => {
     return { orgId, post };
   };
 
-  test('however many ask at once: 100 senders, three makers, one link each, and all are told the same', async () => {
+  test('by 100 senders and three makers at once: one request per link, and all get the same', async () => {
     const { orgId, post } = await stored();
     await using makers = new AsyncDisposableStack();
     for (let n = 0; n < 3; n++) makers.use((await elsewhere(makers)).startMaker({ restMs: 1 }));
@@ -321,7 +321,7 @@ describe('no link is made twice', () => {
     expect(await told(post.id)).toHaveLength(2);
   });
 
-  test('when its answer was lost: the long link goes out, unless the provider answers a repeat with the same link', async () => {
+  test('after a lost answer: the long link is sent, unless the provider repeats its answer', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     shortener.on('GET /create.php', 'accept-then-hang-up', 1);
     expect(await links.decide(orgId, post.id)).toEqual([{ url: A, short: null }]);
@@ -340,7 +340,7 @@ describe('no link is made twice', () => {
     expect([shortener.made.dub, shortener.asked.filter((one) => one === 'PUT /links/upsert').length]).toEqual([[B], 2]);
   });
 
-  test('when whoever asked for it fell silent: only what surely was not asked for, or is answered the same, is asked for again', async () => {
+  test('after its maker went silent: only a request surely not sent, or one with a repeatable answer, is repeated', async () => {
     const crash = async (provider: string | null) => {
       const one = await stored(`Look: ${A}`);
       if (provider !== null) await setUp.set(one.orgId, provider);
@@ -362,7 +362,7 @@ describe('no link is made twice', () => {
     expect(shortener.asked).toEqual(['GET /create.php', 'PUT /links/upsert']);
   });
 
-  test('when whoever asked for it dies before the answer: whom it asked stands in the row before the request leaves', async () => {
+  test('after its maker died before the answer: the provider asked is stored before the request is sent', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     await using gone = new AsyncDisposableStack(); // ends when its line is cut
     await using away = await startShortener();
@@ -380,7 +380,7 @@ describe('no link is made twice', () => {
     ]);
   });
 
-  test('nor by an answer that comes after the post went out', async () => {
+  test('by an answer that arrives after the post was published', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     await using opened = new AsyncDisposableStack();
     // it waits for no answer
@@ -398,7 +398,7 @@ describe('no link is made twice', () => {
     expect(await told(post.id)).toHaveLength(1);
   });
 
-  test('and another organization is told of none of them', async () => {
+  test('and another organization gets none of them', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     const other = await seedOrg(db.sql);
     expect(await links.decide(other.orgId, post.id)).toEqual([]);
@@ -410,7 +410,7 @@ describe('no link is made twice', () => {
   });
 });
 
-describe('the provider is', () => {
+describe('the provider of a short link is', () => {
   const chosen = async (named: string | null, own: Parameters<SetUp['set']>[1][], shared: string[]) => {
     const { orgId, channelId } = await seedOrg(db.sql);
     if (named !== null)
