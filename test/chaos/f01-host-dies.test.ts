@@ -18,7 +18,7 @@ const random = chance('f01');
 
 describe.each(engines)('kill of a host on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(10))(
-    `round $round of $of: each of ${POSTS} posts is out once and in order, and so is each whose request was held for 20 s${missing ? ` [skipped: ${missing}]` : ''}`,
+    `round $round of $of: each of ${POSTS} posts is published once and in order, also those whose request was held for 20 s${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {
       await using database = await testDatabase();
       await using service = await start({ database });

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('the commands of the README publish a post on a service that has just started, and another when they are typed again [PO2, PO3]', async () => {
+test('the commands of the README publish a post on a newly started service, and another one when repeated [PO2, PO3]', async () => {
   await using service = await startEmbedded({ database });
   const commands = /```bash\n(URL=[^]*?)```/.exec(
     readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8'),

@@ -87,7 +87,7 @@ const status = (url: string) =>
   );
 
 describe('npm start', () => {
-  test('an empty folder is enough: it serves, says where, on which engine, and what to do next; the demo then does the main job', async () => {
+  test('serves from an empty folder and prints its address, engine and next step; the demo does the main job', async () => {
     const dataFolder = newFolder();
     const service = start(dataFolder);
     const address = await service.ready();
@@ -131,7 +131,7 @@ describe('npm start', () => {
     taken.close();
   });
 
-  test('the process goes on when nobody reads its log any more', async () => {
+  test('the process continues when nobody reads its log', async () => {
     const service = start(newFolder());
     const address = await service.ready();
     service.child.stdout!.destroy();
@@ -207,7 +207,7 @@ describe('npm start in production', () => {
     BACKEND_INTERNAL_URL: 'http://127.0.0.1:3000',
   };
 
-  test('the start is refused and names everything that is missing at once [BO7, BO9, BO10]', async () => {
+  test('refuses the start and names every missing setting at once [BO7, BO9, BO10]', async () => {
     const service = start(newFolder(), { NODE_ENV: 'production' });
     expect((await service.ended).code).toBe(1);
     for (const name of ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'FRONTEND_URL', 'NEXT_PUBLIC_BACKEND_URL'])
@@ -224,14 +224,14 @@ describe('npm start in production', () => {
       { PAYMENTS_PUBLISHABLE_KEY: 'pk_1' },
       'PAYMENTS_PUBLISHABLE_KEY',
     ],
-  ])('the start is refused for %s [BO8, BO11]', async (_, more, named) => {
+  ])('refuses the start for %s [BO8, BO11]', async (_, more, named) => {
     const service = start(newFolder(), { ...whole, ...more });
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toContain(named);
     expect(service.said()).toContain('does not start');
   });
 
-  test('an unreachable database ends the start with its address, and nothing embedded takes its place', async () => {
+  test('ends the start with the address of an unreachable database, and starts nothing embedded', async () => {
     const service = start(newFolder(), whole);
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toMatch(/127\.0\.0\.1:9\/x.*DATABASE_URL/);

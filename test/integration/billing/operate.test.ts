@@ -44,7 +44,7 @@ describe('the price list', () => {
   });
 });
 
-describe('charges', () => {
+describe('charges of an organization', () => {
   test('lists succeeded charges with links to receipt and PDF, newest first, without card checks [BI31, S67]', async () => {
     const { ann } = await paying('PRO');
     world.processor.advance(5);
@@ -121,7 +121,7 @@ describe('charges', () => {
   });
 });
 
-describe('credits packs once when their plan ends', () => {
+describe('credit for packs at the end of their plan', () => {
   /** A plan with a pack of channels, and the charges of both. */
   async function withPacks() {
     const { ann, remote: plan } = await paying();
@@ -146,7 +146,7 @@ describe('credits packs once when their plan ends', () => {
     world.sql`update users set is_super_admin = ${is} where id = ${userId}`;
   const CREDITED: unknown = expect.stringContaining('credited');
 
-  test('credits the rest of the packs with a refund of the plan charge alone', async () => {
+  test('credits unused packs with a refund of the plan charge alone', async () => {
     const { packs, ofPlan, back, refund, again } = await withPacks();
     expect(await refund(ofPlan)).toEqual({ refunded: [ofPlan], failed: [] });
     await again();
@@ -154,7 +154,7 @@ describe('credits packs once when their plan ends', () => {
     expect(back()).toEqual({ refunded: 2_900, credited: 1_900 });
   });
 
-  test('does not credit the rest of the packs when both charges are refunded', async () => {
+  test('credits no unused packs when both charges are refunded', async () => {
     const { packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     expect(await refund(ofPlan, ofPacks)).toEqual({ refunded: [ofPlan, ofPacks], failed: [] });
     await again();
@@ -162,7 +162,7 @@ describe('credits packs once when their plan ends', () => {
     expect(back()).toEqual({ refunded: 4_800, credited: 0 });
   });
 
-  test('credits the rest although a charge of an earlier period was refunded', async () => {
+  test('credits unused packs although a charge of an earlier period was refunded', async () => {
     const { ann, plan, packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     world.processor.renew(plan.id);
     world.processor.renew(packs.id);
@@ -175,7 +175,7 @@ describe('credits packs once when their plan ends', () => {
     expect(back()).toEqual({ refunded: 4_800, credited: 1_900 });
   });
 
-  test('refuses to refund a charge after the rest is credited, and changes nothing else', async () => {
+  test('refuses to refund a charge after its packs are credited, and changes nothing else', async () => {
     const { ann, ofPacks, back, refund, again } = await withPacks();
     expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
     await again();
@@ -216,7 +216,7 @@ describe('credits packs once when their plan ends', () => {
     expect(back()).toEqual({ refunded: 0, credited: 1_900 });
   });
 
-  test('does not credit the rest while the charge is being refunded or after it was', async () => {
+  test('credits no unused packs while their charge is being refunded or after it was', async () => {
     for (const away of [true, false]) {
       const { ann, ofPacks, back, refund, again } = await withPacks();
       await operator(ann, true); // who leaves the plan as it is
@@ -598,7 +598,7 @@ describe('a plan given by an operator', () => {
 });
 
 describe('billing off', () => {
-  test('billing off lists no packages, checkout or charges; valid changes answer 400; every org is on AGENCY [BI2, BI3, BI4, S75, S216, S242]', async () => {
+  test('lists no packages, checkout or charges; valid changes answer 400; every organization is on AGENCY [BI2, BI3, BI4, S75, S216, S242]', async () => {
     await using db = await testDatabase();
     await using app = await testApp({ sql: db.sql });
     const ann = await app.signUp();

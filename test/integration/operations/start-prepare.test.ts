@@ -289,7 +289,7 @@ describe('as root, and as a normal user', () => {
 
   // only root can start a server as somebody else
   (asRoot ? test : test.skip)(
-    'the server runs as a user of its own, and one that was made by a normal user goes on as that user',
+    'runs as a system user of its own, and as the creating user where a normal user created it',
     async () => {
       const folder = newFolder();
       mkdirSync(folder, { mode: 0o755 });

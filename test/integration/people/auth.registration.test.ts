@@ -372,7 +372,7 @@ describe('the activation mail', () => {
   });
 });
 
-describe('limits', () => {
+describe('request limits of registration mails', () => {
   const many = async (tight: TestApp, path: string, body: (n: number) => object, times: number) => {
     const statuses = [];
     for (let n = 0; n < times; n += 1) {
@@ -426,7 +426,7 @@ describe('limits', () => {
 });
 
 describe('without mail configured', () => {
-  test('password resets and activations answer alike and write nothing [S34, S35]', async () => {
+  test('password resets and activations answer as with mail and write nothing [S34, S35]', async () => {
     const silent = await testApp({ sql: db.sql });
     try {
       const email = address();
