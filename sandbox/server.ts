@@ -16,6 +16,14 @@ export interface SandboxOptions {
   clock?: Clock;
 }
 
+interface Network {
+  readonly sql: Database;
+  readonly clock: Clock;
+  /** How often each key was asked for, the latest last. */
+  readonly counted: Map<string, number>;
+  /** Of its addresses; known once the server listens. */
+  origin: string;
+}
 interface Asked {
   request: IncomingMessage;
   url: URL;
@@ -40,145 +48,10 @@ const MAX_COUNTED = 100_000;
  * answers.
  */
 export async function startSandbox({ sql, port = 0, clock = systemClock }: SandboxOptions): Promise<Sandbox> {
-  const counted = new Map<string, number>();
-  let origin = '';
-
-  /** How often this key was asked for, this time included. Only treatments that end are counted. */
-  function nth(account: string, key: string, { times }: Treatment): number {
-    if (times === undefined) return 1;
-    const name = `${account}\n${key}`;
-    const count = (counted.get(name) ?? 0) + 1;
-    counted.delete(name);
-    counted.set(name, count);
-    if (counted.size > MAX_COUNTED) counted.delete(counted.keys().next().value!);
-    return count;
-  }
-
-  async function submit({ request, body, account }: Asked): Reply {
-    const parsed = Submitted.safeParse(json(body));
-    if (!parsed.success)
-      return refuse(422, `${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
-    const { text, media, replyTo, treatment } = parsed.data;
-    if (replyTo && !(await hasPost(sql, account, replyTo))) return refuse(404, 'There is no such post to reply to');
-    const key = request.headers['idempotency-key'];
-    const idempotencyKey = typeof key === 'string' ? key : null;
-    const outcome = outcomeOf(treatment, nth(account, idempotencyKey ?? '', treatment));
-    if (treatment.latencyMs) await clock.sleep(treatment.latencyMs);
-    const postId = newId();
-    const noted = await note(sql, {
-      account,
-      postId,
-      step: replyTo ? 'reply' : 'publish',
-      text,
-      media,
-      replyTo: replyTo ?? null,
-      idempotencyKey,
-      accepted: accepts(outcome),
-      answered: outcome,
-    });
-    switch (outcome) {
-      case 'ok':
-        return { status: 201, body: postOf(account, noted.postId, noted.repeated) };
-      case 'rate_limited':
-        return {
-          status: 429,
-          body: { error: 'Too many posts' },
-          headers: { 'retry-after': String(treatment.retryAfterSeconds ?? 1) },
-        };
-      case 'error':
-      case 'error_after_accept':
-        return refuse(500, 'The network failed');
-      case 'auth_expired':
-        return refuse(401, 'The token has expired');
-      case 'garbage':
-        return { status: 200, body: undefined };
-      case 'hang':
-        return undefined;
-    }
-  }
-
-  const postOf = (account: string, id: string, repeated = false) => ({
-    id,
-    url: `${origin}/${encodeURIComponent(account)}/posts/${id}`,
-    repeated,
-  });
-
-  async function list({ url, account }: Asked): Reply {
-    const rows = await listPosts(sql, account, url.searchParams.get('key') ?? undefined);
-    return {
-      status: 200,
-      body: {
-        items: rows.map(({ id, text, at, replyTo }) => ({
-          ...postOf(account, id),
-          text,
-          at: at.toISOString(),
-          replyTo,
-        })),
-      },
-    };
-  }
-
-  async function remove({ url, account }: Asked): Reply {
-    const postId = url.pathname.split('/')[2] ?? '';
-    if (!(await hasPost(sql, account, postId))) return refuse(404, 'There is no such post');
-    await note(sql, {
-      account,
-      postId,
-      step: 'delete',
-      text: '',
-      media: [],
-      replyTo: null,
-      idempotencyKey: `delete ${postId}`,
-      accepted: true,
-      answered: 'ok',
-    });
-    return { status: 200, body: { id: postId } };
-  }
-
-  async function route(asked: Omit<Asked, 'account' | 'generation'>): Reply {
-    const { request, url, body } = asked;
-    const name = `${request.method} ${url.pathname.replace(/^\/posts\/[^/]+$/, '/posts/:id')}`;
-    if (name === 'GET /health') return { status: 200, body: { status: 'ok' } };
-    if (name === 'POST /accounts') return register(json(body));
-    const known = readToken(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
-    if (!known) return refuse(401, 'A token is needed');
-    const signed = { ...asked, ...known };
-    switch (name) {
-      case 'POST /tokens':
-        return { status: 200, body: { token: tokenOf(known.account, known.generation + 1) } };
-      case 'GET /me':
-        return { status: 200, body: { id: known.account, name: known.account } };
-      case 'POST /media':
-        return { status: 201, body: { id: sha256Hex(body), bytes: body.length } };
-      case 'POST /posts':
-        return submit(signed);
-      case 'GET /posts':
-        return list(signed);
-      case 'DELETE /posts/:id':
-        return remove(signed);
-      default:
-        return refuse(404, 'There is no such address');
-    }
-  }
-
+  const network: Network = { sql, clock, counted: new Map(), origin: '' };
   const server = createServer((request, response) => {
-    void serve(request, response);
+    void serve(network, request, response);
   });
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      const body = await read(request);
-      const answer = body
-        ? await route({ request, url: new URL(request.url ?? '/', origin), body })
-        : refuse(413, 'Too large');
-      if (answer) send(response, answer);
-    } catch (error) {
-      send(
-        response,
-        refuse(503, `The ledger cannot be written: ${error instanceof Error ? error.message : 'unknown'}`),
-      );
-    }
-  }
-
   server.keepAliveTimeout = 30_000;
   server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
@@ -186,9 +59,9 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
     server.listen(port, '127.0.0.1', resolve);
   });
   const bound = (server.address() as AddressInfo).port;
-  origin = `http://127.0.0.1:${bound}`;
+  network.origin = `http://127.0.0.1:${bound}`;
   return {
-    url: origin,
+    url: network.origin,
     port: bound,
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -196,6 +69,137 @@ export async function startSandbox({ sql, port = 0, clock = systemClock }: Sandb
       await closed;
     },
   };
+}
+
+async function serve(network: Network, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const body = await read(request);
+    const answer = body
+      ? await route(network, { request, url: new URL(request.url ?? '/', network.origin), body })
+      : refuse(413, 'Too large');
+    if (answer) send(response, answer);
+  } catch (error) {
+    send(response, refuse(503, `The ledger cannot be written: ${error instanceof Error ? error.message : 'unknown'}`));
+  }
+}
+
+/** How often this key was asked for, this time included. Only treatments that end are counted. */
+function nth({ counted }: Network, account: string, key: string, { times }: Treatment): number {
+  if (times === undefined) return 1;
+  const name = `${account}\n${key}`;
+  const count = (counted.get(name) ?? 0) + 1;
+  counted.delete(name);
+  counted.set(name, count);
+  if (counted.size > MAX_COUNTED) counted.delete(counted.keys().next().value!);
+  return count;
+}
+
+async function submit(network: Network, { request, body, account }: Asked): Reply {
+  const { sql, clock } = network;
+  const parsed = Submitted.safeParse(json(body));
+  if (!parsed.success)
+    return refuse(422, `${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`);
+  const { text, media, replyTo, treatment } = parsed.data;
+  if (replyTo && !(await hasPost(sql, account, replyTo))) return refuse(404, 'There is no such post to reply to');
+  const key = request.headers['idempotency-key'];
+  const idempotencyKey = typeof key === 'string' ? key : null;
+  const outcome = outcomeOf(treatment, nth(network, account, idempotencyKey ?? '', treatment));
+  if (treatment.latencyMs) await clock.sleep(treatment.latencyMs);
+  const postId = newId();
+  const noted = await note(sql, {
+    account,
+    postId,
+    step: replyTo ? 'reply' : 'publish',
+    text,
+    media,
+    replyTo: replyTo ?? null,
+    idempotencyKey,
+    accepted: accepts(outcome),
+    answered: outcome,
+  });
+  switch (outcome) {
+    case 'ok':
+      return { status: 201, body: postOf(network, account, noted.postId, noted.repeated) };
+    case 'rate_limited':
+      return {
+        status: 429,
+        body: { error: 'Too many posts' },
+        headers: { 'retry-after': String(treatment.retryAfterSeconds ?? 1) },
+      };
+    case 'error':
+    case 'error_after_accept':
+      return refuse(500, 'The network failed');
+    case 'auth_expired':
+      return refuse(401, 'The token has expired');
+    case 'garbage':
+      return { status: 200, body: undefined };
+    case 'hang':
+      return undefined;
+  }
+}
+
+const postOf = ({ origin }: Network, account: string, id: string, repeated = false) => ({
+  id,
+  url: `${origin}/${encodeURIComponent(account)}/posts/${id}`,
+  repeated,
+});
+
+async function list(network: Network, { url, account }: Asked): Reply {
+  const rows = await listPosts(network.sql, account, url.searchParams.get('key') ?? undefined);
+  return {
+    status: 200,
+    body: {
+      items: rows.map(({ id, text, at, replyTo }) => ({
+        ...postOf(network, account, id),
+        text,
+        at: at.toISOString(),
+        replyTo,
+      })),
+    },
+  };
+}
+
+async function remove({ sql }: Network, { url, account }: Asked): Reply {
+  const postId = url.pathname.split('/')[2] ?? '';
+  if (!(await hasPost(sql, account, postId))) return refuse(404, 'There is no such post');
+  await note(sql, {
+    account,
+    postId,
+    step: 'delete',
+    text: '',
+    media: [],
+    replyTo: null,
+    idempotencyKey: `delete ${postId}`,
+    accepted: true,
+    answered: 'ok',
+  });
+  return { status: 200, body: { id: postId } };
+}
+
+async function route(network: Network, asked: Omit<Asked, 'account' | 'generation'>): Reply {
+  const { request, url, body } = asked;
+  const name = `${request.method} ${url.pathname.replace(/^\/posts\/[^/]+$/, '/posts/:id')}`;
+  if (name === 'GET /health') return { status: 200, body: { status: 'ok' } };
+  if (name === 'POST /accounts') return register(json(body));
+  const known = readToken(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
+  if (!known) return refuse(401, 'A token is needed');
+  const signed = { ...asked, ...known };
+  switch (name) {
+    case 'POST /tokens':
+      return { status: 200, body: { token: tokenOf(known.account, known.generation + 1) } };
+    case 'GET /me':
+      return { status: 200, body: { id: known.account, name: known.account } };
+    case 'POST /media':
+      return { status: 201, body: { id: sha256Hex(body), bytes: body.length } };
+    case 'POST /posts':
+      return submit(network, signed);
+    case 'GET /posts':
+      return list(network, signed);
+    case 'DELETE /posts/:id':
+      return remove(network, signed);
+    default:
+      return refuse(404, 'There is no such address');
+  }
 }
 
 function register(body: unknown): Answer {
