@@ -38,6 +38,11 @@ interface RouteOptions {
   judged(url: URL): Promise<string[]>;
 }
 
+/** A route with its connections, as its functions are handed it. */
+interface Deps extends RouteOptions {
+  pools: ReturnType<typeof openPools>;
+}
+
 interface Prepared {
   method: string;
   headers: Record<string, string>;
@@ -68,108 +73,11 @@ class End extends EventEmitter {
 }
 
 /** An egress route: to the judged addresses themselves, or over a proxy that is asked for them. */
-export function openEgressRoute({
-  guard,
-  beneath,
-  timeoutMs: defaultTimeout,
-  judged,
-}: RouteOptions): EgressRoute & AsyncDisposable & { close(): void } {
-  const pools = openPools(guard, beneath);
-
-  /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
-  async function exchange(url: URL, headers: Record<string, string>, request: Prepared): Promise<Received> {
-    const { method, body, signal } = request;
-    const addresses = await until(signal, judged(url));
-    let failure: unknown;
-    request.attempted = true;
-    for (const address of addresses.slice(0, MOST_ADDRESSES)) {
-      try {
-        const answer = await pools.at(url, address).request({
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: method as 'GET',
-          headers,
-          body: body(),
-          signal,
-        });
-        return receivedOf(answer, url.href);
-      } catch (error) {
-        if (!isConnectFailure(error) || signal.over || !mayBeElsewhere(error)) throw error;
-        failure = error;
-      }
-    }
-    throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
-  }
-
-  /**
-   * Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to
-   * go.
-   */
-  async function send(text: string, request: Prepared): Promise<Received> {
-    let url = guard.judgeUrl(text);
-    let { headers } = request;
-    for (let hops = 0; ; hops += 1) {
-      const answer = await exchange(url, headers, request).catch((error: unknown) => {
-        throw asOutboundError(error, request, hops > 0);
-      });
-      const location = redirectOf(answer, request);
-      if (location === undefined) return answer;
-      answer.body.on('error', () => undefined);
-      answer.body.destroy();
-      if (hops === MOST_HOPS) throw new OutboundError('too_many_redirects', 'Too many redirects', { sent: true });
-      const target = URL.parse(location, url);
-      const next = target && guard.judgeUrl(target.href);
-      if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) throw blocked();
-      if (next.origin !== url.origin)
-        headers = Object.fromEntries(
-          Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())),
-        );
-      url = next;
-    }
-  }
-
-  async function* reading(
-    answer: Received,
-    request: Prepared,
-    { maxBytes = DEFAULT_MAX_BYTES, onTooLarge = 'fail' }: OutboundRequest,
-  ): AsyncGenerator<Uint8Array> {
-    try {
-      yield* readAnswerBody(answer.body, answer.coding, { maxBytes, onTooLarge });
-    } catch (error) {
-      throw asOutboundError(error, request, true);
-    } finally {
-      request.done();
-    }
-  }
-  async function whole(answer: Received, request: Prepared, options: OutboundRequest): Promise<Buffer> {
-    const { maxBytes = DEFAULT_MAX_BYTES, onTooLarge } = options;
-    if (answer.coding !== null || onTooLarge === 'cut') {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of reading(answer, request, options)) pieces.push(piece);
-      return Buffer.concat(pieces);
-    }
-    try {
-      return await readWhole(answer.body, maxBytes);
-    } catch (error) {
-      throw asOutboundError(error, request, true);
-    } finally {
-      request.done();
-    }
-  }
-  /** The request up to the head of its answer. */
-  async function begun(text: string, request: OutboundRequest): Promise<{ prepared: Prepared; answer: Received }> {
-    const prepared = prepare(request, defaultTimeout);
-    try {
-      return { prepared, answer: await send(text, prepared) };
-    } catch (error) {
-      prepared.done();
-      throw error;
-    }
-  }
-
+export function openEgressRoute(options: RouteOptions): EgressRoute & AsyncDisposable & { close(): void } {
+  const deps: Deps = { ...options, pools: openPools(options.guard, options.beneath) };
   return {
     async fetch(text, request = {}) {
-      const { prepared, answer } = await begun(text, request);
+      const { prepared, answer } = await begun(deps, text, request);
       const body = await whole(answer, prepared, request);
       const { status, url } = answer;
       return {
@@ -185,7 +93,7 @@ export function openEgressRoute({
     },
 
     async stream(text, request = {}) {
-      const { prepared, answer } = await begun(text, request);
+      const { prepared, answer } = await begun(deps, text, request);
       const { status, headers, url } = answer;
       answer.body.on('error', () => undefined); // one that nobody reads any more must not end the process
       const cancel = () => {
@@ -195,38 +103,138 @@ export function openEgressRoute({
       return { status, headers, url, body: reading(answer, prepared, request), cancel };
     },
 
-    webSocket(text, protocols = []) {
-      const url = guard.judgeUrl(text, ['wss:', 'ws:']);
-      let connection: Duplex | undefined;
-      const dispatcher = new Agent({
-        allowH2: false,
-        connections: 1,
-        webSocket: { maxPayloadSize: MESSAGE_BYTES },
-        connect: (options, callback) => {
-          judged(url).then(
-            ([address]) =>
-              pinnedConnector(
-                guard,
-                url.hostname.replace(/^\[|\]$/g, ''),
-                address!,
-                beneath,
-              )(options, (...made) => {
-                connection = made[1] ?? undefined;
-                callback(...made);
-              }),
-            (error: Error) => callback(error, null),
-          );
-        },
-      });
-      const socket = new EndingWebSocket(url.href, { protocols: [...protocols], dispatcher });
-      socket.cut = () => connection?.destroy();
-      socket.addEventListener('close', () => void dispatcher.destroy().catch(() => undefined));
-      return socket as unknown as WebSocket; // undici's and the platform's are one class in two declarations
-    },
-
-    close: () => pools.close(),
-    [Symbol.asyncDispose]: () => pools[Symbol.asyncDispose](),
+    webSocket: (text, protocols) => openWebSocket(deps, text, protocols),
+    close: () => deps.pools.close(),
+    [Symbol.asyncDispose]: () => deps.pools[Symbol.asyncDispose](),
   };
+}
+
+/** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
+async function exchange(
+  { pools, judged }: Deps,
+  url: URL,
+  headers: Record<string, string>,
+  request: Prepared,
+): Promise<Received> {
+  const { method, body, signal } = request;
+  const addresses = await until(signal, judged(url));
+  let failure: unknown;
+  request.attempted = true;
+  for (const address of addresses.slice(0, MOST_ADDRESSES)) {
+    try {
+      const answer = await pools.at(url, address).request({
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: method as 'GET',
+        headers,
+        body: body(),
+        signal,
+      });
+      return receivedOf(answer, url.href);
+    } catch (error) {
+      if (!isConnectFailure(error) || signal.over || !mayBeElsewhere(error)) throw error;
+      failure = error;
+    }
+  }
+  throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
+}
+
+/**
+ * Follows redirects by hand: every target is judged like the first URL, and credentials stay where they were meant to
+ * go.
+ */
+async function send(deps: Deps, text: string, request: Prepared): Promise<Received> {
+  let url = deps.guard.judgeUrl(text);
+  let { headers } = request;
+  for (let hops = 0; ; hops += 1) {
+    const answer = await exchange(deps, url, headers, request).catch((error: unknown) => {
+      throw asOutboundError(error, request, hops > 0);
+    });
+    const location = redirectOf(answer, request);
+    if (location === undefined) return answer;
+    answer.body.on('error', () => undefined);
+    answer.body.destroy();
+    if (hops === MOST_HOPS) throw new OutboundError('too_many_redirects', 'Too many redirects', { sent: true });
+    const target = URL.parse(location, url);
+    const next = target && deps.guard.judgeUrl(target.href);
+    if (!next || (url.protocol === 'https:' && next.protocol !== 'https:')) throw blocked();
+    if (next.origin !== url.origin)
+      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => request.carried.has(name.toLowerCase())));
+    url = next;
+  }
+}
+
+async function* reading(
+  answer: Received,
+  request: Prepared,
+  { maxBytes = DEFAULT_MAX_BYTES, onTooLarge = 'fail' }: OutboundRequest,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* readAnswerBody(answer.body, answer.coding, { maxBytes, onTooLarge });
+  } catch (error) {
+    throw asOutboundError(error, request, true);
+  } finally {
+    request.done();
+  }
+}
+async function whole(answer: Received, request: Prepared, options: OutboundRequest): Promise<Buffer> {
+  const { maxBytes = DEFAULT_MAX_BYTES, onTooLarge } = options;
+  if (answer.coding !== null || onTooLarge === 'cut') {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of reading(answer, request, options)) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+  try {
+    return await readWhole(answer.body, maxBytes);
+  } catch (error) {
+    throw asOutboundError(error, request, true);
+  } finally {
+    request.done();
+  }
+}
+/** The request up to the head of its answer. */
+async function begun(
+  deps: Deps,
+  text: string,
+  request: OutboundRequest,
+): Promise<{ prepared: Prepared; answer: Received }> {
+  const prepared = prepare(request, deps.timeoutMs);
+  try {
+    return { prepared, answer: await send(deps, text, prepared) };
+  } catch (error) {
+    prepared.done();
+    throw error;
+  }
+}
+
+/** A websocket to the first judged address of its URL. */
+function openWebSocket({ guard, beneath, judged }: Deps, text: string, protocols: readonly string[] = []): WebSocket {
+  const url = guard.judgeUrl(text, ['wss:', 'ws:']);
+  let connection: Duplex | undefined;
+  const dispatcher = new Agent({
+    allowH2: false,
+    connections: 1,
+    webSocket: { maxPayloadSize: MESSAGE_BYTES },
+    connect: (options, callback) => {
+      judged(url).then(
+        ([address]) =>
+          pinnedConnector(
+            guard,
+            url.hostname.replace(/^\[|\]$/g, ''),
+            address!,
+            beneath,
+          )(options, (...made) => {
+            connection = made[1] ?? undefined;
+            callback(...made);
+          }),
+        (error: Error) => callback(error, null),
+      );
+    },
+  });
+  const socket = new EndingWebSocket(url.href, { protocols: [...protocols], dispatcher });
+  socket.cut = () => connection?.destroy();
+  socket.addEventListener('close', () => void dispatcher.destroy().catch(() => undefined));
+  return socket as unknown as WebSocket; // undici's and the platform's are one class in two declarations
 }
 
 /** Closed at the latest half a second after `close`, whatever the other side goes on to send. */
