@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type AppCredentials, readApps } from './apps.ts';
 import { checkTogether, isLoopback } from './checks.ts';
 import { emailProvider } from './email.ts';
-import { type ConfigIssue, type Environment, given, readEnv } from './env.ts';
+import { type ConfigIssue, type Env, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
 
 /** The parsed settings. Made once by `readConfig`; every room takes its part as an argument. */
@@ -203,30 +203,14 @@ export function readConfig(source: Environment): Reading {
 
   const dataFolder = resolve(ROOT, env.DATA_FOLDER);
   const host = env.BACKEND_LISTEN_HOST ?? (production && !env.NOT_SECURED ? undefined : '127.0.0.1');
-  const own = `http://${host === undefined || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${env.PORT}`;
-  const frontendUrl = env.FRONTEND_URL ?? env.MAIN_URL ?? own;
+  const own = ownAddress(host, env.PORT);
   const jwt = env.JWT_SECRET ?? (exits ? '' : keepSecret(dataFolder)); // a process that ends leaves nothing behind
 
   const config: Config = {
     production,
     notSecured: env.NOT_SECURED,
     version: (JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8')) as { version: string }).version,
-    http: {
-      host,
-      port: env.PORT,
-      frontendUrl,
-      mainUrl: env.MAIN_URL ?? frontendUrl,
-      adminUrl: env.ADMIN_URL,
-      backendUrl: env.NEXT_PUBLIC_BACKEND_URL ?? own,
-      internalUrl: env.BACKEND_INTERNAL_URL ?? own,
-      tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
-      trustProxyHops: env.TRUST_PROXY_HOPS,
-      shutdownDelayMs: (env.SHUTDOWN_DELAY_SECONDS ?? (production ? 3 : 0)) * 1_000,
-      apiLimit: env.API_LIMIT,
-      rateLimitScale: env.RATE_LIMIT_SCALE,
-      appsChallenge: env.APPS_CHALLENGE,
-      mobileAppScheme: env.MOBILE_APP_SCHEME,
-    },
+    http: httpOf(env, { host, own, production }),
     database: {
       url: env.DATABASE_URL,
       connections: env.DATABASE_CONNECTION_LIMIT ?? 8,
@@ -247,34 +231,10 @@ export function readConfig(source: Environment): Reading {
       disallowPlus: env.DISALLOW_PLUS,
       organizationsPerOwner: env.ORGANIZATIONS_PER_OWNER,
     },
-    login: {
-      generic: {
-        enabled: env.SERVICE_GENERIC_OAUTH,
-        authUrl: env.SERVICE_OAUTH_AUTH_URL,
-        tokenUrl: env.SERVICE_OAUTH_TOKEN_URL,
-        userinfoUrl: env.SERVICE_OAUTH_USERINFO_URL,
-        clientId: env.SERVICE_OAUTH_CLIENT_ID,
-        clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET,
-        scope: env.SERVICE_OAUTH_SCOPE,
-      },
-      github:
-        env.GITHUB_CLIENT_ID && env.GITHUB_CLIENT_SECRET
-          ? { clientId: env.GITHUB_CLIENT_ID, clientSecret: env.GITHUB_CLIENT_SECRET }
-          : undefined,
-      facebook: env.FACEBOOK_SSO_ENABLED,
-      x: env.X_SSO_ENABLED,
-      linkedin: env.LINKEDIN_SSO_ENABLED,
-    },
+    login: loginOf(env),
     actors: {
       engine,
-      dapr: {
-        httpPort: env.DAPR_HTTP_PORT ?? 0,
-        grpcPort: env.DAPR_GRPC_PORT ?? 0,
-        apiToken: env.DAPR_API_TOKEN,
-        appToken: env.APP_API_TOKEN,
-        appPort: env.APP_PORT,
-        placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
-      },
+      dapr: daprOf(env),
       reminderHorizonHours: env.REMINDER_HORIZON_HOURS,
       inFlight: env.PROVIDER_CALLS_IN_FLIGHT,
     },
@@ -309,75 +269,15 @@ export function readConfig(source: Environment): Reading {
       returnUrlAllowlist: (env.INTEGRATION_RETURN_URL_ALLOWLIST ?? []).map((origin) => new URL(origin).origin),
       apps,
     },
-    payments: {
-      publishableKey: env.PAYMENTS_PUBLISHABLE_KEY,
-      secretKey: env.PAYMENTS_SECRET_KEY,
-      signingKey: env.PAYMENTS_SIGNING_KEY,
-      discountId: env.PAYMENTS_DISCOUNT_ID,
-      serviceName: env.PAYMENTS_SERVICE_NAME,
-      feedbackEmail: env.BILLING_FEEDBACK_EMAIL,
-    },
-    addons: {
-      storageGb: { perPack: env.ADDON_STORAGE_GB_PER_PACK, priceCents: env.ADDON_STORAGE_PRICE_CENTS },
-      videoExports: { perPack: env.ADDON_VIDEO_EXPORTS_PER_PACK, priceCents: env.ADDON_VIDEO_EXPORTS_PRICE_CENTS },
-      channels: { perPack: env.ADDON_CHANNELS_PER_PACK, priceCents: env.ADDON_CHANNELS_PRICE_CENTS },
-      teamSeats: { perPack: env.ADDON_TEAM_SEATS_PER_PACK, priceCents: env.ADDON_TEAM_SEATS_PRICE_CENTS },
-      posts: { perPack: env.ADDON_POSTS_PER_PACK, priceCents: env.ADDON_POSTS_PRICE_CENTS },
-      brandKits: { perPack: env.ADDON_BRAND_KITS_PER_PACK, priceCents: env.ADDON_BRAND_KITS_PRICE_CENTS },
-      webhooks: { perPack: env.ADDON_WEBHOOKS_PER_PACK, priceCents: env.ADDON_WEBHOOKS_PRICE_CENTS },
-      competitors: { perPack: env.ADDON_COMPETITORS_PER_PACK, priceCents: env.ADDON_COMPETITORS_PRICE_CENTS },
-    },
+    payments: paymentsOf(env),
+    addons: addonsOf(env),
     email: { provider: emailProvider(env), webhookSecret: env.EMAIL_WEBHOOK_SECRET },
-    push:
-      env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
-        ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY }
-        : undefined,
-    ai: {
-      enforceBudgets: env.AI_PROVIDER_BUDGET_ENFORCE,
-      designer: {
-        agentTimeoutMs: env.AI_DESIGNER_AGENT_TIMEOUT_MS,
-        assetTimeoutMs: env.AI_DESIGNER_ASSET_TIMEOUT_MS,
-        stuckSessionMinutes: env.AI_DESIGNER_STUCK_SESSION_MINUTES,
-      },
-      pipeline: {
-        totalTimeoutMs: env.CONTENT_PIPELINE_TOTAL_TIMEOUT_MS,
-        agentTimeoutMs: env.CONTENT_PIPELINE_AGENT_TIMEOUT_MS,
-      },
-    },
+    push: pushOf(env),
+    ai: aiOf(env),
     collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
-    analytics: {
-      anomalyZ: env.ANALYTICS_ANOMALY_Z,
-      anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS,
-      commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
-      postDaysBack: env.POST_DAYS_BACK,
-      xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH,
-      xDisabled: env.DISABLE_X_ANALYTICS,
-    },
-    retention: {
-      analyticsDaily: env.ANALYTICS_DAILY_RETENTION_DAYS,
-      analyticsPost: env.ANALYTICS_POST_RETENTION_DAYS,
-      emailLog: env.EMAIL_LOG_RETENTION_DAYS,
-      errors: env.ERRORS_RETENTION_DAYS,
-      notifications: env.NOTIFICATIONS_RETENTION_DAYS,
-      multipartUploads: env.MULTIPART_UPLOAD_RETENTION_DAYS,
-      softDeleted: env.SOFT_DELETE_RETENTION_DAYS,
-      ip: env.IP_RETENTION_DAYS,
-      socialComments: env.SOCIAL_COMMENT_RETENTION_DAYS,
-      campaigns: env.CAMPAIGN_PURGE_DAYS,
-      designerSessions: env.AI_DESIGNER_SESSION_RETENTION_DAYS,
-      traces: env.MASTRA_TRACE_RETENTION_DAYS,
-      audit: env.AUDIT_RETENTION_DAYS,
-    },
-    stockMedia: {
-      unsplash: env.UNSPLASH_ACCESS_KEY,
-      pexels: env.PEXELS_API_KEY,
-      pixabay: env.PIXABAY_API_KEY,
-      giphy: env.GIPHY_API_KEY,
-      openverse:
-        env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET
-          ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET }
-          : undefined,
-    },
+    analytics: analyticsOf(env),
+    retention: retentionOf(env),
+    stockMedia: stockMediaOf(env),
     telemetry: {
       logLevel: env.LOG_LEVEL,
       logFormat: env.LOG_FORMAT ?? (!production && source['npm_lifecycle_event'] === 'start' ? 'plain' : undefined),
@@ -390,3 +290,137 @@ export function readConfig(source: Environment): Reading {
   };
   return { config, issues, exits };
 }
+
+/** Where this process can be asked on this machine. */
+function ownAddress(host: string | undefined, port: number): string {
+  if (host === undefined || host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+interface Place {
+  host: string | undefined;
+  /** The address of this process, for whoever is given no other. */
+  own: string;
+  production: boolean;
+}
+function httpOf(env: Env, { host, own, production }: Place): Config['http'] {
+  const frontendUrl = env.FRONTEND_URL ?? env.MAIN_URL ?? own;
+  return {
+    host,
+    port: env.PORT,
+    frontendUrl,
+    mainUrl: env.MAIN_URL ?? frontendUrl,
+    adminUrl: env.ADMIN_URL,
+    backendUrl: env.NEXT_PUBLIC_BACKEND_URL ?? own,
+    internalUrl: env.BACKEND_INTERNAL_URL ?? own,
+    tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
+    trustProxyHops: env.TRUST_PROXY_HOPS,
+    shutdownDelayMs: (env.SHUTDOWN_DELAY_SECONDS ?? (production ? 3 : 0)) * 1_000,
+    apiLimit: env.API_LIMIT,
+    rateLimitScale: env.RATE_LIMIT_SCALE,
+    appsChallenge: env.APPS_CHALLENGE,
+    mobileAppScheme: env.MOBILE_APP_SCHEME,
+  };
+}
+
+const daprOf = (env: Env): Config['actors']['dapr'] => ({
+  httpPort: env.DAPR_HTTP_PORT ?? 0,
+  grpcPort: env.DAPR_GRPC_PORT ?? 0,
+  apiToken: env.DAPR_API_TOKEN,
+  appToken: env.APP_API_TOKEN,
+  appPort: env.APP_PORT,
+  placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
+});
+
+const loginOf = (env: Env): Config['login'] => ({
+  generic: {
+    enabled: env.SERVICE_GENERIC_OAUTH,
+    authUrl: env.SERVICE_OAUTH_AUTH_URL,
+    tokenUrl: env.SERVICE_OAUTH_TOKEN_URL,
+    userinfoUrl: env.SERVICE_OAUTH_USERINFO_URL,
+    clientId: env.SERVICE_OAUTH_CLIENT_ID,
+    clientSecret: env.SERVICE_OAUTH_CLIENT_SECRET,
+    scope: env.SERVICE_OAUTH_SCOPE,
+  },
+  github:
+    env.GITHUB_CLIENT_ID && env.GITHUB_CLIENT_SECRET
+      ? { clientId: env.GITHUB_CLIENT_ID, clientSecret: env.GITHUB_CLIENT_SECRET }
+      : undefined,
+  facebook: env.FACEBOOK_SSO_ENABLED,
+  x: env.X_SSO_ENABLED,
+  linkedin: env.LINKEDIN_SSO_ENABLED,
+});
+
+const paymentsOf = (env: Env): Config['payments'] => ({
+  publishableKey: env.PAYMENTS_PUBLISHABLE_KEY,
+  secretKey: env.PAYMENTS_SECRET_KEY,
+  signingKey: env.PAYMENTS_SIGNING_KEY,
+  discountId: env.PAYMENTS_DISCOUNT_ID,
+  serviceName: env.PAYMENTS_SERVICE_NAME,
+  feedbackEmail: env.BILLING_FEEDBACK_EMAIL,
+});
+
+const addonsOf = (env: Env): Config['addons'] => ({
+  storageGb: { perPack: env.ADDON_STORAGE_GB_PER_PACK, priceCents: env.ADDON_STORAGE_PRICE_CENTS },
+  videoExports: { perPack: env.ADDON_VIDEO_EXPORTS_PER_PACK, priceCents: env.ADDON_VIDEO_EXPORTS_PRICE_CENTS },
+  channels: { perPack: env.ADDON_CHANNELS_PER_PACK, priceCents: env.ADDON_CHANNELS_PRICE_CENTS },
+  teamSeats: { perPack: env.ADDON_TEAM_SEATS_PER_PACK, priceCents: env.ADDON_TEAM_SEATS_PRICE_CENTS },
+  posts: { perPack: env.ADDON_POSTS_PER_PACK, priceCents: env.ADDON_POSTS_PRICE_CENTS },
+  brandKits: { perPack: env.ADDON_BRAND_KITS_PER_PACK, priceCents: env.ADDON_BRAND_KITS_PRICE_CENTS },
+  webhooks: { perPack: env.ADDON_WEBHOOKS_PER_PACK, priceCents: env.ADDON_WEBHOOKS_PRICE_CENTS },
+  competitors: { perPack: env.ADDON_COMPETITORS_PER_PACK, priceCents: env.ADDON_COMPETITORS_PRICE_CENTS },
+});
+
+const aiOf = (env: Env): Config['ai'] => ({
+  enforceBudgets: env.AI_PROVIDER_BUDGET_ENFORCE,
+  designer: {
+    agentTimeoutMs: env.AI_DESIGNER_AGENT_TIMEOUT_MS,
+    assetTimeoutMs: env.AI_DESIGNER_ASSET_TIMEOUT_MS,
+    stuckSessionMinutes: env.AI_DESIGNER_STUCK_SESSION_MINUTES,
+  },
+  pipeline: {
+    totalTimeoutMs: env.CONTENT_PIPELINE_TOTAL_TIMEOUT_MS,
+    agentTimeoutMs: env.CONTENT_PIPELINE_AGENT_TIMEOUT_MS,
+  },
+});
+
+const analyticsOf = (env: Env): Config['analytics'] => ({
+  anomalyZ: env.ANALYTICS_ANOMALY_Z,
+  anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS,
+  commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
+  postDaysBack: env.POST_DAYS_BACK,
+  xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH,
+  xDisabled: env.DISABLE_X_ANALYTICS,
+});
+
+const retentionOf = (env: Env): Config['retention'] => ({
+  analyticsDaily: env.ANALYTICS_DAILY_RETENTION_DAYS,
+  analyticsPost: env.ANALYTICS_POST_RETENTION_DAYS,
+  emailLog: env.EMAIL_LOG_RETENTION_DAYS,
+  errors: env.ERRORS_RETENTION_DAYS,
+  notifications: env.NOTIFICATIONS_RETENTION_DAYS,
+  multipartUploads: env.MULTIPART_UPLOAD_RETENTION_DAYS,
+  softDeleted: env.SOFT_DELETE_RETENTION_DAYS,
+  ip: env.IP_RETENTION_DAYS,
+  socialComments: env.SOCIAL_COMMENT_RETENTION_DAYS,
+  campaigns: env.CAMPAIGN_PURGE_DAYS,
+  designerSessions: env.AI_DESIGNER_SESSION_RETENTION_DAYS,
+  traces: env.MASTRA_TRACE_RETENTION_DAYS,
+  audit: env.AUDIT_RETENTION_DAYS,
+});
+
+const stockMediaOf = (env: Env): Config['stockMedia'] => ({
+  unsplash: env.UNSPLASH_ACCESS_KEY,
+  pexels: env.PEXELS_API_KEY,
+  pixabay: env.PIXABAY_API_KEY,
+  giphy: env.GIPHY_API_KEY,
+  openverse:
+    env.OPENVERSE_CLIENT_ID && env.OPENVERSE_CLIENT_SECRET
+      ? { clientId: env.OPENVERSE_CLIENT_ID, clientSecret: env.OPENVERSE_CLIENT_SECRET }
+      : undefined,
+});
+
+const pushOf = (env: Env): Config['push'] =>
+  env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
+    ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY }
+    : undefined;
