@@ -59,193 +59,228 @@ interface Owner {
 /** Lanes that hang and are remembered; the oldest is forgotten first. */
 const MOST_HANGING = 10_000;
 
+/** What one limiter knows. */
+interface State {
+  readonly total: number;
+  readonly perLane: number;
+  readonly perOwner: number | 'share';
+  readonly lanes: Map<string, Lane>;
+  readonly owners: Map<string, Owner>;
+  /** By rank. */
+  readonly listed: Set<Owner>[];
+  readonly hanging: Set<string>;
+  /** Lanes that may have a place for those who are parked there. */
+  readonly offered: Set<Lane>;
+  onList: number;
+  /** No owner that is listed ranks lower: a look at every rank for each place would cost more than the place. */
+  lowest: number;
+  inFlight: number;
+  waiting: number;
+  closed: boolean;
+}
+
 /**
  * Owners that can go on are listed by rank, and the lowest is first: with `share` the weight they hold, else whether
  * they hold all that one may. An owner whose lanes are all full is parked there, and each place that a lane gets back
  * lists one of them. So a place costs the same however many wait.
  */
 export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: LimiterOptions): Limiter {
-  const lanes = new Map<string, Lane>();
-  const owners = new Map<string, Owner>();
-  /** By rank. */
-  const listed: Set<Owner>[] = [];
-  const hanging = new Set<string>();
-  /** Lanes that may have a place for those who are parked there. */
-  const offered = new Set<Lane>();
-  let onList = 0;
-  /** No owner that is listed ranks lower: a look at every rank for each place would cost more than the place. */
-  let lowest = 0;
-  let inFlight = 0;
-  let waiting = 0;
-  let closed = false;
-
-  const open = (lane: Lane) => lane.inFlight < perLane;
-  const rankOf = ({ weight }: Owner) => (perOwner === 'share' ? weight : weight < perOwner ? 0 : 1);
-  /** Owners of this rank and above have to wait. */
-  const bound = () => (perOwner === 'share' ? total - inFlight : Math.min(total - inFlight, 1));
-
-  function unlist(owner: Owner): void {
-    if (owner.listed === undefined) return;
-    listed[owner.listed]!.delete(owner);
-    onList -= 1;
-    owner.listed = undefined;
-  }
-  function list(owner: Owner, via?: Lane): void {
-    for (const lane of owner.waiting.keys()) lane.parked.delete(owner);
-    unlist(owner);
-    owner.via = via;
-    const rank = (owner.listed = rankOf(owner));
-    (listed[rank] ??= new Set()).add(owner);
-    onList += 1;
-    lowest = Math.min(lowest, rank);
-  }
-
-  /** Lists those who are parked at a lane, up to the first who may have its place now. */
-  function offer(lane: Lane): void {
-    for (const owner of lane.parked) {
-      if (!open(lane)) break;
-      list(owner, lane);
-      // the lane stays offered: others may come before this owner, who then holds too much
-      if (rankOf(owner) < bound()) return;
-    }
-    offered.delete(lane);
-  }
-  function forget(owner: Owner, lane: Lane): void {
-    if (lane.inFlight === 0 && lane.waiting === 0) lanes.delete(lane.name);
-    if (owner.inFlight === 0 && owner.waiting.size === 0) owners.delete(owner.id);
-  }
-
-  function leave(owner: Owner, lane: Lane, weight: number, hung: boolean): void {
-    hanging.delete(lane.name);
-    if (hung) hanging.add(lane.name);
-    if (hanging.size > MOST_HANGING) hanging.delete(hanging.values().next().value!);
-    lane.inFlight -= 1;
-    inFlight -= 1;
-    owner.inFlight -= 1;
-    owner.weight -= weight;
-    if (owner.listed !== undefined && owner.listed !== rankOf(owner)) list(owner, owner.via);
-    offered.add(lane);
-    deal();
-    forget(owner, lane);
-  }
-
-  /** Gives up waiting; a place that the owner was listed for goes to the next one who waits there. */
-  function withdraw(owner: Owner, lane: Lane, waiter: Waiter): void {
-    const queue = owner.waiting.get(lane);
-    const at = queue?.indexOf(waiter) ?? -1;
-    if (!queue || at < 0) return;
-    queue.splice(at, 1);
-    waiting -= 1;
-    lane.waiting -= 1;
-    if (queue.length > 0) return;
-    owner.waiting.delete(lane);
-    lane.parked.delete(owner);
-    if (owner.waiting.size === 0) unlist(owner);
-    offered.add(lane);
-    deal();
-    forget(owner, lane);
-  }
-
-  function give(owner: Owner, lane: Lane): void {
-    const queue = owner.waiting.get(lane)!;
-    const waiter = queue.shift()!;
-    owner.waiting.delete(lane);
-    if (queue.length > 0) owner.waiting.set(lane, queue); // lanes of one owner take turns
-    const weight = hanging.has(lane.name) ? 2 : 1;
-    waiting -= 1;
-    lane.waiting -= 1;
-    lane.inFlight += 1;
-    inFlight += 1;
-    owner.inFlight += 1;
-    owner.weight += weight;
-    let left = false;
-    const once = (hung = false) => {
-      if (left) return;
-      left = true;
-      leave(owner, lane, weight, hung);
-    };
-    waiter.resolve({ leave: once, [Symbol.dispose]: once });
-  }
-
-  function deal(): void {
-    do {
-      offered.forEach(offer);
-      while (onList > 0 && lowest < bound()) {
-        const [owner] = listed[lowest] ?? [];
-        if (owner) serve(owner);
-        else lowest += 1;
-      }
-    } while (offered.size > 0);
-  }
-  function serve(owner: Owner): void {
-    unlist(owner);
-    const { via } = owner;
-    const lane = via && open(via) && owner.waiting.has(via) ? via : [...owner.waiting.keys()].find(open);
-    if (lane) {
-      give(owner, lane);
-      if (owner.waiting.size > 0) list(owner);
-    } else for (const full of owner.waiting.keys()) full.parked.add(owner);
-    if (via && via !== lane) offered.add(via); // its place was not used
-  }
-
-  function wait(owner: Owner, lane: Lane, waiter: Waiter): void {
-    const queue = owner.waiting.get(lane);
-    if (queue) queue.push(waiter);
-    else owner.waiting.set(lane, [waiter]);
-    waiting += 1;
-    lane.waiting += 1;
-    if (owner.listed === undefined) {
-      if (open(lane)) list(owner);
-      else lane.parked.add(owner);
-    }
-    deal();
-  }
-
+  const state: State = {
+    total,
+    perLane,
+    perOwner,
+    lanes: new Map(),
+    owners: new Map(),
+    listed: [],
+    hanging: new Set(),
+    offered: new Set(),
+    onList: 0,
+    lowest: 0,
+    inFlight: 0,
+    waiting: 0,
+    closed: false,
+  };
   return {
     get inFlight() {
-      return inFlight;
+      return state.inFlight;
     },
     get waiting() {
-      return waiting;
+      return state.waiting;
     },
-    isWanted: (owner) => (inFlight >= total ? waiting > 0 : (owners.get(owner)?.waiting.size ?? 0) > 0),
-    enter(id, { lane: name = '', signal } = {}) {
-      if (closed) return Promise.reject(new LimiterClosed());
-      if (signal?.aborted) return Promise.reject(signal.reason);
-      const lane = lanes.get(name) ?? { name, inFlight: 0, waiting: 0, parked: new Set() };
-      lanes.set(name, lane);
-      const owner = owners.get(id) ?? {
-        id,
-        waiting: new Map(),
-        inFlight: 0,
-        weight: 0,
-        listed: undefined,
-        via: undefined,
-      };
-      owners.set(id, owner);
-      const { promise, resolve, reject } = Promise.withResolvers<Place>();
-      const waiter = { resolve, reject };
-      wait(owner, lane, waiter);
-      if (!signal) return promise;
-      const giveUp = () => {
-        withdraw(owner, lane, waiter);
-        reject(signal.reason);
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-      return promise.finally(() => signal.removeEventListener('abort', giveUp));
-    },
-    close() {
-      closed = true;
-      for (const owner of owners.values()) {
-        for (const queue of owner.waiting.values()) for (const waiter of queue) waiter.reject(new LimiterClosed());
-        owner.waiting.clear();
-        unlist(owner);
-      }
-      for (const lane of lanes.values()) {
-        lane.parked.clear();
-        lane.waiting = 0;
-      }
-      waiting = 0;
-    },
+    isWanted: (owner) =>
+      state.inFlight >= total ? state.waiting > 0 : (state.owners.get(owner)?.waiting.size ?? 0) > 0,
+    enter: (id, { lane = '', signal } = {}) => enter(state, id, lane, signal),
+    close: () => close(state),
   };
+}
+
+const isOpen = ({ perLane }: State, lane: Lane) => lane.inFlight < perLane;
+const rankOf = ({ perOwner }: State, { weight }: Owner) => (perOwner === 'share' ? weight : weight < perOwner ? 0 : 1);
+/** Owners of this rank and above have to wait. */
+const boundOf = ({ perOwner, total, inFlight }: State) =>
+  perOwner === 'share' ? total - inFlight : Math.min(total - inFlight, 1);
+
+function unlist(state: State, owner: Owner): void {
+  if (owner.listed === undefined) return;
+  state.listed[owner.listed]!.delete(owner);
+  state.onList -= 1;
+  owner.listed = undefined;
+}
+function list(state: State, owner: Owner, via?: Lane): void {
+  for (const lane of owner.waiting.keys()) lane.parked.delete(owner);
+  unlist(state, owner);
+  owner.via = via;
+  const rank = (owner.listed = rankOf(state, owner));
+  (state.listed[rank] ??= new Set()).add(owner);
+  state.onList += 1;
+  state.lowest = Math.min(state.lowest, rank);
+}
+
+/** Lists those who are parked at a lane, up to the first who may have its place now. */
+function offer(state: State, lane: Lane): void {
+  for (const owner of lane.parked) {
+    if (!isOpen(state, lane)) break;
+    list(state, owner, lane);
+    // the lane stays offered: others may come before this owner, who then holds too much
+    if (rankOf(state, owner) < boundOf(state)) return;
+  }
+  state.offered.delete(lane);
+}
+function forget({ lanes, owners }: State, owner: Owner, lane: Lane): void {
+  if (lane.inFlight === 0 && lane.waiting === 0) lanes.delete(lane.name);
+  if (owner.inFlight === 0 && owner.waiting.size === 0) owners.delete(owner.id);
+}
+
+function leave(state: State, owner: Owner, lane: Lane, weight: number, hung: boolean): void {
+  const { hanging } = state;
+  hanging.delete(lane.name);
+  if (hung) hanging.add(lane.name);
+  if (hanging.size > MOST_HANGING) hanging.delete(hanging.values().next().value!);
+  lane.inFlight -= 1;
+  state.inFlight -= 1;
+  owner.inFlight -= 1;
+  owner.weight -= weight;
+  if (owner.listed !== undefined && owner.listed !== rankOf(state, owner)) list(state, owner, owner.via);
+  state.offered.add(lane);
+  deal(state);
+  forget(state, owner, lane);
+}
+
+/** Gives up waiting; a place that the owner was listed for goes to the next one who waits there. */
+function withdraw(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
+  const queue = owner.waiting.get(lane);
+  const at = queue?.indexOf(waiter) ?? -1;
+  if (!queue || at < 0) return;
+  queue.splice(at, 1);
+  state.waiting -= 1;
+  lane.waiting -= 1;
+  if (queue.length > 0) return;
+  owner.waiting.delete(lane);
+  lane.parked.delete(owner);
+  if (owner.waiting.size === 0) unlist(state, owner);
+  state.offered.add(lane);
+  deal(state);
+  forget(state, owner, lane);
+}
+
+function give(state: State, owner: Owner, lane: Lane): void {
+  const queue = owner.waiting.get(lane)!;
+  const waiter = queue.shift()!;
+  owner.waiting.delete(lane);
+  if (queue.length > 0) owner.waiting.set(lane, queue); // lanes of one owner take turns
+  const weight = state.hanging.has(lane.name) ? 2 : 1;
+  state.waiting -= 1;
+  lane.waiting -= 1;
+  lane.inFlight += 1;
+  state.inFlight += 1;
+  owner.inFlight += 1;
+  owner.weight += weight;
+  let left = false;
+  const once = (hung = false) => {
+    if (left) return;
+    left = true;
+    leave(state, owner, lane, weight, hung);
+  };
+  waiter.resolve({ leave: once, [Symbol.dispose]: once });
+}
+
+function deal(state: State): void {
+  do {
+    for (const lane of state.offered) offer(state, lane);
+    while (state.onList > 0 && state.lowest < boundOf(state)) {
+      const [owner] = state.listed[state.lowest] ?? [];
+      if (owner) serve(state, owner);
+      else state.lowest += 1;
+    }
+  } while (state.offered.size > 0);
+}
+/** Where the owner waits and a place is free. */
+function openLaneOf(state: State, owner: Owner): Lane | undefined {
+  for (const lane of owner.waiting.keys()) if (isOpen(state, lane)) return lane;
+  return undefined;
+}
+function serve(state: State, owner: Owner): void {
+  unlist(state, owner);
+  const { via } = owner;
+  const lane = via && isOpen(state, via) && owner.waiting.has(via) ? via : openLaneOf(state, owner);
+  if (lane) {
+    give(state, owner, lane);
+    if (owner.waiting.size > 0) list(state, owner);
+  } else for (const full of owner.waiting.keys()) full.parked.add(owner);
+  if (via && via !== lane) state.offered.add(via); // its place was not used
+}
+
+function wait(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
+  const queue = owner.waiting.get(lane);
+  if (queue) queue.push(waiter);
+  else owner.waiting.set(lane, [waiter]);
+  state.waiting += 1;
+  lane.waiting += 1;
+  if (owner.listed === undefined) {
+    if (isOpen(state, lane)) list(state, owner);
+    else lane.parked.add(owner);
+  }
+  deal(state);
+}
+
+function enter(state: State, id: string, name: string, signal: AbortSignal | undefined): Promise<Place> {
+  const { lanes, owners } = state;
+  if (state.closed) return Promise.reject(new LimiterClosed());
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  const lane = lanes.get(name) ?? { name, inFlight: 0, waiting: 0, parked: new Set() };
+  lanes.set(name, lane);
+  const owner = owners.get(id) ?? {
+    id,
+    waiting: new Map(),
+    inFlight: 0,
+    weight: 0,
+    listed: undefined,
+    via: undefined,
+  };
+  owners.set(id, owner);
+  const { promise, resolve, reject } = Promise.withResolvers<Place>();
+  const waiter = { resolve, reject };
+  wait(state, owner, lane, waiter);
+  if (!signal) return promise;
+  const giveUp = () => {
+    withdraw(state, owner, lane, waiter);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', giveUp, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', giveUp));
+}
+
+function close(state: State): void {
+  const { lanes, owners } = state;
+  state.closed = true;
+  for (const owner of owners.values()) {
+    for (const queue of owner.waiting.values()) for (const waiter of queue) waiter.reject(new LimiterClosed());
+    owner.waiting.clear();
+    unlist(state, owner);
+  }
+  for (const lane of lanes.values()) {
+    lane.parked.clear();
+    lane.waiting = 0;
+  }
+  state.waiting = 0;
 }
