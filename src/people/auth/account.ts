@@ -2,7 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { hasPlus, type Identity } from '../identity/index.ts';
-import { AppError, type Clock, invalidField, notFound, sha256 } from '../../platform/kernel/index.ts';
+import { AppError, bind, type Clock, invalidField, notFound, sha256 } from '../../platform/kernel/index.ts';
 import * as store from './account-store.ts';
 import type { ApiKeys } from './api-keys.ts';
 import * as codes from './code-store.ts';
@@ -12,45 +12,11 @@ import { hashPassword, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
 
-/** Changes of credentials by the user. `by` is the user, in the session `sessionId`. */
-export interface Accounts {
-  /**
-   * Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of
-   * apps, for somebody else may have made them; false for a code that is unknown, used or expired.
-   */
-  reset(code: string, password: string, ip: string): Promise<boolean>;
-  /**
-   * Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated
-   * without a password gets its first one in the session of its activation.
-   */
-  changePassword(
-    by: SessionAuditActor,
-    change: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined },
-  ): Promise<void>;
-  /**
-   * Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is
-   * taken.
-   */
-  changeEmail(by: SessionAuditActor, change: { email: string; password: string }): Promise<void>;
-  /**
-   * The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when
-   * somebody has the address by now.
-   */
-  confirmEmail(by: SessionAuditActor, code: string): Promise<boolean>;
-  /**
-   * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment
-   * ago. `close` ends an org that has no other member, with all that is paid and planned there; each is over before the
-   * account is.
-   */
-  remove(
-    by: SessionAuditActor,
-    password: string | undefined,
-    close: (org: { id: string; name: string }) => Promise<void>,
-  ): Promise<void>;
-}
+export type Accounts = ReturnType<typeof openAccounts>;
+/** A user who acts in the session `sessionId`. */
 export type SessionAuditActor = AuditActor & { userId: string; sessionId: string };
 
-export interface AccountOptions {
+export interface AccountDeps {
   sql: Database;
   clock: Clock;
   identity: Identity;
@@ -77,202 +43,247 @@ const ofUser = (userId: string, action: string, detail = {}) => ({
   detail,
 });
 
-export function openAccounts({
-  sql,
-  clock,
-  identity,
-  email,
-  apiKeys,
-  approvals,
-  frontendUrl,
-  disallowPlus,
-}: AccountOptions): Accounts {
-  /** The account, once its password was given; `field` is where the client sent it. */
-  async function proven(
-    userId: string,
-    password: string,
-    field: string,
-  ): Promise<store.LocalAccount & { passwordHash: string }> {
-    const account = await store.findAccount(sql, userId);
-    if (!account) throw notFound();
-    const { passwordHash } = account;
-    if (passwordHash === null) throw noPassword(account);
-    if (!(await verifyPassword(password, passwordHash)))
-      throw invalidField(field, `${field}: this is not your password`);
-    return { ...account, passwordHash };
-  }
-
-  const isFresh = async ({ userId, sessionId }: SessionAuditActor): Promise<boolean> => {
-    const started = await startOfSession(sql, userId, sessionId);
-    return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
-  };
-
-  /**
-   * The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this
-   * very session.
-   */
-  async function mayChange(by: SessionAuditActor, oldPassword: string | undefined): Promise<store.LocalAccount> {
-    const account = await store.findAccount(sql, by.userId);
-    if (!account) throw notFound();
-    if (account.passwordHash === null && account.isLocal) {
-      if (!(await isFresh(by)))
-        throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
-      return account;
-    }
-    if (oldPassword === undefined) throw invalidField('oldPassword', 'oldPassword: is required', 'required');
-    return proven(by.userId, oldPassword, 'oldPassword');
-  }
-
-  /** Without mail nobody can confirm an address, as nobody can activate. */
-  async function changeAtOnce(by: SessionAuditActor, { userId }: store.LocalAccount, to: string): Promise<void> {
-    try {
-      await sql.begin(async (tx) => {
-        await store.changeAddress(tx, userId, to);
-        await codes.dropCodes(tx, userId);
-        await writeAudit(tx, by, ofUser(userId, 'email.changed'));
-      });
-    } catch (error) {
-      throw store.isAddressTaken(error) ? new AppError('invalid_request', 'Email already exists') : error;
-    }
-  }
-
-  /** Tells the owner, and what opens the account still. */
-  async function tellChanged(tx: Sql, { userId, email: to, name }: store.LocalAccount): Promise<void> {
-    if (!email.enabled) return;
-    const keys = (await apiKeys.liveOf(tx, userId)).map(
-      (key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`,
-    );
-    const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
-    await email.queue(tx, {
-      to,
-      orgId: null,
-      content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } },
-    });
-  }
-
-  /** Everything that opens the account without its password. What is answered is to be called when it stands. */
-  async function revokeClientAccess(tx: Sql, userId: string): Promise<() => void> {
-    await approvals.endAllOf(tx, userId);
-    return apiKeys.revokeAllOf(tx, userId);
-  }
-
-  return {
-    async reset(code, password, ip) {
-      const codeHash = sha256(code);
-      if (!(await codes.isLive(sql, 'reset', codeHash))) return false; // before the costly hash; decided in the commit
-      const passwordHash = await hashPassword(password);
-      const forget = await sql.begin(async (tx) => {
-        const redeemed = await codes.redeem(tx, 'reset', codeHash);
-        const account = redeemed && (await store.resetPassword(tx, redeemed.userId, passwordHash));
-        if (!account) return undefined;
-        const { userId } = account;
-        await codes.dropCodes(tx, userId);
-        await dropRegistrations(tx, userId);
-        const revoked = await revokeSessions(tx, userId);
-        const forgetKeys = await revokeClientAccess(tx, userId);
-        await identity.becomeSuperAdmin(tx, userId, ip);
-        await writeAudit(
-          tx,
-          { userId, impersonatorId: null, ip },
-          ofUser(userId, 'password.reset', { sessionsRevoked: revoked }),
-        );
-        await tellChanged(tx, account);
-        return forgetKeys;
-      });
-      forget?.();
-      return forget !== undefined;
-    },
-
-    async changePassword(by, { oldPassword, password, revokeKeys = false }) {
-      const account = await mayChange(by, oldPassword);
-      const newHash = await hashPassword(password);
-      const forget = await sql.begin(async (tx) => {
-        if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
-          throw new AppError('conflict', 'The password was changed meanwhile: log in again');
-        await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
-        const revoked = await revokeSessions(tx, by.userId, by.sessionId);
-        const forgetKeys = revokeKeys ? await revokeClientAccess(tx, by.userId) : undefined;
-        await writeAudit(
-          tx,
-          by,
-          ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }),
-        );
-        await tellChanged(tx, account);
-        return forgetKeys;
-      });
-      forget?.();
-    },
-
-    async changeEmail(by, change) {
-      if (disallowPlus && hasPlus(change.email))
-        throw invalidField('email', 'email: addresses with a plus sign are not accepted');
-      const account = await proven(by.userId, change.password, 'password');
-      if (account.email.toLowerCase() === change.email.toLowerCase())
-        throw invalidField('email', 'email: this is your address already');
-      const { name, userId } = account;
-      if (!email.enabled) return changeAtOnce(by, account, change.email);
-      await sql.begin(async (tx) => {
-        const { row, url } = makeCode('email', frontendUrl);
-        await codes.insertOneTimeCode(tx, userId, row, { email: change.email });
-        const taken = await store.isTaken(tx, change.email);
-        await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
-        await email.queue(tx, {
-          to: account.email,
-          orgId: null,
-          content: { template: 'email-changing', data: { name, newEmail: change.email } },
-        });
-        // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are
-        // known.
-        const content = taken
-          ? ({
-              template: 'address-known',
-              data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` },
-            } as const)
-          : ({
-              template: 'email-change',
-              data: { name, url, newEmail: change.email, oldEmail: account.email },
-            } as const);
-        await email.queue(tx, { to: change.email, orgId: null, content });
-      });
-    },
-
-    async confirmEmail(by, code) {
-      try {
-        return await sql.begin(async (tx) => {
-          const redeemed = await codes.redeem(tx, 'email', sha256(code), by.userId);
-          if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
-          const { userId } = redeemed;
-          await codes.dropCodes(tx, userId); // those that went to the old address
-          await writeAudit(tx, by, ofUser(userId, 'email.changed'));
-          return true;
-        });
-      } catch (error) {
-        if (store.isAddressTaken(error)) return false;
-        throw error;
-      }
-    },
-
-    async remove(by, password, close) {
-      const { userId } = by;
-      const account = await store.findAccount(sql, userId);
-      if (!account) throw notFound();
-      if (account.passwordHash !== null) {
-        if (password === undefined) throw invalidField('password', 'password: is required', 'required');
-        await proven(userId, password, 'password');
-      } else {
-        if (!(await isFresh(by))) throw new AppError('conflict', 'Log in again first, then delete the account');
-      }
-      for (const org of await identity.ownedAlone(userId)) await close(org);
-      const forget = await sql.begin(async (tx) => {
-        const left = await identity.remove(tx, userId);
-        await codes.dropCodes(tx, userId);
-        await revokeSessions(tx, userId);
-        const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
-        for (const orgId of [null, ...left])
-          await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
-        return forgetKeys;
-      });
-      forget();
-    },
-  };
+/** The account, once its password was given; `field` is where the client sent it. */
+async function proven(
+  { sql }: AccountDeps,
+  userId: string,
+  password: string,
+  field: string,
+): Promise<store.LocalAccount & { passwordHash: string }> {
+  const account = await store.findAccount(sql, userId);
+  if (!account) throw notFound();
+  const { passwordHash } = account;
+  if (passwordHash === null) throw noPassword(account);
+  if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, `${field}: this is not your password`);
+  return { ...account, passwordHash };
 }
+
+async function isFresh({ sql, clock }: AccountDeps, { userId, sessionId }: SessionAuditActor): Promise<boolean> {
+  const started = await startOfSession(sql, userId, sessionId);
+  return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
+}
+
+/**
+ * The account whose password is to change: its old one was given, or it has none and its mailbox was proven for this
+ * very session.
+ */
+async function mayChange(
+  deps: AccountDeps,
+  by: SessionAuditActor,
+  oldPassword: string | undefined,
+): Promise<store.LocalAccount> {
+  const account = await store.findAccount(deps.sql, by.userId);
+  if (!account) throw notFound();
+  if (account.passwordHash === null && account.isLocal) {
+    if (!(await isFresh(deps, by)))
+      throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
+    return account;
+  }
+  if (oldPassword === undefined) throw invalidField('oldPassword', 'oldPassword: is required', 'required');
+  return proven(deps, by.userId, oldPassword, 'oldPassword');
+}
+
+/** Without mail nobody can confirm an address, as nobody can activate. */
+async function changeAtOnce(
+  { sql }: AccountDeps,
+  by: SessionAuditActor,
+  { userId }: store.LocalAccount,
+  to: string,
+): Promise<void> {
+  try {
+    await sql.begin(async (tx) => {
+      await store.changeAddress(tx, userId, to);
+      await codes.dropCodes(tx, userId);
+      await writeAudit(tx, by, ofUser(userId, 'email.changed'));
+    });
+  } catch (error) {
+    throw store.isAddressTaken(error) ? new AppError('invalid_request', 'Email already exists') : error;
+  }
+}
+
+/** Tells the owner, and what opens the account still. */
+async function tellChanged(
+  { email, apiKeys, approvals }: AccountDeps,
+  tx: Sql,
+  { userId, email: to, name }: store.LocalAccount,
+): Promise<void> {
+  if (!email.enabled) return;
+  const keys = (await apiKeys.liveOf(tx, userId)).map(
+    (key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`,
+  );
+  const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
+  await email.queue(tx, {
+    to,
+    orgId: null,
+    content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } },
+  });
+}
+
+/** Everything that opens the account without its password. What is answered is to be called when it stands. */
+async function revokeClientAccess({ approvals, apiKeys }: AccountDeps, tx: Sql, userId: string): Promise<() => void> {
+  await approvals.endAllOf(tx, userId);
+  return apiKeys.revokeAllOf(tx, userId);
+}
+
+/**
+ * Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of
+ * apps, for somebody else may have made them; false for a code that is unknown, used or expired.
+ */
+async function reset(deps: AccountDeps, code: string, password: string, ip: string): Promise<boolean> {
+  const { sql, identity } = deps;
+  const codeHash = sha256(code);
+  if (!(await codes.isLive(sql, 'reset', codeHash))) return false; // before the costly hash; decided in the commit
+  const passwordHash = await hashPassword(password);
+  const forget = await sql.begin(async (tx) => {
+    const redeemed = await codes.redeem(tx, 'reset', codeHash);
+    const account = redeemed && (await store.resetPassword(tx, redeemed.userId, passwordHash));
+    if (!account) return undefined;
+    const { userId } = account;
+    await codes.dropCodes(tx, userId);
+    await dropRegistrations(tx, userId);
+    const revoked = await revokeSessions(tx, userId);
+    const forgetKeys = await revokeClientAccess(deps, tx, userId);
+    await identity.becomeSuperAdmin(tx, userId, ip);
+    await writeAudit(
+      tx,
+      { userId, impersonatorId: null, ip },
+      ofUser(userId, 'password.reset', { sessionsRevoked: revoked }),
+    );
+    await tellChanged(deps, tx, account);
+    return forgetKeys;
+  });
+  forget?.();
+  return forget !== undefined;
+}
+
+/**
+ * Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated
+ * without a password gets its first one in the session of its activation.
+ */
+async function changePassword(
+  deps: AccountDeps,
+  by: SessionAuditActor,
+  {
+    oldPassword,
+    password,
+    revokeKeys = false,
+  }: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined },
+): Promise<void> {
+  const account = await mayChange(deps, by, oldPassword);
+  const newHash = await hashPassword(password);
+  const forget = await deps.sql.begin(async (tx) => {
+    if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
+      throw new AppError('conflict', 'The password was changed meanwhile: log in again');
+    await codes.dropCodes(tx, by.userId); // a change of address that was asked for with the old password, too
+    const revoked = await revokeSessions(tx, by.userId, by.sessionId);
+    const forgetKeys = revokeKeys ? await revokeClientAccess(deps, tx, by.userId) : undefined;
+    await writeAudit(
+      tx,
+      by,
+      ofUser(by.userId, 'password.changed', { sessionsRevoked: revoked, ...(revokeKeys && { keysRevoked: true }) }),
+    );
+    await tellChanged(deps, tx, account);
+    return forgetKeys;
+  });
+  forget?.();
+}
+
+/**
+ * Asks the new address to confirm; without mail it counts at once. One answer for a free address and one that is
+ * taken.
+ */
+async function changeEmail(
+  deps: AccountDeps,
+  by: SessionAuditActor,
+  change: { email: string; password: string },
+): Promise<void> {
+  const { disallowPlus, email, sql, frontendUrl } = deps;
+  if (disallowPlus && hasPlus(change.email))
+    throw invalidField('email', 'email: addresses with a plus sign are not accepted');
+  const account = await proven(deps, by.userId, change.password, 'password');
+  if (account.email.toLowerCase() === change.email.toLowerCase())
+    throw invalidField('email', 'email: this is your address already');
+  const { name, userId } = account;
+  if (!email.enabled) return changeAtOnce(deps, by, account, change.email);
+  await sql.begin(async (tx) => {
+    const { row, url } = makeCode('email', frontendUrl);
+    await codes.insertOneTimeCode(tx, userId, row, { email: change.email });
+    const taken = await store.isTaken(tx, change.email);
+    await writeAudit(tx, by, ofUser(userId, 'email.change_requested'));
+    await email.queue(tx, {
+      to: account.email,
+      orgId: null,
+      content: { template: 'email-changing', data: { name, newEmail: change.email } },
+    });
+    // Whoever has the address is told of it; the answer is the same, so that nobody learns here which addresses are
+    // known.
+    const content = taken
+      ? ({
+          template: 'address-known',
+          data: { name: '', loginUrl: `${frontendUrl.replace(/\/$/, '')}/auth/login` },
+        } as const)
+      : ({
+          template: 'email-change',
+          data: { name, url, newEmail: change.email, oldEmail: account.email },
+        } as const);
+    await email.queue(tx, { to: change.email, orgId: null, content });
+  });
+}
+
+/**
+ * The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when
+ * somebody has the address by now.
+ */
+async function confirmEmail({ sql }: AccountDeps, by: SessionAuditActor, code: string): Promise<boolean> {
+  try {
+    return await sql.begin(async (tx) => {
+      const redeemed = await codes.redeem(tx, 'email', sha256(code), by.userId);
+      if (!redeemed?.email || !(await store.changeAddress(tx, redeemed.userId, redeemed.email))) return false;
+      const { userId } = redeemed;
+      await codes.dropCodes(tx, userId); // those that went to the old address
+      await writeAudit(tx, by, ofUser(userId, 'email.changed'));
+      return true;
+    });
+  } catch (error) {
+    if (store.isAddressTaken(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment
+ * ago. `close` ends an org that has no other member, with all that is paid and planned there; each is over before the
+ * account is.
+ */
+async function remove(
+  deps: AccountDeps,
+  by: SessionAuditActor,
+  password: string | undefined,
+  close: (org: { id: string; name: string }) => Promise<void>,
+): Promise<void> {
+  const { sql, identity, apiKeys } = deps;
+  const { userId } = by;
+  const account = await store.findAccount(sql, userId);
+  if (!account) throw notFound();
+  if (account.passwordHash !== null) {
+    if (password === undefined) throw invalidField('password', 'password: is required', 'required');
+    await proven(deps, userId, password, 'password');
+  } else {
+    if (!(await isFresh(deps, by))) throw new AppError('conflict', 'Log in again first, then delete the account');
+  }
+  for (const org of await identity.ownedAlone(userId)) await close(org);
+  const forget = await sql.begin(async (tx) => {
+    const left = await identity.remove(tx, userId);
+    await codes.dropCodes(tx, userId);
+    await revokeSessions(tx, userId);
+    const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
+    for (const orgId of [null, ...left])
+      await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
+    return forgetKeys;
+  });
+  forget();
+}
+
+/** Changes of credentials by the user. `by` is the user, in the session `sessionId`. */
+export const openAccounts = (deps: AccountDeps) =>
+  bind(deps, { reset, changePassword, changeEmail, confirmEmail, remove });

@@ -5,6 +5,7 @@ import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import {
   AppError,
+  bind,
   type Clock,
   invalidField,
   newId,
@@ -28,39 +29,20 @@ export interface MadeKey {
 
 type Owner = AuditActor & { userId: string };
 
-export interface ApiKeys extends AsyncDisposable {
-  /** Own keys; 404 and 409 below are about these, too. */
-  list(orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]>;
-  /** The owner is told by mail; `device`: for which device, where it is for one. */
-  create(
-    orgId: string,
-    by: Owner,
-    key: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined },
-  ): Promise<MadeKey>;
-  /**
-   * A new key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt`
-   * is not inherited.
-   */
-  rotate(
-    orgId: string,
-    by: Owner,
-    id: string,
-    key: { name?: string | undefined; expiresAt?: Date | null | undefined },
-  ): Promise<MadeKey>;
-  revoke(orgId: string, by: Owner, id: string): Promise<void>;
-  /** Keys of all members (S51). */
-  listOfOrg(orgId: string): Promise<readonly store.MemberKeyRow[]>;
-  revokeOfOrg(orgId: string, by: AuditActor, id: string): Promise<void>;
-  /** The living keys of a user, whatever the org. */
-  liveOf(transaction: Sql, userId: string): Promise<readonly store.LiveKey[]>;
-  /** Every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
-  revokeAllOf(transaction: Sql, userId: string): Promise<() => void>;
-  /**
-   * Whom a key stands for; throws `invalid_api_key` alike for unknown, malformed, revoked and expired ones. What
-   * changes elsewhere is seen within a second.
-   */
-  authenticate(key: string): Promise<store.KeyHolder>;
+interface ApiKeyOptions {
+  sql: Database;
+  clock: Clock;
+  /** Told when the last use of keys could not be written. */
+  failed: (error: unknown) => void;
+  billing: Pick<Billing, 'require'>;
+  email: Email;
 }
+interface ApiKeyDeps extends ApiKeyOptions {
+  uses: ReturnType<typeof lastUsed<store.KeyUse>>;
+  holders: ReturnType<typeof briefLookups<store.KeyHolder>>;
+}
+
+export type ApiKeys = ReturnType<typeof openApiKeys>;
 
 const FORM = /^pm_live_[0-9A-Za-z]{43}$/;
 const PREFIX_LENGTH = 'pm_live_'.length + 4;
@@ -84,147 +66,182 @@ const invalid = () =>
     ],
   });
 
-export function openApiKeys({
-  sql,
-  clock,
-  failed,
-  billing,
-  email,
-}: {
-  sql: Database;
-  clock: Clock;
-  failed: (error: unknown) => void;
-  billing: Pick<Billing, 'require'>;
-  email: Email;
-}): ApiKeys {
+const forget = ({ holders }: ApiKeyDeps, keyHash: Buffer) => holders.forget(keyHash.toString('hex'));
+
+function make(
+  { clock }: ApiKeyDeps,
+  name: string,
+  expiresAt: Date | null | undefined,
+): { row: store.NewApiKey; made: MadeKey } {
+  if (expiresAt && expiresAt <= clock.now())
+    throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
+  const plaintext = `pm_live_${randomBase62(43)}`;
+  const prefix = plaintext.slice(0, PREFIX_LENGTH);
+  return {
+    row: { id: newId(), name, prefix, keyHash: sha256(plaintext), expiresAt: expiresAt ?? null },
+    made: { plaintext, prefix, name },
+  };
+}
+
+async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<void> {
+  if (!(await store.lockMember(tx, orgId, userId)))
+    throw new AppError('forbidden', 'You are no active member of this organization any more');
+}
+
+/** While the member is held. One that has expired is not counted, so a rotation can be one too many. */
+async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
+  if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
+    throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
+  await store.insertKey(tx, orgId, userId, row);
+}
+
+/** Whoever has the session, or was led to approve a device, may not be the owner. */
+async function tell(
+  { email }: ApiKeyDeps,
+  tx: Sql,
+  orgId: string,
+  { userId }: Owner,
+  { name: keyName, prefix, expiresAt }: store.NewApiKey,
+  device?: Device,
+): Promise<void> {
+  if (!email.enabled) return;
+  const { email: to, ...names } = await store.ownerOf(tx, orgId, userId);
+  const data = {
+    ...names,
+    keyName,
+    prefix,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    ...(device && { device: `${device.ip}, ${device.userAgent || 'unnamed'}` }),
+  };
+  await email.queue(tx, { to, orgId: null, content: { template: 'key-made', data } });
+}
+
+/** Revokes a key of one user, or of anybody in the org. A key that is revoked already is left as it is. */
+async function revokeOne(
+  deps: ApiKeyDeps,
+  orgId: string,
+  by: AuditActor,
+  id: string,
+  userId: string | undefined,
+): Promise<void> {
+  const keyHash = await deps.sql.begin(async (tx) => {
+    const old = await store.keyForUpdate(tx, orgId, id, userId);
+    if (!old) throw notFound();
+    if (!old.revoked) {
+      await store.revokeKey(tx, orgId, id);
+      await writeAudit(tx, by, ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }));
+    }
+    return old.keyHash;
+  });
+  forget(deps, keyHash);
+}
+
+/** Lists the member's own keys. */
+async function list({ uses, sql }: ApiKeyDeps, orgId: string, userId: string): Promise<readonly store.ApiKeyRow[]> {
+  await uses.flush();
+  return store.keysOf(sql, orgId, userId);
+}
+
+/** Makes a key and tells the owner by mail; `device`: for which device, where it is for one. */
+async function create(
+  deps: ApiKeyDeps,
+  orgId: string,
+  by: Owner,
+  { name, expiresAt, device }: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined },
+): Promise<MadeKey> {
+  const { row, made } = make(deps, name, expiresAt);
+  await deps.sql.begin(async (tx) => {
+    await deps.billing.require(tx, orgId, 'api');
+    await holdMember(tx, orgId, by);
+    await insert(tx, orgId, by, row);
+    await tell(deps, tx, orgId, by, row, device);
+    await writeAudit(
+      tx,
+      by,
+      ofKey(orgId, 'created', row.id, {
+        name,
+        prefix: row.prefix,
+        expiresAt: row.expiresAt?.toISOString() ?? null,
+      }),
+    );
+  });
+  return made;
+}
+
+/**
+ * Makes a key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt`
+ * is not inherited.
+ * @throws AppError `not_found` for a key of somebody else, `conflict` for one that is revoked already
+ */
+async function rotate(
+  deps: ApiKeyDeps,
+  orgId: string,
+  by: Owner,
+  id: string,
+  { name, expiresAt }: { name?: string | undefined; expiresAt?: Date | null | undefined },
+): Promise<MadeKey> {
+  const rotated = await deps.sql.begin(async (tx) => {
+    await holdMember(tx, orgId, by); // before the key, as a removal takes them
+    const old = await store.keyForUpdate(tx, orgId, id, by.userId);
+    if (!old) throw notFound();
+    if (old.revoked) throw new AppError('conflict', 'This API key is revoked already');
+    await deps.billing.require(tx, orgId, 'api');
+    const { row, made } = make(deps, name ?? old.name, expiresAt);
+    await store.revokeKey(tx, orgId, id);
+    await insert(tx, orgId, by, row);
+    await tell(deps, tx, orgId, by, row);
+    await writeAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
+    return { old: old.keyHash, made };
+  });
+  forget(deps, rotated.old);
+  return rotated.made;
+}
+
+/**
+ * Revokes an own key; one that is revoked already stays as it is.
+ * @throws AppError `not_found` for a key of somebody else
+ */
+const revoke = (deps: ApiKeyDeps, orgId: string, by: Owner, id: string): Promise<void> =>
+  revokeOne(deps, orgId, by, id, by.userId);
+
+/** Lists the keys of all members (S51). */
+async function listOfOrg({ uses, sql }: ApiKeyDeps, orgId: string): Promise<readonly store.MemberKeyRow[]> {
+  await uses.flush();
+  return store.keysOfOrg(sql, orgId);
+}
+
+/** Revokes a key of any member. */
+const revokeOfOrg = (deps: ApiKeyDeps, orgId: string, by: AuditActor, id: string): Promise<void> =>
+  revokeOne(deps, orgId, by, id, undefined);
+
+/** Revokes every key of a user, in the caller's transaction; what is answered is to be called when it stands. */
+async function revokeAllOf(deps: ApiKeyDeps, tx: Sql, userId: string): Promise<() => void> {
+  const hashes = await store.revokeKeysOf(tx, userId);
+  return () => hashes.forEach(({ keyHash }) => forget(deps, keyHash));
+}
+
+/**
+ * Finds whom a key stands for. What changes elsewhere is seen within a second.
+ * @throws AppError `invalid_api_key` alike for unknown, malformed, revoked and expired keys
+ */
+async function authenticate({ holders, clock, uses }: ApiKeyDeps, key: string): Promise<store.KeyHolder> {
+  const holder = FORM.test(key) ? await holders.get(sha256Hex(key)) : undefined;
+  const now = clock.now();
+  if (!holder || (holder.expiresAt && holder.expiresAt <= now)) throw invalid();
+  uses.note(holder.apiKeyId, { apiKeyId: holder.apiKeyId, orgId: holder.orgId, at: now });
+  return holder;
+}
+
+/** API keys of members: made, listed, rotated, revoked, and what they stand for. */
+export function openApiKeys(opened: ApiKeyOptions) {
+  const { sql, clock, failed } = opened;
   const uses = lastUsed<store.KeyUse>({ clock, failed, write: (notes) => store.noteKeys(sql, notes) });
   const holders = briefLookups<store.KeyHolder>({ clock, look: (hash) => store.holderOfKey(sql, hash) });
-  const forget = (keyHash: Buffer) => holders.forget(keyHash.toString('hex'));
-
-  function make(name: string, expiresAt: Date | null | undefined): { row: store.NewApiKey; made: MadeKey } {
-    if (expiresAt && expiresAt <= clock.now())
-      throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
-    const plaintext = `pm_live_${randomBase62(43)}`;
-    const prefix = plaintext.slice(0, PREFIX_LENGTH);
-    return {
-      row: { id: newId(), name, prefix, keyHash: sha256(plaintext), expiresAt: expiresAt ?? null },
-      made: { plaintext, prefix, name },
-    };
-  }
-
-  async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<void> {
-    if (!(await store.lockMember(tx, orgId, userId)))
-      throw new AppError('forbidden', 'You are no active member of this organization any more');
-  }
-  /** While the member is held. One that has expired is not counted, so a rotation can be one too many. */
-  async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
-    if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
-      throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
-    await store.insertKey(tx, orgId, userId, row);
-  }
-  /** Whoever has the session, or was led to approve a device, may not be the owner. */
-  async function tell(
-    tx: Sql,
-    orgId: string,
-    { userId }: Owner,
-    { name: keyName, prefix, expiresAt }: store.NewApiKey,
-    device?: Device,
-  ): Promise<void> {
-    if (!email.enabled) return;
-    const { email: to, ...names } = await store.ownerOf(tx, orgId, userId);
-    const data = {
-      ...names,
-      keyName,
-      prefix,
-      expiresAt: expiresAt?.toISOString() ?? null,
-      ...(device && { device: `${device.ip}, ${device.userAgent || 'unnamed'}` }),
-    };
-    await email.queue(tx, { to, orgId: null, content: { template: 'key-made', data } });
-  }
-
-  /** Revokes a key of one user, or of anybody in the org. A key that is revoked already is left as it is. */
-  async function revokeOne(orgId: string, by: AuditActor, id: string, userId: string | undefined): Promise<void> {
-    const keyHash = await sql.begin(async (tx) => {
-      const old = await store.keyForUpdate(tx, orgId, id, userId);
-      if (!old) throw notFound();
-      if (!old.revoked) {
-        await store.revokeKey(tx, orgId, id);
-        await writeAudit(
-          tx,
-          by,
-          ofKey(orgId, 'revoked', id, { name: old.name, prefix: old.prefix, userId: old.userId }),
-        );
-      }
-      return old.keyHash;
-    });
-    forget(keyHash);
-  }
-
+  const deps: ApiKeyDeps = { ...opened, uses, holders };
   return {
-    async list(orgId, userId) {
-      await uses.flush();
-      return store.keysOf(sql, orgId, userId);
-    },
-
-    async create(orgId, by, { name, expiresAt, device }) {
-      const { row, made } = make(name, expiresAt);
-      await sql.begin(async (tx) => {
-        await billing.require(tx, orgId, 'api');
-        await holdMember(tx, orgId, by);
-        await insert(tx, orgId, by, row);
-        await tell(tx, orgId, by, row, device);
-        await writeAudit(
-          tx,
-          by,
-          ofKey(orgId, 'created', row.id, {
-            name,
-            prefix: row.prefix,
-            expiresAt: row.expiresAt?.toISOString() ?? null,
-          }),
-        );
-      });
-      return made;
-    },
-
-    async rotate(orgId, by, id, { name, expiresAt }) {
-      const rotated = await sql.begin(async (tx) => {
-        await holdMember(tx, orgId, by); // before the key, as a removal takes them
-        const old = await store.keyForUpdate(tx, orgId, id, by.userId);
-        if (!old) throw notFound();
-        if (old.revoked) throw new AppError('conflict', 'This API key is revoked already');
-        await billing.require(tx, orgId, 'api');
-        const { row, made } = make(name ?? old.name, expiresAt);
-        await store.revokeKey(tx, orgId, id);
-        await insert(tx, orgId, by, row);
-        await tell(tx, orgId, by, row);
-        await writeAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
-        return { old: old.keyHash, made };
-      });
-      forget(rotated.old);
-      return rotated.made;
-    },
-
-    revoke: (orgId, by, id) => revokeOne(orgId, by, id, by.userId),
-    async listOfOrg(orgId) {
-      await uses.flush();
-      return store.keysOfOrg(sql, orgId);
-    },
-    revokeOfOrg: (orgId, by, id) => revokeOne(orgId, by, id, undefined),
-
+    ...bind(deps, { list, create, rotate, revoke, listOfOrg, revokeOfOrg, revokeAllOf, authenticate }),
+    /** The living keys of a user, whatever the org. */
     liveOf: store.liveKeysOf,
-    async revokeAllOf(tx, userId) {
-      const hashes = await store.revokeKeysOf(tx, userId);
-      return () => hashes.forEach(({ keyHash }) => forget(keyHash));
-    },
-
-    async authenticate(key) {
-      const holder = FORM.test(key) ? await holders.get(sha256Hex(key)) : undefined;
-      const now = clock.now();
-      if (!holder || (holder.expiresAt && holder.expiresAt <= now)) throw invalid();
-      uses.note(holder.apiKeyId, { apiKeyId: holder.apiKeyId, orgId: holder.orgId, at: now });
-      return holder;
-    },
-
     [Symbol.asyncDispose]() {
       holders.forget();
       return uses[Symbol.asyncDispose]();

@@ -2,12 +2,12 @@ import { writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
-import { AppError, newId, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
+import { AppError, bind, newId, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
 import * as accounts from './account-store.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import { hashPassword } from './password.ts';
-import { activateRegistration, dropPending, keepRegistration } from './registration-store.ts';
+import * as pending from './registration-store.ts';
 import type { Browser, SessionTokens, Device, Sessions } from './sessions.ts';
 import { revokeSessions } from './store.ts';
 
@@ -24,29 +24,7 @@ export interface LocalRegistration {
  */
 export type Registered = { credentials: SessionTokens } | { browser: string };
 
-export interface Registrations {
-  /**
-   * Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was
-   * known (S30).
-   */
-  register(person: LocalRegistration, device: Browser): Promise<Registered>;
-  /**
-   * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code
-   * proves the mailbox and nothing else: in another browser than that of the registration the account opens without a
-   * password.
-   */
-  activate(
-    code: string,
-    browser: string | undefined,
-    device: Browser,
-  ): Promise<(SessionTokens & { hasPassword: boolean }) | undefined>;
-  /** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
-  dropPending(limit: number): Promise<number>;
-  /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
-  requestMail(kind: 'activate' | 'reset', email: string, device: Device): Promise<void>;
-  /** Writes the mails that were asked for, at most `limit`; answers how many requests there were. */
-  sendRequested(limit: number): Promise<number>;
-}
+export type Registrations = ReturnType<typeof openRegistrations>;
 
 export interface RegistrationOptions {
   sql: Database;
@@ -59,138 +37,177 @@ export interface RegistrationOptions {
   failed: (error: unknown) => void;
 }
 
+interface RegistrationDeps extends RegistrationOptions {
+  loginUrl: string;
+  /** Mails that are being written behind their answers. */
+  underway: Set<Promise<unknown>>;
+}
+
 const AT_ONCE = 20;
 
-export function openRegistrations({
-  sql,
-  identity,
-  email,
-  sessions,
-  frontendUrl,
-  disallowPlus,
-  failed,
-}: RegistrationOptions): Registrations & AsyncDisposable {
-  const underway = new Set<Promise<unknown>>();
-  const loginUrl = `${frontendUrl.replace(/\/$/, '')}/auth/login`;
-  const mail = (tx: Sql, to: { email: string; name: string }, template: 'activation' | 'password-reset', url: string) =>
-    email.queue(tx, { to: to.email, orgId: null, content: { template, data: { name: to.name, url } } });
+const mail = (
+  { email }: RegistrationDeps,
+  tx: Sql,
+  to: { email: string; name: string },
+  template: 'activation' | 'password-reset',
+  url: string,
+) => email.queue(tx, { to: to.email, orgId: null, content: { template, data: { name: to.name, url } } });
 
-  /** The address has a user. As many statements as for a new one: who counts time learns nothing. */
-  async function tellKnown(
-    tx: Sql,
-    person: {
-      email: string;
-      name: string;
-      company: string;
-      timezone: string;
-      passwordHash: string;
-      browserHash: Buffer;
-      claim: Claim;
-      ip: string;
-    },
-  ): Promise<void> {
-    const account = await accounts.localAccount(tx, person.email);
-    if (!account) return; // deleted meanwhile
-    if (account.activated || account.locked) {
-      await writeAudit(
-        tx,
-        { userId: null, impersonatorId: null, ip: person.ip },
-        { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
-      );
-      return email.queue(tx, {
-        to: account.email,
-        orgId: null,
-        content: { template: 'address-known', data: { name: account.name, loginUrl } },
-      });
-    }
-    const { row, url } = makeCode('activate', frontendUrl);
-    await keepRegistration(tx, account.userId, row, person);
-    if (person.claim.setupToken !== undefined) await identity.nominate(tx, account.userId, person.claim);
-    await mail(tx, { email: account.email, name: person.name }, 'activation', url);
-  }
-
-  async function sendOne(tx: Sql, { kind, email: address, ip }: codes.MailRequest): Promise<void> {
-    const { row, url } = makeCode(kind, frontendUrl);
-    const person = await codes.insertCodeFor(tx, address, row);
-    if (!person) return;
-    // to the stored address: another spelling may be somebody else's mailbox
-    await mail(tx, person, kind === 'reset' ? 'password-reset' : 'activation', url);
-    const action = kind === 'reset' ? 'password.reset_requested' : 'activation.requested';
+/** The address has a user. As many statements as for a new one: who counts time learns nothing. */
+async function tellKnown(
+  deps: RegistrationDeps,
+  tx: Sql,
+  person: {
+    email: string;
+    name: string;
+    company: string;
+    timezone: string;
+    passwordHash: string;
+    browserHash: Buffer;
+    claim: Claim;
+    ip: string;
+  },
+): Promise<void> {
+  const { email, loginUrl, frontendUrl, identity } = deps;
+  const account = await accounts.localAccount(tx, person.email);
+  if (!account) return; // deleted meanwhile
+  if (account.activated || account.locked) {
     await writeAudit(
       tx,
-      { userId: null, impersonatorId: null, ip },
-      { orgId: null, action, resource: 'user', resourceId: person.userId },
+      { userId: null, impersonatorId: null, ip: person.ip },
+      { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
     );
-  }
-
-  const sendNext = () =>
-    sql.begin(async (tx) => {
-      const request = await codes.takeMailRequest(tx);
-      if (request) await sendOne(tx, request);
-      return request !== undefined;
+    return email.queue(tx, {
+      to: account.email,
+      orgId: null,
+      content: { template: 'address-known', data: { name: account.name, loginUrl } },
     });
-  async function sendRequested(limit: number): Promise<number> {
-    let sent = 0;
-    while (sent < limit && (await sendNext())) sent += 1;
-    return sent;
   }
+  const { row, url } = makeCode('activate', frontendUrl);
+  await pending.keepRegistration(tx, account.userId, row, person);
+  if (person.claim.setupToken !== undefined) await identity.nominate(tx, account.userId, person.claim);
+  await mail(deps, tx, { email: account.email, name: person.name }, 'activation', url);
+}
 
+async function sendOne(
+  deps: RegistrationDeps,
+  tx: Sql,
+  { kind, email: address, ip }: codes.MailRequest,
+): Promise<void> {
+  const { row, url } = makeCode(kind, deps.frontendUrl);
+  const person = await codes.insertCodeFor(tx, address, row);
+  if (!person) return;
+  // to the stored address: another spelling may be somebody else's mailbox
+  await mail(deps, tx, person, kind === 'reset' ? 'password-reset' : 'activation', url);
+  const action = kind === 'reset' ? 'password.reset_requested' : 'activation.requested';
+  await writeAudit(
+    tx,
+    { userId: null, impersonatorId: null, ip },
+    { orgId: null, action, resource: 'user', resourceId: person.userId },
+  );
+}
+
+const sendNext = (deps: RegistrationDeps) =>
+  deps.sql.begin(async (tx) => {
+    const request = await codes.takeMailRequest(tx);
+    if (request) await sendOne(deps, tx, request);
+    return request !== undefined;
+  });
+
+/** Writes the mails that were asked for, at most `limit`; answers how many requests there were. */
+async function sendRequested(deps: RegistrationDeps, limit: number): Promise<number> {
+  let sent = 0;
+  while (sent < limit && (await sendNext(deps))) sent += 1;
+  return sent;
+}
+
+/**
+ * Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was
+ * known (S30).
+ */
+async function register(
+  deps: RegistrationDeps,
+  { email: address, password, company, name = '', timezone = 'UTC', claim }: LocalRegistration,
+  device: Browser,
+): Promise<Registered> {
+  const { disallowPlus, identity, sql, email, sessions, frontendUrl } = deps;
+  if (disallowPlus && hasPlus(address))
+    throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
+  await identity.requireOpen(claim); // before the costly hash; decided again in the commit
+  const passwordHash = await hashPassword(password);
+  const { ip, userAgent } = device;
+  const person = { email: address, name, company, timezone, claim, ip, userAgent };
+  const browser = randomBase64url(32);
+  return sql.begin(async (tx): Promise<Registered> => {
+    if (!email.enabled) {
+      const added = await identity.register(tx, { ...person, passwordHash, activated: true });
+      if (!added) throw new AppError('invalid_request', 'Email already exists');
+      return { credentials: await sessions.start(added.userId, device, tx) };
+    }
+    const typed = { ...person, passwordHash, browserHash: sha256(browser) };
+    const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
+    if (added) {
+      const { row, url } = makeCode('activate', frontendUrl);
+      await pending.keepRegistration(tx, added.userId, row, typed);
+      await mail(deps, tx, person, 'activation', url);
+    } else await tellKnown(deps, tx, typed);
+    return { browser };
+  });
+}
+
+/**
+ * Logs in whoever has the code of an activation mail; undefined for one that is unknown, used or expired. The code
+ * proves the mailbox and nothing else: in another browser than that of the registration the account opens without a
+ * password.
+ */
+const activate = (
+  { sql, identity, sessions }: RegistrationDeps,
+  code: string,
+  browser: string | undefined,
+  device: Browser,
+): Promise<(SessionTokens & { hasPassword: boolean }) | undefined> =>
+  sql.begin(async (tx) => {
+    const redeemed = await codes.redeem(tx, 'activate', sha256(code));
+    const activated = redeemed && (await pending.activateRegistration(tx, redeemed.userId, sha256(browser ?? '')));
+    if (!activated) return undefined;
+    const { userId } = redeemed;
+    await codes.dropCodes(tx, userId);
+    await revokeSessions(tx, userId);
+    await identity.becomeSuperAdmin(tx, userId, device.ip);
+    await writeAudit(
+      tx,
+      { userId, impersonatorId: null, ip: device.ip },
+      { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId },
+    );
+    return { ...(await sessions.start(userId, device, tx)), ...activated };
+  });
+
+/** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
+const dropPending = ({ sql }: RegistrationDeps, limit: number): Promise<number> => pending.dropPending(sql, limit);
+
+/** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
+async function requestMail(
+  deps: RegistrationDeps,
+  kind: 'activate' | 'reset',
+  address: string,
+  { ip }: Device,
+): Promise<void> {
+  const { email, sql, failed, underway } = deps;
+  if (!email.enabled) return;
+  await codes.insertMailRequest(sql, { id: newId(), kind, email: address, ip });
+  const work = sendRequested(deps, AT_ONCE)
+    .catch(failed)
+    .finally(() => underway.delete(work));
+  underway.add(work);
+}
+
+/** Registrations by address and password, and the mails that prove the address. */
+export function openRegistrations(opened: RegistrationOptions) {
+  const underway = new Set<Promise<unknown>>();
+  const loginUrl = `${opened.frontendUrl.replace(/\/$/, '')}/auth/login`;
+  const deps: RegistrationDeps = { ...opened, underway, loginUrl };
   return {
-    async register({ email: address, password, company, name = '', timezone = 'UTC', claim }, device) {
-      if (disallowPlus && hasPlus(address))
-        throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
-      await identity.requireOpen(claim); // before the costly hash; decided again in the commit
-      const passwordHash = await hashPassword(password);
-      const { ip, userAgent } = device;
-      const person = { email: address, name, company, timezone, claim, ip, userAgent };
-      const browser = randomBase64url(32);
-      return sql.begin(async (tx): Promise<Registered> => {
-        if (!email.enabled) {
-          const added = await identity.register(tx, { ...person, passwordHash, activated: true });
-          if (!added) throw new AppError('invalid_request', 'Email already exists');
-          return { credentials: await sessions.start(added.userId, device, tx) };
-        }
-        const typed = { ...person, passwordHash, browserHash: sha256(browser) };
-        const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
-        if (added) {
-          const { row, url } = makeCode('activate', frontendUrl);
-          await keepRegistration(tx, added.userId, row, typed);
-          await mail(tx, person, 'activation', url);
-        } else await tellKnown(tx, typed);
-        return { browser };
-      });
-    },
-
-    activate: (code, browser, device) =>
-      sql.begin(async (tx) => {
-        const redeemed = await codes.redeem(tx, 'activate', sha256(code));
-        const activated = redeemed && (await activateRegistration(tx, redeemed.userId, sha256(browser ?? '')));
-        if (!activated) return undefined;
-        const { userId } = redeemed;
-        await codes.dropCodes(tx, userId);
-        await revokeSessions(tx, userId);
-        await identity.becomeSuperAdmin(tx, userId, device.ip);
-        await writeAudit(
-          tx,
-          { userId, impersonatorId: null, ip: device.ip },
-          { orgId: null, action: 'user.activated', resource: 'user', resourceId: userId },
-        );
-        return { ...(await sessions.start(userId, device, tx)), ...activated };
-      }),
-
-    dropPending: (limit) => dropPending(sql, limit),
-
-    async requestMail(kind, address, { ip }) {
-      if (!email.enabled) return;
-      await codes.insertMailRequest(sql, { id: newId(), kind, email: address, ip });
-      const work = sendRequested(AT_ONCE)
-        .catch(failed)
-        .finally(() => underway.delete(work));
-      underway.add(work);
-    },
-
-    sendRequested,
-
+    ...bind(deps, { register, activate, dropPending, requestMail, sendRequested }),
     async [Symbol.asyncDispose]() {
       await Promise.all(underway);
     },

@@ -16,7 +16,7 @@ import { openRegistrations, type Registrations } from './registration.ts';
 import { type Browser, type SessionTokens, openSessions, type Sessions } from './sessions.ts';
 
 /** Authentication of users and of clients. */
-export interface AuthRoom extends Registrations, AsyncDisposable {
+export interface AuthRoom extends Registrations {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly apiKeys: ApiKeys;
