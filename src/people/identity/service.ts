@@ -1,6 +1,6 @@
 import { changeAuditLog, forgetCallers, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { AppError, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
+import { AppError, bind, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
 import { locked } from './rules.ts';
 import * as profiles from './profile-store.ts';
@@ -52,57 +52,7 @@ export interface ProfileChange {
   pictureId?: string | null | undefined;
 }
 
-/** People, the orgs they belong to, and how. */
-export interface Identity {
-  /** Tells whether someone unknown may register: not when it is switched off, but for the first super-admin. */
-  canRegister(): Promise<boolean>;
-  /** Refuses with 400 a registration while they are switched off, and a setup token that does not hold. */
-  requireOpen(claim: Claim): Promise<void>;
-  /** The setup token: whoever registers with it becomes super-admin; undefined once there is one. */
-  setupToken(): Promise<string | undefined>;
-  /** A pending user whose address is registered once more, by somebody whose claim holds. */
-  nominate(transaction: Sql, userId: string, claim: Claim): Promise<void>;
-  /**
-   * Makes a user whose mailbox was proven just now super-admin, if the registration was one of whoever runs this
-   * service and there is none yet.
-   */
-  becomeSuperAdmin(transaction: Sql, userId: string, ip: string | null): Promise<void>;
-  /**
-   * User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. Whose claim
-   * holds becomes super-admin, once active.
-   */
-  register(transaction: Sql, person: Registration): Promise<{ userId: string; orgId: string } | undefined>;
-  /** The user behind an account at a login provider; never found by address (S38). 400 for one who is locked out. */
-  findProviderAccount(providerName: string, providerId: string): Promise<string | undefined>;
-  /**
-   * The same in a commit of its own, active at once; 400 when the account, or the address at this provider, has a user
-   * already.
-   */
-  registerWithProvider(person: ProviderRegistration): Promise<{ userId: string; orgId: string }>;
-  self(orgId: string, userId: string): Promise<store.SelfRow>;
-  organizationsOf(userId: string): Promise<readonly store.MembershipRow[]>;
-  /** 404 when the user does not belong to it. */
-  changeOrganization(userId: string, orgId: string): Promise<string>;
-  /** The profile of a user (US3). */
-  profile(userId: string): Promise<profiles.ProfileRow>;
-  /** Changes the profile; what is absent stays. The picture must be an image of an org of the user. */
-  updateProfile(userId: string, change: ProfileChange): Promise<profiles.ProfileRow>;
-  preferences(userId: string): Promise<Preferences>;
-  updatePreferences(userId: string, change: PreferencesChange): Promise<Preferences>;
-  /** The orgs that end with their only member; 409 when the user may not go (see `remove`). */
-  ownedAlone(userId: string): Promise<{ id: string; name: string }[]>;
-  /**
-   * The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are
-   * answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the
-   * last super-admin.
-   */
-  remove(transaction: Sql, userId: string): Promise<string[]>;
-  /**
-   * Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most
-   * `limit`; answers how many.
-   */
-  dropRemoved(limit: number): Promise<number>;
-}
+export type Identity = ReturnType<typeof openIdentity>;
 
 const appointed = (userId: string) => ({
   orgId: null,
@@ -134,7 +84,7 @@ const found = <T>(row: T | undefined): T => {
   return row;
 };
 
-interface Options {
+interface IdentityDeps {
   sql: Database;
   registrationDisabled: boolean;
   /** The same in every process of the deployment. */
@@ -148,146 +98,226 @@ interface Options {
 const disabled = () => new AppError('invalid_request', 'Registration is disabled');
 const NO_CLAIM: Claim = { isLocal: false };
 
-export function openIdentity({ sql, registrationDisabled, setupToken, forgetMails, urlOfPicture }: Options): Identity {
-  /** Tells whether the claim holds now. */
-  async function holds(tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
-    if (given === undefined) return isLocal && !(await store.anyUser(tx));
-    if (!equalSecrets(given, setupToken))
-      throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
-    if (await store.anySuperAdmin(tx))
-      throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
-    return true;
-  }
-
-  /** Undefined when the address or the account has a user already. */
-  async function addUser(
-    tx: Sql,
-    person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim } & Pick<
-        ProviderRegistration,
-        'registersWhenClosed'
-      >,
-  ): Promise<{ userId: string; orgId: string } | undefined> {
-    const { claim = NO_CLAIM } = person;
-    let first = await holds(tx, claim);
-    if (first && person.activated) {
-      await store.lockFirstAdmin(tx);
-      first = await holds(tx, claim); // asked again: whoever waited for the lock is not the first
-    }
-    if (registrationDisabled && !first && !person.registersWhenClosed) throw disabled();
-    const [userId, orgId] = [person.userId ?? newId(), newId()];
-    if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
-    const by = { userId, impersonatorId: null, ip: person.ip };
-    await writeAudit(tx, by, {
-      orgId,
-      action: 'user.registered',
-      resource: 'user',
-      resourceId: userId,
-      detail: { provider: person.providerName },
-    });
-    return { userId, orgId };
-  }
-
-  /** The orgs that a user is about to leave, locked; 409 when that may not be. */
-  async function leaving(tx: Sql, userId: string): Promise<store.OrganizationLeft[]> {
-    const orgs = await store.lockOrganizationsOf(tx, userId);
-    if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
-      throw new AppError(
-        'conflict',
-        'You are the last owner of an organization with other members: make one of them an owner first',
-      );
-    const admins = await store.lockSuperAdmins(tx, userId);
-    if (admins.length === 1 && admins[0] === userId)
-      throw new AppError('conflict', 'You are the last super-admin: make another one first');
-    return orgs;
-  }
-
-  return {
-    canRegister: async () => !registrationDisabled || !(await store.anySuperAdmin(sql)),
-
-    async requireOpen(claim) {
-      if ((registrationDisabled || claim.setupToken !== undefined) && !(await holds(sql, claim))) throw disabled();
-    },
-
-    setupToken: async () => ((await store.anySuperAdmin(sql)) ? undefined : setupToken),
-
-    async nominate(tx, userId, claim) {
-      if (await holds(tx, claim)) await store.nominate(tx, userId);
-    },
-    async becomeSuperAdmin(tx, userId, ip) {
-      if (!(await store.takeNomination(tx, userId))) return;
-      await store.lockFirstAdmin(tx);
-      if (await store.anySuperAdmin(tx)) return;
-      await store.makeSuperAdmin(tx, userId);
-      await writeAudit(tx, { userId, impersonatorId: null, ip }, appointed(userId));
-    },
-
-    register(tx, person) {
-      const userId = newId();
-      return addUser(tx, { ...person, userId, providerName: 'local', providerId: userId, avatarUrl: null });
-    },
-
-    async findProviderAccount(providerName, providerId) {
-      const user = await store.providerAccount(sql, providerName, providerId);
-      if (user && !user.activated) throw locked();
-      return user?.id;
-    },
-
-    registerWithProvider: (person) =>
-      sql.begin(async (tx) => {
-        const added = await addUser(tx, { ...person, passwordHash: null, activated: true });
-        if (!added) throw new AppError('invalid_request', 'Email already exists');
-        return added;
-      }),
-
-    self: async (orgId, userId) => found(await store.selfOf(sql, orgId, userId)),
-    organizationsOf: (userId) => store.membershipsOf(sql, userId),
-    async changeOrganization(userId, orgId) {
-      if (!(await store.useOrganization(sql, orgId, userId))) throw notFound();
-      return orgId;
-    },
-    profile: async (userId) => found(await profiles.profileOf(sql, userId)),
-    async updateProfile(userId, { pictureId, ...texts }) {
-      let picture: { id: string | null; url: string | null } | undefined;
-      if (pictureId === null) picture = { id: null, url: null };
-      else if (pictureId !== undefined) {
-        const key = isId(pictureId) ? await profiles.pictureKey(sql, userId, pictureId) : undefined;
-        if (key === undefined) throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
-        picture = { id: pictureId, url: urlOfPicture(key) };
-      }
-      return found(await profiles.updateProfile(sql, userId, texts, picture));
-    },
-
-    preferences: async (userId) => complete(found(await profiles.preferencesOf(sql, userId)).preferences),
-    updatePreferences: (userId, change) =>
-      sql.begin(async (tx) => {
-        const merged = merge(found(await profiles.preferencesOf(tx, userId, { lock: true })).preferences, change);
-        await profiles.keepPreferences(tx, userId, merged);
-        return complete(merged);
-      }),
-
-    ownedAlone: (userId) =>
-      sql.begin(async (tx) =>
-        (await leaving(tx, userId))
-          .filter(({ others, roleKey }) => others === 0 && roleKey === 'owner')
-          .map(({ id, name }) => ({ id, name })),
-      ),
-
-    async remove(tx, userId) {
-      const orgs = await leaving(tx, userId);
-      await store.removeUser(tx, userId);
-      const ids = (alone: boolean) => orgs.filter(({ others }) => (others === 0) === alone).map(({ id }) => id);
-      await store.removeOrganizations(tx, ids(true));
-      return ids(false);
-    },
-    dropRemoved: (limit) =>
-      changeAuditLog(sql, async (tx) => {
-        const people = await store.dropRemovedUsers(tx, limit);
-        await forgetMails(tx, people);
-        await forgetCallers(
-          tx,
-          people.map(({ id }) => id),
-        );
-        return people.length;
-      }),
-  };
+/** Tells whether the claim holds now. */
+async function holds(deps: IdentityDeps, tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
+  if (given === undefined) return isLocal && !(await store.anyUser(tx));
+  if (!equalSecrets(given, deps.setupToken))
+    throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
+  if (await store.anySuperAdmin(tx))
+    throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
+  return true;
 }
+
+/** Undefined when the address or the account has a user already. */
+async function addUser(
+  deps: IdentityDeps,
+  tx: Sql,
+  person: Omit<store.NewUser, 'userId' | 'orgId'> & { userId?: string; claim?: Claim } & Pick<
+      ProviderRegistration,
+      'registersWhenClosed'
+    >,
+): Promise<{ userId: string; orgId: string } | undefined> {
+  const { claim = NO_CLAIM } = person;
+  let first = await holds(deps, tx, claim);
+  if (first && person.activated) {
+    await store.lockFirstAdmin(tx);
+    first = await holds(deps, tx, claim); // asked again: whoever waited for the lock is not the first
+  }
+  if (deps.registrationDisabled && !first && !person.registersWhenClosed) throw disabled();
+  const [userId, orgId] = [person.userId ?? newId(), newId()];
+  if (!(await store.insertUser(tx, { ...person, userId, orgId }, first))) return undefined;
+  const by = { userId, impersonatorId: null, ip: person.ip };
+  await writeAudit(tx, by, {
+    orgId,
+    action: 'user.registered',
+    resource: 'user',
+    resourceId: userId,
+    detail: { provider: person.providerName },
+  });
+  return { userId, orgId };
+}
+
+/** The orgs that a user is about to leave, locked; 409 when that may not be. */
+async function leaving(tx: Sql, userId: string): Promise<store.OrganizationLeft[]> {
+  const orgs = await store.lockOrganizationsOf(tx, userId);
+  if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
+    throw new AppError(
+      'conflict',
+      'You are the last owner of an organization with other members: make one of them an owner first',
+    );
+  const admins = await store.lockSuperAdmins(tx, userId);
+  if (admins.length === 1 && admins[0] === userId)
+    throw new AppError('conflict', 'You are the last super-admin: make another one first');
+  return orgs;
+}
+
+/** Tells whether someone unknown may register: not when it is switched off, but for the first super-admin. */
+const canRegister = async ({ registrationDisabled, sql }: IdentityDeps): Promise<boolean> =>
+  !registrationDisabled || !(await store.anySuperAdmin(sql));
+
+/** Refuses with 400 a registration while they are switched off, and a setup token that does not hold. */
+async function requireOpen(deps: IdentityDeps, claim: Claim): Promise<void> {
+  if ((deps.registrationDisabled || claim.setupToken !== undefined) && !(await holds(deps, deps.sql, claim)))
+    throw disabled();
+}
+
+/** The setup token: whoever registers with it becomes super-admin; undefined once there is one. */
+const setupToken = async (deps: IdentityDeps): Promise<string | undefined> =>
+  (await store.anySuperAdmin(deps.sql)) ? undefined : deps.setupToken;
+
+/** A pending user whose address is registered once more, by somebody whose claim holds. */
+async function nominate(deps: IdentityDeps, tx: Sql, userId: string, claim: Claim): Promise<void> {
+  if (await holds(deps, tx, claim)) await store.nominate(tx, userId);
+}
+
+/**
+ * Makes a user whose mailbox was proven just now super-admin, if the registration was one of whoever runs this
+ * service and there is none yet.
+ */
+async function becomeSuperAdmin(tx: Sql, userId: string, ip: string | null): Promise<void> {
+  if (!(await store.takeNomination(tx, userId))) return;
+  await store.lockFirstAdmin(tx);
+  if (await store.anySuperAdmin(tx)) return;
+  await store.makeSuperAdmin(tx, userId);
+  await writeAudit(tx, { userId, impersonatorId: null, ip }, appointed(userId));
+}
+
+/**
+ * User, profile, org and ownership, in the caller's transaction; undefined when the address has a user. Whose claim
+ * holds becomes super-admin, once active.
+ */
+function register(
+  deps: IdentityDeps,
+  tx: Sql,
+  person: Registration,
+): Promise<{ userId: string; orgId: string } | undefined> {
+  const userId = newId();
+  return addUser(deps, tx, { ...person, userId, providerName: 'local', providerId: userId, avatarUrl: null });
+}
+
+/** The user behind an account at a login provider; never found by address (S38). 400 for one who is locked out. */
+async function findProviderAccount(
+  { sql }: IdentityDeps,
+  providerName: string,
+  providerId: string,
+): Promise<string | undefined> {
+  const user = await store.providerAccount(sql, providerName, providerId);
+  if (user && !user.activated) throw locked();
+  return user?.id;
+}
+
+/**
+ * The same in a commit of its own, active at once; 400 when the account, or the address at this provider, has a user
+ * already.
+ */
+const registerWithProvider = (
+  deps: IdentityDeps,
+  person: ProviderRegistration,
+): Promise<{ userId: string; orgId: string }> =>
+  deps.sql.begin(async (tx) => {
+    const added = await addUser(deps, tx, { ...person, passwordHash: null, activated: true });
+    if (!added) throw new AppError('invalid_request', 'Email already exists');
+    return added;
+  });
+
+const self = async ({ sql }: IdentityDeps, orgId: string, userId: string): Promise<store.SelfRow> =>
+  found(await store.selfOf(sql, orgId, userId));
+
+const organizationsOf = ({ sql }: IdentityDeps, userId: string): Promise<readonly store.MembershipRow[]> =>
+  store.membershipsOf(sql, userId);
+
+/** 404 when the user does not belong to it. */
+async function changeOrganization({ sql }: IdentityDeps, userId: string, orgId: string): Promise<string> {
+  if (!(await store.useOrganization(sql, orgId, userId))) throw notFound();
+  return orgId;
+}
+
+/** The profile of a user (US3). */
+const profile = async ({ sql }: IdentityDeps, userId: string): Promise<profiles.ProfileRow> =>
+  found(await profiles.profileOf(sql, userId));
+
+/** Changes the profile; what is absent stays. The picture must be an image of an org of the user. */
+async function updateProfile(
+  { sql, urlOfPicture }: IdentityDeps,
+  userId: string,
+  { pictureId, ...texts }: ProfileChange,
+): Promise<profiles.ProfileRow> {
+  let picture: { id: string | null; url: string | null } | undefined;
+  if (pictureId === null) picture = { id: null, url: null };
+  else if (pictureId !== undefined) {
+    const key = isId(pictureId) ? await profiles.pictureKey(sql, userId, pictureId) : undefined;
+    if (key === undefined) throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
+    picture = { id: pictureId, url: urlOfPicture(key) };
+  }
+  return found(await profiles.updateProfile(sql, userId, texts, picture));
+}
+
+const preferences = async ({ sql }: IdentityDeps, userId: string): Promise<Preferences> =>
+  complete(found(await profiles.preferencesOf(sql, userId)).preferences);
+
+const updatePreferences = ({ sql }: IdentityDeps, userId: string, change: PreferencesChange): Promise<Preferences> =>
+  sql.begin(async (tx) => {
+    const merged = merge(found(await profiles.preferencesOf(tx, userId, { lock: true })).preferences, change);
+    await profiles.keepPreferences(tx, userId, merged);
+    return complete(merged);
+  });
+
+/** The orgs that end with their only member; 409 when the user may not go (see `remove`). */
+const ownedAlone = ({ sql }: IdentityDeps, userId: string): Promise<{ id: string; name: string }[]> =>
+  sql.begin(async (tx) =>
+    (await leaving(tx, userId))
+      .filter(({ others, roleKey }) => others === 0 && roleKey === 'owner')
+      .map(({ id, name }) => ({ id, name })),
+  );
+
+/**
+ * The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are
+ * answered; an org without others goes with them. 409 for the last owner of an org that others are in, and for the
+ * last super-admin.
+ */
+async function remove(tx: Sql, userId: string): Promise<string[]> {
+  const orgs = await leaving(tx, userId);
+  await store.removeUser(tx, userId);
+  const ids = (alone: boolean) => orgs.filter(({ others }) => (others === 0) === alone).map(({ id }) => id);
+  await store.removeOrganizations(tx, ids(true));
+  return ids(false);
+}
+
+/**
+ * Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most
+ * `limit`; answers how many.
+ */
+const dropRemoved = ({ sql, forgetMails }: IdentityDeps, limit: number): Promise<number> =>
+  changeAuditLog(sql, async (tx) => {
+    const people = await store.dropRemovedUsers(tx, limit);
+    await forgetMails(tx, people);
+    await forgetCallers(
+      tx,
+      people.map(({ id }) => id),
+    );
+    return people.length;
+  });
+
+/** People, the orgs they belong to, and how. */
+export const openIdentity = (deps: IdentityDeps) => ({
+  ...bind(deps, {
+    canRegister,
+    requireOpen,
+    setupToken,
+    nominate,
+    register,
+    findProviderAccount,
+    registerWithProvider,
+    self,
+    organizationsOf,
+    changeOrganization,
+    profile,
+    updateProfile,
+    preferences,
+    updatePreferences,
+    ownedAlone,
+    dropRemoved,
+  }),
+  becomeSuperAdmin,
+  remove,
+});
