@@ -1,6 +1,6 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
-import { newId } from '../../platform/kernel/index.ts';
+import { bind, newId } from '../../platform/kernel/index.ts';
 import { dropCheckout, endCheckout } from './checkout-store.ts';
 import type { Notices } from './notices.ts';
 import { PLANS, type Tier } from '../../entitlements/index.ts';
@@ -33,208 +33,247 @@ export type ApplyOutcome =
   | 'card_refused';
 
 /** Writes states of the processor into the caller's transaction, which holds the lock of the org (`lockOrg`). */
-export interface Apply {
-  state(
-    sql: Sql,
-    orgId: string,
-    paid: Paid,
-    heard?: { eventAt?: Date; changedAt?: Date; by?: AuditActor },
-  ): Promise<ApplyOutcome>;
-  /** An invoice of a subscription was paid. */
-  invoicePaid(sql: Sql, orgId: string, subscription: string, invoice: PaidInvoice): Promise<ApplyOutcome>;
-  /** An invoice of a subscription could not be collected. */
-  invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome>;
-  /** The card of a trial was refused: it never begins (S79). */
-  refuseCard(sql: Sql, orgId: string, paid: Paid, eventAt?: Date): Promise<ApplyOutcome>;
-  /** It is over, at the processor too or soon. */
-  end(sql: Sql, orgId: string, subscription: string, by?: AuditActor): Promise<ApplyOutcome>;
-  /** Everything that the org pays for is over, because the org goes; the processor is told after the commit. */
-  endAll(sql: Sql, orgId: string, by?: AuditActor): Promise<void>;
-  note(sql: Sql, orgId: string, action: string, by: AuditActor, detail?: Record<string, Json>): Promise<void>;
-}
+export type Apply = ReturnType<typeof openApply>;
 
 type Plan = Extract<Paid['item'], { kind: 'plan' }>;
 
-export function openApply({ enforceLimits, resumePosts, notices }: ApplyNeeds): Apply {
-  const note: Apply['note'] = async (sql, orgId, action, by, detail = {}) => {
-    await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
-  };
+/** Writes an entry of the audit log about what an org pays. */
+async function note(
+  sql: Sql,
+  orgId: string,
+  action: string,
+  by: AuditActor,
+  detail: Record<string, Json> = {},
+): Promise<void> {
+  await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
+}
 
-  async function end(sql: Sql, orgId: string, subscription: string, by = PROCESSOR): Promise<ApplyOutcome> {
-    await store.endKnown(sql, orgId, subscription);
-    const row = await store.findSubscription(sql, orgId);
-    if (row?.processorId !== subscription) {
-      if ((await store.sumPacks(sql, orgId)).count > 0) {
-        if (!row?.lapsed) await enforceLimits(sql, orgId);
-        await note(sql, orgId, 'addon_ended', by, { subscription });
-      }
-      return 'applied';
+/** It is over, at the processor too or soon. */
+async function end(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  subscription: string,
+  by = PROCESSOR,
+): Promise<ApplyOutcome> {
+  await store.endKnown(sql, orgId, subscription);
+  const row = await store.findSubscription(sql, orgId);
+  if (row?.processorId !== subscription) {
+    if ((await store.sumPacks(sql, orgId)).count > 0) {
+      if (!row?.lapsed) await deps.enforceLimits(sql, orgId);
+      await note(sql, orgId, 'addon_ended', by, { subscription });
     }
-    await store.dropPlan(sql, orgId);
-    for (const { id, addon } of await store.runningOf(sql, orgId)) if (addon) await endLater(sql, orgId, id);
-    await enforceLimits(sql, orgId);
-    await note(sql, orgId, 'subscription_ended', by, { tier: row.tier, subscription });
     return 'applied';
   }
-  /**
-   * Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes
-   * back: money is given back once.
-   */
-  async function endLater(sql: Sql, orgId: string, subscription: string, refundRest = true): Promise<void> {
-    await store.endKnown(sql, orgId, subscription);
-    await addTask(sql, orgId, {
-      kind: 'cancel',
-      subscription,
-      refundRest: refundRest && !(await givesBack(sql, orgId, subscription)),
-    });
-  }
+  await store.dropPlan(sql, orgId);
+  for (const { id, addon } of await store.runningOf(sql, orgId)) if (addon) await endLater(sql, orgId, id);
+  await deps.enforceLimits(sql, orgId);
+  await note(sql, orgId, 'subscription_ended', by, { tier: row.tier, subscription });
+  return 'applied';
+}
 
-  async function endAll(sql: Sql, orgId: string, by = PROCESSOR): Promise<void> {
-    const running = await store.runningOf(sql, orgId);
-    for (const { id } of running) await endLater(sql, orgId, id);
-    await store.dropPlan(sql, orgId);
-    if (running.length > 0)
-      await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
-  }
+/**
+ * Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes
+ * back: money is given back once.
+ */
+async function endLater(sql: Sql, orgId: string, subscription: string, refundRest = true): Promise<void> {
+  await store.endKnown(sql, orgId, subscription);
+  await addTask(sql, orgId, {
+    kind: 'cancel',
+    subscription,
+    refundRest: refundRest && !(await givesBack(sql, orgId, subscription)),
+  });
+}
 
-  async function plan(sql: Sql, orgId: string, paid: Paid, item: Plan, by: AuditActor): Promise<ApplyOutcome> {
-    const row = await store.findSubscription(sql, orgId);
-    if (row?.isLifetime) {
-      await endLater(sql, orgId, paid.id);
-      return 'already_lifetime';
-    }
-    if ((await store.nameOf(sql, orgId)).gone) {
-      await endLater(sql, orgId, paid.id); // its page was still open
-      return 'organization_removed';
-    }
-    if (row?.processorId && row.processorId !== paid.id) {
-      const other = (await store.runningOf(sql, orgId)).find(({ id }) => id === row.processorId);
-      const isNewer = !other || paid.startedAt >= other.startedAt;
-      await endLater(sql, orgId, isNewer ? row.processorId : paid.id);
-      if (!isNewer) return 'superseded';
-    }
-    const { tier, pending } = tiersAfter(item, row, paid.id);
-    await store.savePlan(sql, orgId, {
-      id: row?.id ?? newId(),
+/** Everything that the org pays for is over, because the org goes; the processor is told after the commit. */
+async function endAll(sql: Sql, orgId: string, by = PROCESSOR): Promise<void> {
+  const running = await store.runningOf(sql, orgId);
+  for (const { id } of running) await endLater(sql, orgId, id);
+  await store.dropPlan(sql, orgId);
+  if (running.length > 0)
+    await note(sql, orgId, 'subscription_ended', by, { subscriptions: running.map(({ id }) => id) });
+}
+
+/** A plan is paid for, or in its trial. */
+async function plan(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  paid: Paid,
+  item: Plan,
+  by: AuditActor,
+): Promise<ApplyOutcome> {
+  const row = await store.findSubscription(sql, orgId);
+  if (row?.isLifetime) {
+    await endLater(sql, orgId, paid.id);
+    return 'already_lifetime';
+  }
+  if ((await store.nameOf(sql, orgId)).gone) {
+    await endLater(sql, orgId, paid.id); // its page was still open
+    return 'organization_removed';
+  }
+  if (row?.processorId && row.processorId !== paid.id) {
+    const other = (await store.runningOf(sql, orgId)).find(({ id }) => id === row.processorId);
+    const isNewer = !other || paid.startedAt >= other.startedAt;
+    await endLater(sql, orgId, isNewer ? row.processorId : paid.id);
+    if (!isNewer) return 'superseded';
+  }
+  const { tier, pending } = tiersAfter(item, row, paid.id);
+  await store.savePlan(sql, orgId, {
+    id: row?.id ?? newId(),
+    tier,
+    period: item.period,
+    identifier: paid.identifier,
+    processorId: paid.id,
+    totalChannels: PLANS[tier].limits.channel,
+    pendingTier: pending?.tier ?? null,
+    pendingFrom: pending?.from ?? null,
+    isLifetime: false,
+    isTrial: paid.inTrial,
+    trialEndsAt: paid.trialEndsAt,
+    cancelAt: paid.cancelAt,
+    currentPeriodEnd: paid.periodEnd,
+  });
+  await store.sumPacks(sql, orgId);
+  if (!row) await deps.resumePosts(sql, orgId);
+  if (row && isLower(tier, row.tier)) await deps.enforceLimits(sql, orgId);
+  if (!row || row.tier !== tier || row.period !== item.period || row.pendingTier !== (pending?.tier ?? null))
+    await note(sql, orgId, row ? 'plan_changed' : 'subscribed', by, {
       tier,
       period: item.period,
-      identifier: paid.identifier,
-      processorId: paid.id,
-      totalChannels: PLANS[tier].limits.channel,
       pendingTier: pending?.tier ?? null,
-      pendingFrom: pending?.from ?? null,
-      isLifetime: false,
-      isTrial: paid.inTrial,
-      trialEndsAt: paid.trialEndsAt,
-      cancelAt: paid.cancelAt,
-      currentPeriodEnd: paid.periodEnd,
+      before: row?.tier ?? null,
+      subscription: paid.id,
     });
-    await store.sumPacks(sql, orgId);
-    if (!row) await resumePosts(sql, orgId);
-    if (row && isLower(tier, row.tier)) await enforceLimits(sql, orgId);
-    if (!row || row.tier !== tier || row.period !== item.period || row.pendingTier !== (pending?.tier ?? null))
-      await note(sql, orgId, row ? 'plan_changed' : 'subscribed', by, {
-        tier,
-        period: item.period,
-        pendingTier: pending?.tier ?? null,
-        before: row?.tier ?? null,
-        subscription: paid.id,
-      });
-    return 'applied';
-  }
-
-  async function packs(sql: Sql, orgId: string, paid: Paid, by: AuditActor): Promise<ApplyOutcome> {
-    const row = await store.findSubscription(sql, orgId);
-    if (!row) {
-      await endLater(sql, orgId, paid.id); // their plan ended while they were being bought (S218)
-      return 'no_plan';
-    }
-    if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
-    // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
-    if (!row.lapsed) await enforceLimits(sql, orgId);
-    if (paid.item.kind === 'packs')
-      await note(sql, orgId, 'addon_changed', by, {
-        type: paid.item.dimension,
-        packs: paid.item.packs,
-        tier: row.tier,
-      });
-    return 'applied';
-  }
-
-  async function invoicePaid(
-    sql: Sql,
-    orgId: string,
-    subscription: string,
-    invoice: PaidInvoice,
-  ): Promise<ApplyOutcome> {
-    const row = await store.findSubscription(sql, orgId);
-    if (row?.processorId !== subscription) return 'not_current_plan';
-    await paidUp(sql, orgId, subscription);
-    if (row.pendingTier && startsPending(invoice, row.pendingFrom))
-      await startPending(sql, orgId, subscription, row.tier, row.pendingTier);
-    return 'applied';
-  }
-  async function paidUp(sql: Sql, orgId: string, subscription: string): Promise<void> {
-    const grace = await store.endGrace(sql, orgId);
-    if (grace?.lapsed) {
-      await enforceLimits(sql, orgId); // packs may have ended meanwhile
-      await resumePosts(sql, orgId);
-    }
-    if (grace) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
-  }
-  async function startPending(sql: Sql, orgId: string, subscription: string, before: Tier, tier: Tier): Promise<void> {
-    await store.startPending(sql, orgId, PLANS[tier].limits.channel);
-    await enforceLimits(sql, orgId);
-    await addTask(sql, orgId, { kind: 'apply', subscription, tier });
-    await note(sql, orgId, 'plan_changed', PROCESSOR, { tier, before, subscription });
-  }
-
-  async function invoiceFailed(sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome> {
-    const row = await store.findSubscription(sql, orgId);
-    if (row?.processorId !== subscription) return 'not_current_plan';
-    const until = await notices.startGrace(sql, orgId);
-    if (until)
-      await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
-    return 'applied';
-  }
-
-  /**
-   * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event
-   * that we hear: the grace period ends by this. An event may say how it stood before the payment failed, so the
-   * processor is asked.
-   */
-  async function nothingOwed(sql: Sql, orgId: string, subscription: string, eventAt: Date | undefined): Promise<void> {
-    if (!(await store.findSubscription(sql, orgId))?.gracePeriodEnd) return;
-    if (eventAt) await addTask(sql, orgId, { kind: 'sync', subscription });
-    else await paidUp(sql, orgId, subscription);
-  }
-
-  return {
-    end,
-    endAll,
-    note,
-    invoicePaid,
-    invoiceFailed,
-    async state(sql, orgId, paid, { eventAt, changedAt, by = PROCESSOR } = {}) {
-      await store.saveKnown(sql, orgId, paid, { eventAt, changedAt });
-      if (paid.state === 'open') return 'unpaid';
-      await endCheckout(sql, orgId, paid.identifier);
-      if (paid.state === 'over') return end(sql, orgId, paid.id, by);
-      const outcome =
-        paid.item.kind === 'plan' ? await plan(sql, orgId, paid, paid.item, by) : await packs(sql, orgId, paid, by);
-      if (outcome === 'applied' && paid.owing) await invoiceFailed(sql, orgId, paid.id);
-      if (outcome === 'applied' && !paid.owing && paid.invoice) await invoicePaid(sql, orgId, paid.id, paid.invoice);
-      if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan')
-        await nothingOwed(sql, orgId, paid.id, eventAt);
-      return outcome;
-    },
-    async refuseCard(sql, orgId, paid, eventAt) {
-      await store.saveKnown(sql, orgId, paid, { eventAt });
-      await endLater(sql, orgId, paid.id, false);
-      await dropCheckout(sql, orgId, paid.identifier);
-      await notices.cardRefused(sql, orgId);
-      await note(sql, orgId, 'card_refused', PROCESSOR, { subscription: paid.id });
-      return 'card_refused';
-    },
-  };
+  return 'applied';
 }
+
+/** Packs on top of a plan are paid for. */
+async function packs(deps: ApplyNeeds, sql: Sql, orgId: string, paid: Paid, by: AuditActor): Promise<ApplyOutcome> {
+  const row = await store.findSubscription(sql, orgId);
+  if (!row) {
+    await endLater(sql, orgId, paid.id); // their plan ended while they were being bought (S218)
+    return 'no_plan';
+  }
+  if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
+  // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
+  if (!row.lapsed) await deps.enforceLimits(sql, orgId);
+  if (paid.item.kind === 'packs')
+    await note(sql, orgId, 'addon_changed', by, {
+      type: paid.item.dimension,
+      packs: paid.item.packs,
+      tier: row.tier,
+    });
+  return 'applied';
+}
+
+/** An invoice of a subscription was paid. */
+async function invoicePaid(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  subscription: string,
+  invoice: PaidInvoice,
+): Promise<ApplyOutcome> {
+  const row = await store.findSubscription(sql, orgId);
+  if (row?.processorId !== subscription) return 'not_current_plan';
+  await paidUp(deps, sql, orgId, subscription);
+  if (row.pendingTier && startsPending(invoice, row.pendingFrom))
+    await startPending(deps, sql, orgId, subscription, row.tier, row.pendingTier);
+  return 'applied';
+}
+
+async function paidUp(deps: ApplyNeeds, sql: Sql, orgId: string, subscription: string): Promise<void> {
+  const grace = await store.endGrace(sql, orgId);
+  if (grace?.lapsed) {
+    await deps.enforceLimits(sql, orgId); // packs may have ended meanwhile
+    await deps.resumePosts(sql, orgId);
+  }
+  if (grace) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
+}
+
+async function startPending(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  subscription: string,
+  before: Tier,
+  tier: Tier,
+): Promise<void> {
+  await store.startPending(sql, orgId, PLANS[tier].limits.channel);
+  await deps.enforceLimits(sql, orgId);
+  await addTask(sql, orgId, { kind: 'apply', subscription, tier });
+  await note(sql, orgId, 'plan_changed', PROCESSOR, { tier, before, subscription });
+}
+
+/** An invoice of a subscription could not be collected. */
+async function invoiceFailed(deps: ApplyNeeds, sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome> {
+  const row = await store.findSubscription(sql, orgId);
+  if (row?.processorId !== subscription) return 'not_current_plan';
+  const until = await deps.notices.startGrace(sql, orgId);
+  if (until) await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
+  return 'applied';
+}
+
+/**
+ * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event
+ * that we hear: the grace period ends by this. An event may say how it stood before the payment failed, so the
+ * processor is asked.
+ */
+async function nothingOwed(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  subscription: string,
+  eventAt: Date | undefined,
+): Promise<void> {
+  if (!(await store.findSubscription(sql, orgId))?.gracePeriodEnd) return;
+  if (eventAt) await addTask(sql, orgId, { kind: 'sync', subscription });
+  else await paidUp(deps, sql, orgId, subscription);
+}
+
+/** Writes how a subscription stands at the processor. */
+async function state(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  paid: Paid,
+  { eventAt, changedAt, by = PROCESSOR }: { eventAt?: Date; changedAt?: Date; by?: AuditActor } = {},
+): Promise<ApplyOutcome> {
+  await store.saveKnown(sql, orgId, paid, { eventAt, changedAt });
+  if (paid.state === 'open') return 'unpaid';
+  await endCheckout(sql, orgId, paid.identifier);
+  if (paid.state === 'over') return end(deps, sql, orgId, paid.id, by);
+  const outcome =
+    paid.item.kind === 'plan'
+      ? await plan(deps, sql, orgId, paid, paid.item, by)
+      : await packs(deps, sql, orgId, paid, by);
+  if (outcome === 'applied' && paid.owing) await invoiceFailed(deps, sql, orgId, paid.id);
+  if (outcome === 'applied' && !paid.owing && paid.invoice) await invoicePaid(deps, sql, orgId, paid.id, paid.invoice);
+  if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan')
+    await nothingOwed(deps, sql, orgId, paid.id, eventAt);
+  return outcome;
+}
+
+/** The card of a trial was refused: it never begins (S79). */
+async function refuseCard(
+  deps: ApplyNeeds,
+  sql: Sql,
+  orgId: string,
+  paid: Paid,
+  eventAt?: Date,
+): Promise<ApplyOutcome> {
+  await store.saveKnown(sql, orgId, paid, { eventAt });
+  await endLater(sql, orgId, paid.id, false);
+  await dropCheckout(sql, orgId, paid.identifier);
+  await deps.notices.cardRefused(sql, orgId);
+  await note(sql, orgId, 'card_refused', PROCESSOR, { subscription: paid.id });
+  return 'card_refused';
+}
+
+/** What states of the processor change in the database; the rooms of others are handed in. */
+export const openApply = (deps: ApplyNeeds) => ({
+  ...bind(deps, { end, invoicePaid, invoiceFailed, state, refuseCard }),
+  endAll,
+  note,
+});
