@@ -1,7 +1,7 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
-import { AppError, invalidField, type Vault } from '../../platform/kernel/index.ts';
+import { AppError, bind, invalidField, type Vault } from '../../platform/kernel/index.ts';
 import type { Processor } from '../processor/index.ts';
 import type { Apply } from '../subscriptions/index.ts';
 import { planMetadata } from '../subscriptions/index.ts';
@@ -24,137 +24,135 @@ export interface ManageNeeds {
 
 const conflict = (message: string) => new AppError('conflict', message);
 
-/** Changes to the subscription that an org has. */
-export function openManage({
-  sql,
-  processor,
-  apply,
-  tasks,
-  email,
-  vault,
-  lockOrg,
-  frontendUrl,
-  feedbackEmail,
-  discountId,
-}: ManageNeeds) {
-  async function paidPlan(orgId: string): Promise<SubscriptionRow & { processorId: string }> {
-    const row = await store.findSubscription(sql, orgId);
-    if (!row) throw conflict('There is no subscription');
-    if (!row.processorId) throw conflict('This plan is not paid for, so there is nothing to cancel');
-    return { ...row, processorId: row.processorId };
-  }
-
-  /** To the operator (BI34, S222); without mail the words are kept in the audit log. */
-  async function tellOperator(
-    tx: Sql,
-    orgId: string,
-    by: AuditActor,
-    feedback: string,
-    endsAt: Date | null,
-  ): Promise<void> {
-    await apply.note(tx, orgId, 'cancelled', by, {
-      endsAt: endsAt?.toISOString() ?? null,
-      ...(!email.enabled && { feedback }),
-    });
-    const to = feedbackEmail ?? (await store.firstSuperAdmin(tx));
-    if (to === undefined) return;
-    const [{ name: orgName }, userEmail = ''] = await Promise.all([
-      store.nameOf(tx, orgId),
-      store.emailOf(tx, by.userId),
-    ]);
-    await email.queue(tx, {
-      to,
-      orgId,
-      content: {
-        template: 'subscription-cancelled',
-        data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null },
-      },
-    });
-  }
-
-  async function portal(orgId: string): Promise<string> {
-    const customer = await store.findCustomer(sql, orgId);
-    if (customer === undefined) throw conflict('This organization has not paid anything yet');
-    return processor.portal(customer, `${frontendUrl.replace(/\/$/, '')}/billing`);
-  }
-
-  /** At the end of the period, or not after all. A repeat changes nothing (S69). */
-  async function cancel(
-    orgId: string,
-    by: AuditActor,
-    { feedback, undo }: { feedback: string; undo: boolean },
-  ): Promise<{ id: string; cancelAt: Date | null }> {
-    const row = await paidPlan(orgId);
-    const nothingToDo = undo ? row.cancelAt === null : row.cancelAt !== null && row.feedbackAt !== null;
-    if (!nothingToDo)
-      await tasks.change(orgId, row.processorId, { cancelAtPeriodEnd: !undo }, by, async (tx) => {
-        const first = await store.noteFeedback(tx, orgId, !undo);
-        if (!first) return; // the same wish came twice at once
-        if (undo) await apply.note(tx, orgId, 'cancellation_withdrawn', by);
-        else await tellOperator(tx, orgId, by, feedback, (await store.findSubscription(tx, orgId))?.cancelAt ?? null);
-      });
-    return { id: row.id, cancelAt: (await store.findSubscription(sql, orgId))?.cancelAt ?? null };
-  }
-
-  /** Now. What is heard of it later changes nothing more. */
-  async function cancelNow(orgId: string, by: AuditActor): Promise<void> {
-    const { processorId } = await paidPlan(orgId);
-    await processor.cancel(processorId);
-    await sql.begin(async (tx) => {
-      await lockOrg(tx, orgId);
-      await apply.end(tx, orgId, processorId, by);
-    });
-    tasks.begin(orgId);
-  }
-
-  async function finishTrial(orgId: string, by: AuditActor): Promise<void> {
-    const row = await store.findSubscription(sql, orgId);
-    if (!row?.isTrial || !row.processorId) throw conflict('There is no trial under way');
-    // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day
-    // on which the trial would have ended.
-    const metadata =
-      row.pendingTier && planMetadata(row.tier, row.period, { tier: row.pendingTier, from: row.createdAt });
-    await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) =>
-      apply.note(tx, orgId, 'trial_finished', by),
-    );
-  }
-  async function isTrialFinished(orgId: string): Promise<boolean> {
-    const row = await store.findSubscription(sql, orgId);
-    return row ? !row.isTrial : !(await store.nameOf(sql, orgId)).allowTrial;
-  }
-
-  /** The subscription that the operator's coupon is for: an existing one by the month, without a discount (DE7). */
-  async function discounted(orgId: string): Promise<string | undefined> {
-    if (discountId === undefined) return undefined;
-    const row = await store.findSubscription(sql, orgId);
-    if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt)
-      return undefined;
-    const remote = await processor.subscription(row.processorId);
-    return remote && (remote.discounts ?? []).length === 0 ? row.processorId : undefined;
-  }
-  async function offerDiscount(orgId: string): Promise<string | false> {
-    const subscription = await discounted(orgId);
-    return subscription !== undefined && vault.seal(JSON.stringify({ use: 'discount', orgId, subscription }));
-  }
-  function judgeToken(orgId: string, token: string): void {
-    try {
-      // Other sealed texts open by the same key: only one that was made for this counts.
-      const { use, orgId: of } = JSON.parse(vault.open(token)) as { use?: string; orgId?: string };
-      if (use === 'discount' && of === orgId) return;
-    } catch {
-      // refused below
-    }
-    throw invalidField('token', 'token: take it from /billing/check-discount', 'invalid_value');
-  }
-  async function applyDiscount(orgId: string, by: AuditActor, token: string): Promise<boolean> {
-    judgeToken(orgId, token);
-    const subscription = await discounted(orgId);
-    if (subscription === undefined || discountId === undefined) return false;
-    await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) =>
-      apply.note(tx, orgId, 'discount_applied', by),
-    );
-    return true;
-  }
-
-  return { portal, cancel, cancelNow, finishTrial, isTrialFinished, offerDiscount, applyDiscount };
+async function paidPlan({ sql }: ManageNeeds, orgId: string): Promise<SubscriptionRow & { processorId: string }> {
+  const row = await store.findSubscription(sql, orgId);
+  if (!row) throw conflict('There is no subscription');
+  if (!row.processorId) throw conflict('This plan is not paid for, so there is nothing to cancel');
+  return { ...row, processorId: row.processorId };
 }
+
+/** To the operator (BI34, S222); without mail the words are kept in the audit log. */
+async function tellOperator(
+  { apply, email, feedbackEmail }: ManageNeeds,
+  tx: Sql,
+  orgId: string,
+  by: AuditActor,
+  feedback: string,
+  endsAt: Date | null,
+): Promise<void> {
+  await apply.note(tx, orgId, 'cancelled', by, {
+    endsAt: endsAt?.toISOString() ?? null,
+    ...(!email.enabled && { feedback }),
+  });
+  const to = feedbackEmail ?? (await store.firstSuperAdmin(tx));
+  if (to === undefined) return;
+  const [{ name: orgName }, userEmail = ''] = await Promise.all([
+    store.nameOf(tx, orgId),
+    store.emailOf(tx, by.userId),
+  ]);
+  await email.queue(tx, {
+    to,
+    orgId,
+    content: {
+      template: 'subscription-cancelled',
+      data: { orgName, orgId, userEmail, feedback, endsAt: endsAt?.toISOString() ?? null },
+    },
+  });
+}
+
+async function portal({ sql, processor, frontendUrl }: ManageNeeds, orgId: string): Promise<string> {
+  const customer = await store.findCustomer(sql, orgId);
+  if (customer === undefined) throw conflict('This organization has not paid anything yet');
+  return processor.portal(customer, `${frontendUrl.replace(/\/$/, '')}/billing`);
+}
+
+/** At the end of the period, or not after all. A repeat changes nothing (S69). */
+async function cancel(
+  deps: ManageNeeds,
+  orgId: string,
+  by: AuditActor,
+  { feedback, undo }: { feedback: string; undo: boolean },
+): Promise<{ id: string; cancelAt: Date | null }> {
+  const { tasks, apply, sql } = deps;
+  const row = await paidPlan(deps, orgId);
+  const nothingToDo = undo ? row.cancelAt === null : row.cancelAt !== null && row.feedbackAt !== null;
+  if (!nothingToDo)
+    await tasks.change(orgId, row.processorId, { cancelAtPeriodEnd: !undo }, by, async (tx) => {
+      const first = await store.noteFeedback(tx, orgId, !undo);
+      if (!first) return; // the same wish came twice at once
+      if (undo) await apply.note(tx, orgId, 'cancellation_withdrawn', by);
+      else
+        await tellOperator(deps, tx, orgId, by, feedback, (await store.findSubscription(tx, orgId))?.cancelAt ?? null);
+    });
+  return { id: row.id, cancelAt: (await store.findSubscription(sql, orgId))?.cancelAt ?? null };
+}
+
+/** Now. What is heard of it later changes nothing more. */
+async function cancelNow(deps: ManageNeeds, orgId: string, by: AuditActor): Promise<void> {
+  const { processor, sql, lockOrg, apply, tasks } = deps;
+  const { processorId } = await paidPlan(deps, orgId);
+  await processor.cancel(processorId);
+  await sql.begin(async (tx) => {
+    await lockOrg(tx, orgId);
+    await apply.end(tx, orgId, processorId, by);
+  });
+  tasks.begin(orgId);
+}
+
+async function finishTrial({ sql, tasks, apply }: ManageNeeds, orgId: string, by: AuditActor): Promise<void> {
+  const row = await store.findSubscription(sql, orgId);
+  if (!row?.isTrial || !row.processorId) throw conflict('There is no trial under way');
+  // The period begins anew: a lower plan that was wished for begins with the invoice of now, not with that of the day
+  // on which the trial would have ended.
+  const metadata =
+    row.pendingTier && planMetadata(row.tier, row.period, { tier: row.pendingTier, from: row.createdAt });
+  await tasks.change(orgId, row.processorId, { endTrial: true, ...(metadata && { metadata }) }, by, (tx) =>
+    apply.note(tx, orgId, 'trial_finished', by),
+  );
+}
+
+async function isTrialFinished({ sql }: ManageNeeds, orgId: string): Promise<boolean> {
+  const row = await store.findSubscription(sql, orgId);
+  return row ? !row.isTrial : !(await store.nameOf(sql, orgId)).allowTrial;
+}
+
+/** The subscription that the operator's coupon is for: an existing one by the month, without a discount (DE7). */
+async function discounted({ discountId, sql, processor }: ManageNeeds, orgId: string): Promise<string | undefined> {
+  if (discountId === undefined) return undefined;
+  const row = await store.findSubscription(sql, orgId);
+  if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt)
+    return undefined;
+  const remote = await processor.subscription(row.processorId);
+  return remote && (remote.discounts ?? []).length === 0 ? row.processorId : undefined;
+}
+
+async function offerDiscount(deps: ManageNeeds, orgId: string): Promise<string | false> {
+  const subscription = await discounted(deps, orgId);
+  return subscription !== undefined && deps.vault.seal(JSON.stringify({ use: 'discount', orgId, subscription }));
+}
+
+function judgeToken({ vault }: ManageNeeds, orgId: string, token: string): void {
+  try {
+    // Other sealed texts open by the same key: only one that was made for this counts.
+    const { use, orgId: of } = JSON.parse(vault.open(token)) as { use?: string; orgId?: string };
+    if (use === 'discount' && of === orgId) return;
+  } catch {
+    // refused below
+  }
+  throw invalidField('token', 'token: take it from /billing/check-discount', 'invalid_value');
+}
+
+async function applyDiscount(deps: ManageNeeds, orgId: string, by: AuditActor, token: string): Promise<boolean> {
+  const { discountId, tasks, apply } = deps;
+  judgeToken(deps, orgId, token);
+  const subscription = await discounted(deps, orgId);
+  if (subscription === undefined || discountId === undefined) return false;
+  await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) =>
+    apply.note(tx, orgId, 'discount_applied', by),
+  );
+  return true;
+}
+
+/** Changes to the subscription that an org has. */
+export const openManage = (deps: ManageNeeds) =>
+  bind(deps, { portal, cancel, cancelNow, finishTrial, isTrialFinished, offerDiscount, applyDiscount });
