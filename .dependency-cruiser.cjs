@@ -54,7 +54,7 @@ const OWNERS = {
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',
   '@grpc': 'src/platform/actor-runtime/dapr/',
   jose: 'src/(people/auth|oauth-server)/',
-  stripe: 'src/billing/processor/stripe\\.ts$',
+  stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
   'nodemailer|openid-client|viem|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',

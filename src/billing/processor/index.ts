@@ -10,7 +10,7 @@ export {
   RemoteInvoice,
   RemoteSubscription,
 } from './processor.ts';
-export { openStripe } from './stripe.ts';
+export { openStripe } from './stripe/index.ts';
 export {
   addTask,
   credits,
