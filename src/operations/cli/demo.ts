@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { environment, keptSecret, readConfig } from '../../platform/config/index.ts';
 import { type Clock, systemClock } from '../../platform/kernel/index.ts';
-import { type CallAnswer, call } from './call.ts';
+import { call } from './call.ts';
+import { Problem, reason, signIn, signOff } from './demo-account.ts';
 import { type ReceivedDelivery, isServiceSigned, isSignedWith, openReceiver } from './receiver.ts';
 import { runningAddress, StartError } from './running.ts';
 
@@ -13,9 +12,6 @@ const PUBLISHED_WITHIN_MS = 30_000;
 const DELIVERED_WITHIN_MS = 20_000;
 const CHANNEL = 'demo-channel';
 
-const Problem = z.object({ message: z.string().optional(), msg: z.string().optional(), code: z.string().optional() });
-const Account = z.object({ email: z.string(), password: z.string() });
-const Tokens = z.object({ accessToken: z.string() });
 const Keys = z.array(z.object({ id: z.string(), prefix: z.string(), revokedAt: z.string().nullable() }));
 const MadeKey = z.object({ plaintext: z.string(), prefix: z.string() });
 const Catalog = z.array(z.object({ providerId: z.string() }));
@@ -41,7 +37,7 @@ const Post = z.object({
 
 /** Where the demo works and what it says. */
 interface DemoOptions {
-  base?: string | undefined;
+  base: string;
   dataFolder: string;
   /** Signs deliveries for the whole deployment; undefined: not known here. */
   serviceSecret: string | undefined;
@@ -69,190 +65,169 @@ export async function demo(args: readonly string[], say: (line: string) => void)
   }
 }
 
+/** A run of the demo against one service. */
+interface Run {
+  root: string;
+  clock: Clock;
+  serviceSecret: string | undefined;
+  /** Says that a step is done. */
+  step: (what: string, detail?: string) => void;
+  /** Headers of the session of the demo, and of its API key. */
+  session: Record<string, string>;
+  api: Record<string, string>;
+}
+
 /** The main job against a running service, through its API only. Throws with the reason when a step does not hold. */
-async function runDemo({
-  base = 'http://127.0.0.1:3000',
-  dataFolder,
-  serviceSecret,
-  clock,
-  say,
-}: DemoOptions): Promise<void> {
+async function runDemo({ base, dataFolder, serviceSecret, clock, say }: DemoOptions): Promise<void> {
   const root = base.replace(/(?<!\/)\/+$/, '');
   const started = clock.monotonic();
   const step = (what: string, detail = '') =>
     say(
       `  ${((clock.monotonic() - started) / 1_000).toFixed(1).padStart(5)} s  ${what.padEnd(22)} ${detail}`.trimEnd(),
     );
-  const ask = async <S extends z.ZodType>(
-    what: string,
-    schema: S,
-    method: string,
-    path: string,
-    options: { headers?: Record<string, string>; body?: unknown } = {},
-  ): Promise<z.output<S>> => {
-    const answer = await call(method, root + path, options);
-    const read = answer.status < 300 ? schema.safeParse(answer.body) : undefined;
-    if (read?.success) return read.data;
-    throw new StartError(
-      `${what}: ${method} ${path} answered ${answer.status}${read ? ' with a body that a client cannot use' : ''}: ${reason(answer)}`,
-    );
-  };
 
   say(`\nRookery demo against ${root}\n`);
-  const live = await call('GET', `${root}/health/live`, { timeoutMs: 5_000 }).catch((cause: Error) => cause);
-  if (live instanceof Error || live.status !== 200)
-    throw new StartError(
-      `Nothing that can serve answers at ${root} (${live instanceof Error ? live.message || (live as NodeJS.ErrnoException).code : `status ${live.status}`}). Start the service first: npm start. Or name its address: npm run demo -- http://127.0.0.1:3000`,
-    );
+  await checkLive(root);
 
   const file = join(dataFolder, 'demo.json');
   const { email, token, made } = await signIn(root, file);
   step(made ? 'signed up' : 'logged in', `${email} (password in ${file})`);
   const session = { auth: token };
+  await checkSandbox(root, session, () => (made ? signOff(root, file, session) : ''));
 
-  const networks = await ask('The catalog', Catalog, 'GET', '/providers/catalog?domain=social', { headers: session });
-  if (!networks.some(({ providerId }) => providerId === 'sandbox')) {
-    const left = made ? await signOff(root, file, session) : '';
-    throw new StartError(
-      `The network sandbox, on which the demo publishes, is off here, as it is in production: start the service with SANDBOX_ENABLED=true.${left}`,
-    );
-  }
-
-  const key = await ask('The API key', MadeKey, 'POST', '/user/api-keys', { headers: session, body: { name: 'demo' } });
-  const api = { authorization: key.plaintext };
+  const key = await ask(root, 'The API key', MadeKey, 'POST', '/user/api-keys', {
+    headers: session,
+    body: { name: 'demo' },
+  });
   step('made an API key', `${key.prefix}…, shown once, used from here on`);
-
   try {
-    const known = (await ask('The channels', Channels, 'GET', '/public/v1/integrations', { headers: api })).find(
-      (one) => one.identifier === 'sandbox' && one.name === CHANNEL && !one.disabled && !one.refreshNeeded,
-    );
-    const channel =
-      known ??
-      (await ask('The sandbox channel', Channel, 'POST', '/integrations/social-connect/sandbox', {
-        headers: session,
-        body: { fields: { name: CHANNEL }, allowPreview: true },
-      }));
-    step(
-      known ? 'found the channel' : 'connected a channel',
-      `"${channel.name}" on the network sandbox, which publishes nowhere`,
-    );
-
-    await using receiver = await openReceiver();
-    const webhook = await addWebhook(root, session, receiver.url, channel.id);
-    step('made a webhook', `to an own receiver at ${receiver.url}`);
-    try {
-      const due = clock.in(DUE_IN_MS);
-      const body = {
-        type: 'schedule',
-        date: due.toISOString(),
-        shortLink: false,
-        tags: [],
-        posts: [
-          {
-            integration: { id: channel.id },
-            value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }],
-            settings: {},
-          },
-        ],
-      };
-      const [created] = await ask('The post', Created, 'POST', '/public/v1/posts', { headers: api, body });
-      const { postId } = created!;
-      step('scheduled a post', `${postId}, due at ${due.toISOString()}`);
-
-      const post = await published(
-        () => ask('The post', Post, 'GET', `/public/v1/posts/${postId}`, { headers: api }),
-        due,
-        clock,
-        step,
-      );
-      step('published', post.releaseURL ?? 'without an address');
-
-      const delivery = await receiver.next('post.published', DELIVERED_WITHIN_MS);
-      if (!delivery)
-        throw new StartError(
-          `No webhook came within ${DELIVERED_WITHIN_MS / 1_000} s. GET /webhooks/${webhook.id}/deliveries says why.`,
-        );
-      step(
-        'webhook received',
-        `post.published, ${delivery.body.length} bytes, webhook-id ${String(delivery.headers['webhook-id'])}`,
-      );
-      judge(delivery, postId, webhook.secret, serviceSecret, step);
-    } finally {
-      // its receiver ends with the demo
-      await call('DELETE', `${root}/webhooks/${webhook.id}`, { headers: session }).catch(() => undefined);
-    }
+    const run = { root, clock, serviceSecret, step, session, api: { authorization: key.plaintext } };
+    await publishAndHear(run, await channelOf(run));
   } finally {
-    const keys = Keys.safeParse(
-      (await call('GET', `${root}/user/api-keys`, { headers: session }).catch(() => undefined))?.body,
-    );
-    const own = keys.success
-      ? keys.data.find(({ prefix, revokedAt }) => prefix === key.prefix && revokedAt === null)
-      : undefined;
-    if (own) await call('DELETE', `${root}/user/api-keys/${own.id}`, { headers: session }).catch(() => undefined);
+    await revokeKey(root, session, key.prefix);
   }
   say(
     '\n  All of it worked. The post is in the ledger of the sandbox; the key and the webhook of the demo are gone again.\n',
   );
 }
 
-const reason = ({ body, text }: CallAnswer): string => {
-  const problem = Problem.safeParse(body);
-  return (problem.success && (problem.data.message ?? problem.data.msg)) || text.slice(0, 200) || 'no body';
-};
-
-/** Reads the accounts that earlier runs have kept, by the address of the service. */
-const accountsIn = async (file: string): Promise<Record<string, z.output<typeof Account>>> =>
-  z
-    .record(z.string(), Account)
-    .catch({})
-    .parse(
-      await readFile(file, 'utf8')
-        .then((text): unknown => JSON.parse(text))
-        .catch(() => ({})),
-    );
-
-/** Deletes the account of this run; answers a sentence about it for whoever reads why the demo failed. */
-async function signOff(root: string, file: string, headers: Record<string, string>): Promise<string> {
-  const { [root]: account, ...others } = await accountsIn(file);
-  const answer = await call('DELETE', `${root}/user`, { headers, body: { password: account?.password } });
-  if (answer.status >= 300) return ` The account ${account?.email} is left there: ${reason(answer)}`;
-  await writeFile(file, JSON.stringify(others, null, 2), { mode: 0o600 });
-  return ' The account of the demo is deleted again.';
+/** Calls the service, whose answer has to be of a form that a client can use. */
+async function ask<S extends z.ZodType>(
+  root: string,
+  what: string,
+  schema: S,
+  method: string,
+  path: string,
+  options: { headers?: Record<string, string>; body?: unknown } = {},
+): Promise<z.output<S>> {
+  const answer = await call(method, root + path, options);
+  const read = answer.status < 300 ? schema.safeParse(answer.body) : undefined;
+  if (read?.success) return read.data;
+  throw new StartError(
+    `${what}: ${method} ${path} answered ${answer.status}${read ? ' with a body that a client cannot use' : ''}: ${reason(answer)}`,
+  );
 }
 
-/**
- * The account of an earlier run on this service when it still works, else a new one, with a password that is kept here
- * and nowhere else.
- */
-async function signIn(root: string, file: string): Promise<{ email: string; token: string; made: boolean }> {
-  const accounts = await accountsIn(file);
-  const known = accounts[root];
-  if (known) {
-    const answer = await call('POST', `${root}/auth/login`, {
-      body: { provider: 'LOCAL', ...known, returnToken: true },
-    });
-    const tokens = Tokens.safeParse(answer.body);
-    if (answer.status === 200 && tokens.success)
-      return { email: known.email, token: tokens.data.accessToken, made: false };
-    if (answer.status !== 400) throw new StartError(`The login answered ${answer.status}: ${reason(answer)}`);
-  }
-  const account = {
-    email: `demo-${randomBytes(4).toString('hex')}@example.com`,
-    password: randomBytes(16).toString('base64url'),
-  };
-  const answer = await call('POST', `${root}/auth/register`, {
-    body: { provider: 'LOCAL', ...account, company: 'Rookery demo', returnToken: true },
-  });
-  const tokens = Tokens.safeParse(answer.body);
-  if (z.object({ activate: z.literal(true) }).safeParse(answer.body).success)
+async function checkLive(root: string): Promise<void> {
+  const live = await call('GET', `${root}/health/live`, { timeoutMs: 5_000 }).catch((cause: Error) => cause);
+  if (live instanceof Error || live.status !== 200)
     throw new StartError(
-      'Addresses are confirmed by mail here, and the demo has no mailbox: run it against an instance without EMAIL_PROVIDER. Its registration opens nothing and is forgotten after seven days.',
+      `Nothing that can serve answers at ${root} (${live instanceof Error ? live.message || (live as NodeJS.ErrnoException).code : `status ${live.status}`}). Start the service first: npm start. Or name its address: npm run demo -- http://127.0.0.1:3000`,
     );
-  if (answer.status >= 300 || !tokens.success)
-    throw new StartError(`The sign-up answered ${answer.status}: ${reason(answer)}`);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, JSON.stringify({ ...accounts, [root]: account }, null, 2), { mode: 0o600 });
-  return { email: account.email, token: tokens.data.accessToken, made: true };
+}
+
+/** Refuses to go on without the network on which the demo publishes; `undo` takes back what was made, and tells of it. */
+async function checkSandbox(
+  root: string,
+  headers: Record<string, string>,
+  undo: () => Promise<string> | string,
+): Promise<void> {
+  const networks = await ask(root, 'The catalog', Catalog, 'GET', '/providers/catalog?domain=social', { headers });
+  if (!networks.some(({ providerId }) => providerId === 'sandbox'))
+    throw new StartError(
+      `The network sandbox, on which the demo publishes, is off here, as it is in production: start the service with SANDBOX_ENABLED=true.${await undo()}`,
+    );
+}
+
+/** The channel of an earlier run, or a new one. */
+async function channelOf({ root, step, session, api }: Run): Promise<z.output<typeof Channel>> {
+  const known = (await ask(root, 'The channels', Channels, 'GET', '/public/v1/integrations', { headers: api })).find(
+    (one) => one.identifier === 'sandbox' && one.name === CHANNEL && !one.disabled && !one.refreshNeeded,
+  );
+  const channel =
+    known ??
+    (await ask(root, 'The sandbox channel', Channel, 'POST', '/integrations/social-connect/sandbox', {
+      headers: session,
+      body: { fields: { name: CHANNEL }, allowPreview: true },
+    }));
+  step(
+    known ? 'found the channel' : 'connected a channel',
+    `"${channel.name}" on the network sandbox, which publishes nowhere`,
+  );
+  return channel;
+}
+
+/** Publishes a post on time, and hears of it by a webhook whose signatures hold. */
+async function publishAndHear(run: Run, channel: z.output<typeof Channel>): Promise<void> {
+  const { root, step, session } = run;
+  await using receiver = await openReceiver();
+  const webhook = await addWebhook(root, session, receiver.url, channel.id);
+  step('made a webhook', `to an own receiver at ${receiver.url}`);
+  try {
+    const postId = await schedule(run, channel);
+    const delivery = await receiver.next('post.published', DELIVERED_WITHIN_MS);
+    if (!delivery)
+      throw new StartError(
+        `No webhook came within ${DELIVERED_WITHIN_MS / 1_000} s. GET /webhooks/${webhook.id}/deliveries says why.`,
+      );
+    step(
+      'webhook received',
+      `post.published, ${delivery.body.length} bytes, webhook-id ${String(delivery.headers['webhook-id'])}`,
+    );
+    judge(delivery, postId, webhook.secret, run.serviceSecret, step);
+  } finally {
+    // its receiver ends with the demo
+    await call('DELETE', `${root}/webhooks/${webhook.id}`, { headers: session }).catch(() => undefined);
+  }
+}
+
+/** Schedules a post and waits until it is published; answers its id. */
+async function schedule({ root, clock, step, api }: Run, channel: z.output<typeof Channel>): Promise<string> {
+  const due = clock.in(DUE_IN_MS);
+  const body = {
+    type: 'schedule',
+    date: due.toISOString(),
+    shortLink: false,
+    tags: [],
+    posts: [
+      {
+        integration: { id: channel.id },
+        value: [{ content: `<p>Hello from the demo at ${due.toISOString()}</p>`, image: [] }],
+        settings: {},
+      },
+    ],
+  };
+  const [created] = await ask(root, 'The post', Created, 'POST', '/public/v1/posts', { headers: api, body });
+  const { postId } = created!;
+  step('scheduled a post', `${postId}, due at ${due.toISOString()}`);
+
+  const post = await published(
+    () => ask(root, 'The post', Post, 'GET', `/public/v1/posts/${postId}`, { headers: api }),
+    due,
+    clock,
+    step,
+  );
+  step('published', post.releaseURL ?? 'without an address');
+  return postId;
+}
+
+/** Revokes the key of this run; what fails is left, for the demo has its outcome. */
+async function revokeKey(root: string, headers: Record<string, string>, made: string): Promise<void> {
+  const keys = Keys.safeParse((await call('GET', `${root}/user/api-keys`, { headers }).catch(() => undefined))?.body);
+  const own = keys.success
+    ? keys.data.find(({ prefix, revokedAt }) => prefix === made && revokedAt === null)
+    : undefined;
+  if (own) await call('DELETE', `${root}/user/api-keys/${own.id}`, { headers }).catch(() => undefined);
 }
 
 async function addWebhook(
@@ -279,7 +254,7 @@ async function published(
   read: () => Promise<z.output<typeof Post>>,
   due: Date,
   clock: Clock,
-  step: (what: string, detail?: string) => void,
+  step: Run['step'],
 ): Promise<z.output<typeof Post>> {
   let told = '';
   for (;;) {
@@ -305,7 +280,7 @@ function judge(
   postId: string,
   secret: string,
   serviceSecret: string | undefined,
-  step: (what: string, detail?: string) => void,
+  step: Run['step'],
 ): void {
   const { data } = z
     .object({ data: z.object({ postId: z.string() }) })
