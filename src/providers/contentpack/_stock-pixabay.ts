@@ -49,7 +49,7 @@ const videoOf = (hit: z.output<typeof Video>): Acquired => ({
 });
 
 /** Refusals are plain text. */
-const refusal = (words: RegExp) => z.string().regex(words);
+const refusal = (words: RegExp) => z.object({ body: z.string().regex(words) });
 const MOST_RESULTS = 500;
 
 export const pixabay = stockSource({

@@ -42,8 +42,7 @@ export const unsplash = stockSource({
   auth: { in: 'header', name: 'authorization', prefix: 'Client-ID ', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
   errorOf: z
-    .string()
-    .regex(/rate limit exceeded/i)
+    .object({ body: z.string().regex(/rate limit exceeded/i) })
     .transform((): ProviderFailure => 'rate_limited'),
   kinds: ['image'],
   rate: { requests: 1_000, perMs: HOUR_MS }, // of a production key; a demo key gets 429 earlier

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import { retryAfterMs } from '../kit/declare/failures.ts';
+import { retryAfterMs } from '../kit/declare/waits.ts';
 import { adviceOfS3, failureOfS3 } from '../kit/protocols/s3-failures.ts';
 import type { Streamed } from '../kit/wire/stream.ts';
 import { type Content, isKey, MOST_SECONDS, type StorageLine, type Store } from './_contract.ts';

@@ -56,7 +56,10 @@ export interface Manifest<F extends Fields = Fields> {
   auth?: Auth<Extract<keyof F, string>>;
   /** Failures by status, where they differ from `failureOfStatus`. */
   errors?: Readonly<Record<number, ProviderFailure>>;
-  /** Reads the failure from the body of a refusal; a body that does not parse leaves it to the status. */
+  /**
+   * Reads the failure from the body of a refusal, with the HTTP status as `status` beside its fields (a text or a list
+   * is the field `body`). What does not parse is left to the status.
+   */
   errorOf?: z.ZodType<ProviderFailure>;
   /** Headers of a refusal, in lower case, that `errorOf` reads as `headers` beside the body. */
   errorHeaders?: readonly string[];

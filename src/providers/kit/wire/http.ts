@@ -33,7 +33,8 @@ export interface Call {
 export interface Http {
   get<S extends z.ZodType>(path: string, reply: S, call?: Call): Promise<z.output<S>>;
   /**
-   * Answers undefined for 404, 410 and a refusal whose body parses with `absent`. Sent by POST where there is `json`.
+   * Answers undefined for 404, 410 and a refusal whose body parses with `absent`, which reads what `errorOf` reads.
+   * Sent by POST where there is `json`.
    */
   find<S extends z.ZodType>(
     path: string,

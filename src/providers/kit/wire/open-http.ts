@@ -7,7 +7,9 @@ import {
   type OutboundRequest,
 } from '../../../platform/outbound/index.ts';
 import { ANSWER_BYTES, type Manifest, TIMEOUT_MS } from '../declare/adapter.ts';
-import { failureOfStatus, retryAfterMs } from '../declare/failures.ts';
+import { failureOfStatus } from '../declare/failures.ts';
+import { retryAfterMs, statedWaitMs } from '../declare/waits.ts';
+import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
 import type { Call, Http } from './http.ts';
 import type { Body } from '../declare/media.ts';
 import { multipartOf } from '../protocols/multipart.ts';
@@ -41,9 +43,9 @@ export const fill = (template: string, values: Readonly<Record<string, string>>)
 /** Opens the tool `http`. One closure, since each step reads the connection: its base, its token, its secrets. */
 export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
-  const words = manifest.terse ? wordOf : sentenceOf;
   let bearer = token;
   const clean = (text: string) => redactor([...secrets, token, bearer])(text);
+  const words = (answer: OutboundAnswer) => (manifest.terse ? codeWordOf(answer) : sentenceOf(answer, clean));
   const fail = (
     failure: ProviderFailure,
     message: string,
@@ -119,23 +121,29 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     throw fail('unavailable', 'did not answer');
   }
 
-  function refusal(answer: OutboundAnswer, call: Call): ProviderError | undefined {
+  const refusedBody = (answer: OutboundAnswer) => bodyBeside(answer, { headers: manifest.errorHeaders, status: true });
+
+  /** Of a refusal for a rate every place of a wait counts, else only the one that nothing but a refusal has. */
+  function waitOf(failure: ProviderFailure, answer: OutboundAnswer): number | undefined {
     const { status, headers } = answer;
-    const said = () => (status >= 400 ? words(answer) : '');
+    if (failure === 'rate_limited' || status === 429) return retryAfterMs(headers, clock.now(), bodyOf(answer));
+    return status === 503 || status < 300 ? statedWaitMs(headers, clock.now()) : undefined;
+  }
+
+  function refusal(answer: OutboundAnswer, call: Call): ProviderError | undefined {
+    const { status } = answer;
     if (status >= 200 && status < 300) {
       const inside = manifest.errorInside?.safeParse(bodyOf(answer));
       return inside?.success
-        ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: retryAfterMs(headers, clock.now()) })
+        ? fail(inside.data, `refused${words(answer)}`, { retryAfterMs: waitOf(inside.data, answer) })
         : undefined;
     }
     if (status < 400) return fail('rejected', `sends us elsewhere (${status}): check the address of the server`);
-    const special = manifest.errorOf?.safeParse(withHeaders(answer, manifest.errorHeaders));
+    const special = manifest.errorOf?.safeParse(refusedBody(answer));
     const failure = special?.success
       ? special.data
       : (manifest.errors?.[status] ?? failureOfStatus(status, call.creates ?? false));
-    return fail(failure, `answered ${status}${said()}`, {
-      retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, clock.now()) : undefined,
-    });
+    return fail(failure, `answered ${status}${words(answer)}`, { retryAfterMs: waitOf(failure, answer) });
   }
 
   async function send(
@@ -156,7 +164,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   }
 
   function parsed<S extends z.ZodType>(answer: OutboundAnswer, reply: S, call: Call): z.output<S> {
-    const result = reply.safeParse(withHeaders(answer, call.replyHeaders));
+    const result = reply.safeParse(bodyBeside(answer, { headers: call.replyHeaders }));
     if (result.success) return result.data;
     const issue = result.error.issues[0];
     throw fail(
@@ -178,7 +186,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
         call.json === undefined ? 'GET' : 'POST',
         path,
         call,
-        (one) => isGone(one) || (one.status >= 400 && (absent?.safeParse(bodyOf(one)).success ?? false)),
+        (one) => isGone(one) || (one.status >= 400 && (absent?.safeParse(refusedBody(one)).success ?? false)),
       );
       return answer && parsed(answer, reply, call);
     },
@@ -199,40 +207,4 @@ function failureOfLine(error: OutboundError, call: Call): ProviderFailure {
   if (error.failure === 'invalid' || error.failure === 'blocked' || error.failure === 'too_many_redirects')
     return 'rejected';
   return call.creates && error.sent ? 'lost' : 'unavailable';
-}
-
-/** Parses the body as JSON, else answers its text. */
-function bodyOf(answer: OutboundAnswer): unknown {
-  const text = answer.text();
-  try {
-    return text === '' ? {} : JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-/** Adds these headers to the body as `headers`. */
-const withHeaders = (answer: OutboundAnswer, names: readonly string[] | undefined): unknown =>
-  names
-    ? {
-        ...Object(bodyOf(answer)),
-        headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name) ?? undefined])),
-      }
-    : bodyOf(answer);
-
-function wordOf(answer: OutboundAnswer): string {
-  const { error } = Object(bodyOf(answer)) as { error?: unknown };
-  return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? `: ${error}` : '';
-}
-
-/** Answers the provider's reason of a refusal in one short line; HTML pages are left out. */
-function sentenceOf(answer: OutboundAnswer): string {
-  const body = bodyOf(answer);
-  const said =
-    typeof body === 'object' && body !== null
-      ? Object.values(body)
-          .filter((value) => typeof value === 'string')
-          .join(': ')
-      : String(body);
-  return said === '' || said.trimStart().startsWith('<') ? '' : `: ${said.replace(/\s+/g, ' ').slice(0, 200)}`;
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { S3 as Client } from '@aws-sdk/client-s3';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
 import { OutboundError } from '../../../platform/outbound/index.ts';
-import { retryAfterMs } from '../declare/failures.ts';
+import { retryAfterMs } from '../declare/waits.ts';
 import { redactor } from '../declare/redact.ts';
 import { answerOf, configOf, digestByMd5, handlerOf } from './s3-client.ts';
 import { adviceOfS3, failureOfS3 } from '../protocols/s3-failures.ts';

@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { retryAfterMs, statedWaitMs } from './waits.ts';
+
+const NOW = new Date('2026-01-01T00:00:00Z');
+const at = (seconds: number) => String(NOW.getTime() / 1000 + seconds);
+const usage = (...minutes: unknown[]) => ({
+  'x-business-use-case-usage': JSON.stringify({
+    '17': minutes.map((one) => ({ type: 'pages', call_count: 100, estimated_time_to_regain_access: one })),
+  }),
+});
+
+describe('retryAfterMs', () => {
+  test.each<[Record<string, string>, number | undefined]>([
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }, 60_000],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, 0],
+    [{ 'retry-after': '-3' }, 0],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '' }, undefined],
+    [{ 'retry-after': '999999' }, 86_400_000],
+    [{ 'x-rate-limit-reset': at(900) }, 900_000],
+    [{ 'x-rate-limit-reset': at(-5) }, 0],
+    [{ 'x-ratelimit-reset': at(20) }, 20_000],
+    [{ 'x-ratelimit-reset': '594.0' }, 594_000],
+    [{ 'x-ratelimit-reset': '2026-01-01T00:05:00.000Z' }, 300_000],
+    [{ 'ratelimit-reset': at(30) }, 30_000],
+    [{ 'ratelimit-reset': '12' }, 12_000],
+    [{ 'x-ratelimit-reset-after': '1.25', 'x-ratelimit-reset': at(2) }, 1_250],
+    [{ 'retry-after': 'soon', 'ratelimit-reset': '12' }, 12_000],
+    [usage(0, 5, 3), 300_000],
+    [usage(100_000), 86_400_000],
+    [usage(0), undefined],
+    [usage('x'), undefined],
+    [{ 'x-business-use-case-usage': '{"17":' }, undefined],
+    [{ 'x-business-use-case-usage': 'null' }, undefined],
+    [{}, undefined],
+  ])('reads from the headers %j the wait %p', (headers, expected) => {
+    expect(retryAfterMs(new Headers(headers), NOW)).toBe(expected);
+  });
+
+  test.each<[unknown, number | undefined]>([
+    [{ message: 'You are being rate limited.', retry_after: 64.57, global: false }, 64_570],
+    [{ ok: false, error_code: 429, parameters: { retry_after: 35 } }, 35_000],
+    [{ retry_after: -1 }, 0],
+    [{ retry_after: 99_999_999 }, 86_400_000],
+    [{ retry_after: 'x', parameters: null }, undefined],
+    ['Too Many Requests', undefined],
+    [null, undefined],
+  ])('reads from the body %j the wait %p', (body, expected) => {
+    expect(retryAfterMs(new Headers(), NOW, body)).toBe(expected);
+  });
+});
+
+describe('statedWaitMs', () => {
+  test('reads Retry-After only', () => {
+    expect(statedWaitMs(new Headers({ 'retry-after': '7' }), NOW)).toBe(7_000);
+    expect(statedWaitMs(new Headers({ 'x-rate-limit-reset': at(900) }), NOW)).toBeUndefined();
+  });
+});

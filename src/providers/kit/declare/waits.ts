@@ -1,0 +1,82 @@
+const DAY_MS = 86_400_000;
+/** A smaller number of seconds is a duration, a greater one a time since 1970. */
+const SPAN_SECONDS = 100_000_000;
+
+function waitOf(value: Told, now: Date): number | undefined {
+  if (value === null || value === undefined || value === '') return undefined;
+  const number = Number(value);
+  const at = Number.isNaN(number)
+    ? Date.parse(`${value}`)
+    : number < SPAN_SECONDS
+      ? now.getTime() + number * 1000
+      : number * 1000;
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(Math.ceil(at - now.getTime()), 0), DAY_MS);
+}
+
+interface Refused {
+  headers: Headers;
+  /** The parsed body. */
+  body: unknown;
+}
+/** Seconds, a time in seconds, or a date. */
+type Told = string | number | null | undefined;
+type Reader = (refused: Refused) => Told;
+
+const header =
+  (name: string): Reader =>
+  ({ headers }) =>
+    headers.get(name);
+const inBody =
+  (...path: readonly string[]): Reader =>
+  ({ body }) => {
+    const value = path.reduce<unknown>((at, name) => Object(at)[name], body);
+    return typeof value === 'number' ? value : undefined;
+  };
+
+const RETRY_AFTER = header('retry-after');
+/** The places of a wait, the most precise first. */
+const READERS: readonly Reader[] = [
+  RETRY_AFTER,
+  header('x-ratelimit-reset-after'),
+  inBody('retry_after'),
+  inBody('parameters', 'retry_after'),
+  header('x-rate-limit-reset'),
+  header('x-ratelimit-reset'),
+  header('ratelimit-reset'),
+  ({ headers }) => minutesUntilAccess(headers.get('x-business-use-case-usage')),
+];
+
+/** Reads Meta's usage of each business: `{"<id>":[{"estimated_time_to_regain_access":<minutes>}]}`; answers seconds. */
+function minutesUntilAccess(usage: string | null): number | undefined {
+  if (usage === null) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(usage);
+  } catch {
+    return undefined;
+  }
+  const minutes = Object.values(Object(parsed))
+    .flat()
+    .map((one) => Number(Object(one)['estimated_time_to_regain_access']))
+    .filter((one) => one > 0);
+  return minutes.length > 0 ? Math.max(...minutes) * 60 : undefined;
+}
+
+const firstOf = (readers: readonly Reader[], refused: Refused, now: Date): number | undefined => {
+  for (const read of readers) {
+    const wait = waitOf(read(refused), now);
+    if (wait !== undefined) return wait;
+  }
+  return undefined;
+};
+
+/**
+ * Reads how many milliseconds to wait, from whichever place the provider uses; at least zero, and a day at most. For
+ * refusals for a rate only: other answers tell in the same headers when a window ends.
+ */
+export const retryAfterMs = (headers: Headers, now: Date, body?: unknown): number | undefined =>
+  firstOf(READERS, { headers, body }, now);
+
+/** The same from `Retry-After` alone, which any refusal may have. */
+export const statedWaitMs = (headers: Headers, now: Date): number | undefined =>
+  firstOf([RETRY_AFTER], { headers, body: undefined }, now);
