@@ -11,6 +11,7 @@ import {
   describeProviders,
   manifestChecks,
   type ProviderFixture,
+  type Says,
   type Suite,
   wireChecks,
 } from '../../support/peers/provider-suite.ts';
@@ -106,24 +107,57 @@ test('TinyURL makes links without a token, and refuses an answer that is no link
   );
 });
 
-test('BL.INK logs in by password without a refresh token, and needs no look-up with a domain id', async () => {
-  const headers = { authorization: 'Bearer s' };
-  const login = {
+describe('BL.INK', () => {
+  const api = 'https://app.bl.ink/api/v4';
+  const values = { email: 'a@b.example', password: 'pw-of-ann', domainId: '9' };
+  const login = (token: string) => ({
+    asks: { method: 'POST', url: `${api}/access_token`, json: { email: 'a@b.example', password: 'pw-of-ann' } },
+    says: { json: { access_token: token } },
+  });
+  const make = (token: string, says: Says) => ({
     asks: {
       method: 'POST',
-      url: 'https://app.bl.ink/api/v4/access_token',
-      json: { email: 'a@b.example', password: 'pw-of-ann' },
+      url: `${api}/9/links`,
+      headers: { authorization: `Bearer ${token}` },
+      json: { url: LONG },
     },
-    says: { json: { access_token: 's' } },
-  };
-  const make = {
-    asks: { method: 'POST', url: 'https://app.bl.ink/api/v4/9/links', headers, json: { url: LONG } },
-    says: { json: { objects: [{ id: 1, short_link: 'https://go.example/a' }] } },
-  };
-  const values = { email: 'a@b.example', password: 'pw-of-ann', domainId: '9' };
-  expect(await asked('blink', values, [login, make], (port) => port.shorten(LONG))).toEqual({
-    id: '1',
-    shortUrl: 'https://go.example/a',
+    says,
+  });
+  const made = (id: number): Says => ({ json: { objects: [{ id, short_link: `https://go.example/${id}` }] } });
+
+  test('logs in by password without a refresh token, and needs no look-up with a domain id', async () =>
+    expect(await asked('blink', values, [login('s'), make('s', made(1))], (port) => port.shorten(LONG))).toEqual({
+      id: '1',
+      shortUrl: 'https://go.example/1',
+    }));
+
+  test('logs in once for many links, also concurrent ones', async () => {
+    const links = await asked(
+      'blink',
+      values,
+      [login('s'), make('s', made(1)), make('s', made(2)), make('s', made(3))],
+      async (port) => [...(await Promise.all([port.shorten(LONG), port.shorten(LONG)])), await port.shorten(LONG)],
+    );
+    expect(links).toHaveLength(3);
+  });
+
+  test('logs in again when its token has ended, and shows neither token', async () => {
+    const error = await asked(
+      'blink',
+      values,
+      [
+        login('token-of-monday'),
+        make('token-of-monday', made(1)),
+        make('token-of-monday', { status: 401 }),
+        login('token-of-tuesday'),
+        make('token-of-tuesday', { status: 400, json: { message: 'token-of-monday token-of-tuesday' } }),
+      ],
+      async (port) => {
+        await port.shorten(LONG);
+        return failureOf(port.shorten(LONG));
+      },
+    );
+    expect(error).toMatchObject({ failure: 'rejected', message: 'BL.INK answered 400: *** ***' });
   });
 });
 
