@@ -10,6 +10,7 @@ const Row = z
   .transform((row) => Object.values(row).filter((value) => typeof value === 'number'))
   .pipe(z.tuple([z.int().min(0)]));
 
+/** https://linklyhq.com/url-shortener-api-reference */
 export default shortlink({
   id: 'linkly',
   version: 'v1',
@@ -24,9 +25,9 @@ export default shortlink({
     workspaceId: text('Workspace id', { validation: '[0-9]{1,15}', help: 'A number' }),
     domain: ownDomain,
   },
-  api: 'https://app.linklyhq.com/api/v1',
+  api: 'https://api.linklyhq.com/api/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
+  errors: { 403: 'reauthorize', 404: 'reauthorize' }, // 403: plan or right of the key; 404: its workspace
   shorten: ({ http, values }, url) =>
     http.post('/link', Link, {
       json: { url, workspace_id: Number(values.workspaceId), domain: values.domain },
