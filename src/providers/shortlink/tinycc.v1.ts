@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Manifest } from '../kit/declare/adapter.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { Clicks, shortlink, type ShortlinkLine, ShortUrl } from './_contract.ts';
 
@@ -9,21 +10,28 @@ const Made = first(z.object({ hash: z.string().min(1), short_url_with_protocol: 
     shortUrl: made.short_url_with_protocol,
   }),
 );
-const Code = z.object({ code: z.coerce.number().positive() });
-/** Refusal of the whole call, whose codes from 1000 concern the login, or of its only link. */
+const Code = z.coerce.number().positive();
+/** Codes that say more than the status, which may be 200. Those below 1200 concern the login. */
+const CODES: NonNullable<Manifest['errors']> = {
+  1216: 'rejected', //    length of the address
+  1217: 'reauthorize', // the account has expired
+  1220: 'exhausted', //   links of the month, or of the account
+  1303: 'exhausted', //   calls of the day
+};
+const failureOf = (code: number) => CODES[code] ?? (code >= 1000 && code < 1200 ? 'reauthorize' : undefined);
+/** The code of a refusal of the whole call, or of its only link. */
 const Refusal = z.union([
-  z
-    .object({ error: Code })
-    .transform(({ error: { code } }) =>
-      code >= 1000 && code < 2000 ? ('reauthorize' as const) : ('rejected' as const),
-    ),
-  first(z.object({ error: z.object({ message: z.string().min(1) }) })).transform(() => 'rejected' as const),
+  z.object({ error: z.object({ code: Code }) }).transform(({ error: { code } }) => code),
+  first(z.object({ error: z.object({ code: Code.catch(0), message: z.string().min(1) }) })).transform(
+    ({ urls: [{ error }] }) => error.code,
+  ),
 ]);
 const credentials = { username: text('User name'), apiKey: secret('API key') };
 const logIn = ({ values: { username, apiKey } }: Pick<ShortlinkLine<typeof credentials>, 'values'>) => ({
   authorization: `Basic ${btoa(`${username}:${apiKey}`)}`,
 });
 
+/** https://tiny.cc/tiny/api-docs-v3; the same software at tinycc.com documents a root of its own. */
 export default shortlink({
   id: 'tinycc',
   version: 'v1',
@@ -37,8 +45,8 @@ export default shortlink({
   api: 'https://tiny.cc/tiny/api/3',
   facts: { defaultDomain: 'tiny.cc' },
   errors: { 403: 'reauthorize' },
-  errorOf: Refusal,
-  errorInside: Refusal,
+  errorOf: Refusal.refine((code) => failureOf(code) !== undefined).transform((code) => failureOf(code)!),
+  errorInside: Refusal.transform((code) => failureOf(code) ?? 'rejected'),
   terse: true, // a refusal may repeat the header of the login
   shorten: ({ http, values }, url) =>
     http.post('/urls', Made, { headers: logIn({ values }), json: { urls: [{ long_url: url }] }, creates: true }),
