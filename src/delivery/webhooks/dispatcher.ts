@@ -9,8 +9,8 @@ import type { Send } from './send.ts';
 
 const IN_FLIGHT = 1_000;
 const IN_FLIGHT_OF_ONE_ORG = 100;
-/** Beyond the longest attempt: what taking, sending and writing down may cost a slow machine. */
-const HOLD_MARGIN_MS = 15_000;
+/** Beyond the longest attempt: what claiming, sending and recording may cost a slow machine. */
+const LEASE_MARGIN_MS = 15_000;
 /** Between two tries while the database is away; shorter than the silence after which another host takes over. */
 const LONGEST_WAIT_MS = 2_000;
 
@@ -20,7 +20,7 @@ export interface Dispatcher {
    * seconds.
    */
   deliver(key: string): Promise<void>;
-  /** Takes nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
+  /** Claims nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
   drain(graceMs: number): Promise<void>;
 }
 interface Options {
@@ -41,7 +41,7 @@ interface Round {
 }
 
 export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Dispatcher {
-  const advance = openAdvance({ incarnation, holdMs: timeoutMs + HOLD_MARGIN_MS, rotationHours: ROTATION_HOURS });
+  const advance = openAdvance({ incarnation, leaseMs: timeoutMs + LEASE_MARGIN_MS, rotationHours: ROTATION_HOURS });
   const limiter = openLimiter({ total: IN_FLIGHT, perOwner: IN_FLIGHT_OF_ONE_ORG });
   const rounds = new Map<string, Round>();
   const giveUp = new AbortController();
@@ -57,7 +57,10 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
         return await advance(sql, wanted);
       } catch (error) {
         if (isFinal(error) || giveUp.signal.aborted) throw error;
-        log.warn({ webhookId: wanted.webhookId, err: error }, 'A delivery could not be written down, trying again');
+        log.warn(
+          { webhookId: wanted.webhookId, err: error },
+          'recording a delivery failed, repeated while the database is away',
+        );
         await clock.sleep(wait, giveUp.signal).catch(() => undefined);
       }
     }
@@ -100,9 +103,9 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
       for (;;) {
         round.again = false;
         const yielding = worked && limiter.isWanted(orgId);
-        const next = await step({ orgId, webhookId, settled, take: !yielding && !draining });
+        const next = await step({ orgId, webhookId, settled, claim: !yielding && !draining });
         settled = undefined;
-        if (next.kind === 'taken') {
+        if (next.kind === 'claimed') {
           settled = await attempt(orgId, webhookId, next.delivery);
           worked = true;
           continue;

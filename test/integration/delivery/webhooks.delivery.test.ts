@@ -579,10 +579,10 @@ describe('webhook hosts', () => {
     await db.sql.begin(async (tx) => {
       // the clock of the database stands still: its last heartbeat is 4 s old, however long this takes, and it may be
       // at work
-      const advance = openAdvance({ incarnation: newId(), holdMs: 60_000, rotationHours: 24 });
+      const advance = openAdvance({ incarnation: newId(), leaseMs: 60_000, rotationHours: 24 });
       await tx`update actor_hosts set last_heartbeat = now() - interval '4 s' where incarnation = ${dead}`;
       expect(await overdueWebhooks(tx, 1_000)).not.toContain(`${orgId}:${id}`);
-      expect(await advance(tx, { orgId, webhookId: id, settled: undefined, take: true })).toEqual({ kind: 'held' });
+      expect(await advance(tx, { orgId, webhookId: id, settled: undefined, claim: true })).toEqual({ kind: 'held' });
     });
     await db.sql`update actor_hosts set last_heartbeat = now() where incarnation = ${dead}`;
     await host.webhooks.deliver(`${orgId}:${id}`);
@@ -678,7 +678,7 @@ describe('webhook hosts', () => {
     answer();
     await settles(() =>
       expect(
-        slow.log.lines.filter(({ message }) => message.startsWith('A delivery could not be written down')).length,
+        slow.log.lines.filter(({ message }) => message.startsWith('recording a delivery failed')).length,
       ).toBeGreaterThan(20),
     );
     await setReadOnly(db, false);

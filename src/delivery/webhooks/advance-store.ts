@@ -1,0 +1,213 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
+import type { Step } from './advance.ts';
+
+/** The process that claims: `leaseMs` is how long a slot is held without news. */
+export interface Host {
+  incarnation: string;
+  leaseMs: number;
+  rotationHours: number;
+}
+/** What became of step `n`: whether the slot is this host's, and the delivery that it claimed. */
+export interface AdvancedRow {
+  n: number;
+  mine: boolean;
+  stale: boolean;
+  missingMs: number | null;
+  deliveryId: string | null;
+  attempt: number;
+  event: string;
+  seq: string;
+  body: string;
+  url: string;
+  optIn: boolean;
+  secret: string | null;
+  previousSecret: string | null;
+}
+
+/**
+ * One statement for many webhooks. A slot that is free, expired, this host's own, or of a host that has been silent for
+ * 5 s may be claimed; due retries go before first attempts, first attempts in the order of the events, and nothing
+ * while another delivery of the webhook is on its way.
+ *
+ * Webhooks are locked in the order of their ids. A statement that waited for the row sees the deliveries as they were
+ * before the wait: what the row's last owner settled in the meantime still looks due. So when the row has changed
+ * (`stale`), only the slot's own host goes on; another looks again. Repeating a step has one effect: an attempt is
+ * counted when it is the row's next one, and what this host had claimed is claimed again.
+ */
+export const advanceWebhooks = (sql: Sql, host: Host, steps: readonly Step[]) => sql<AdvancedRow[]>`
+  with steps as (${inputOf(sql, steps)}
+  ), locked_webhooks as (${lockedWebhooks(sql, host)}
+  ), seen_webhooks as (
+    select l.*, w.xmin <> l.version as stale
+    from locked_webhooks l
+    join webhooks w
+      on w.id = l.id
+      and w.org_id = l.org_id
+  ), settled_deliveries as (${settledDeliveries(sql)}
+  ), attempts as (
+    insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, error, duration_ms)
+    select attempt_id, org_id, webhook_id, id, attempt, status, error, duration_ms
+    from settled_deliveries
+    on conflict (id) do nothing
+  ), next as (
+    select l.*, s.state as became, c.id as claimed_id, c.attempts + 1 as claimed_attempt, c.event, c.seq, c.body,
+      least(${earliestOthers(sql)}, s.next_attempt_at) as at
+    from seen_webhooks l
+    left join settled_deliveries s on s.n = l.n
+    left join lateral (${claimable(sql)}
+    ) c on l.mine and l.claim and (l.own or not l.stale)
+  ), webhooks_updated as (${updateWebhooks(sql, host)}
+  )
+  select n::int, mine, stale,
+    case
+      when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
+    claimed_id as "deliveryId", claimed_attempt as attempt, event, seq, body, url, events <> '{}' as "optIn", secret,
+    previous_secret as "previousSecret"
+  from next`;
+
+const inputOf = (sql: Sql, steps: readonly Step[]): Fragment => sql`
+    select *
+    from unnest(
+      ${steps.map(({ orgId }) => orgId)}::uuid[],
+      ${steps.map(({ webhookId }) => webhookId)}::uuid[],
+      ${steps.map(({ claim }) => String(claim))}::text[]::boolean[],
+      ${steps.map(({ settled }) => settled?.deliveryId ?? null)}::uuid[],
+      ${steps.map(({ settled }) => settled?.attemptId ?? null)}::uuid[],
+      ${steps.map(({ settled }) => settled?.attempt ?? null)}::int[],
+      ${steps.map(({ settled }) => (settled ? String(settled.ok) : null))}::text[]::boolean[],
+      ${steps.map(({ settled }) => settled?.status ?? null)}::int[],
+      ${steps.map(({ settled }) => settled?.error ?? null)}::text[],
+      ${steps.map(({ settled }) => settled?.durationMs ?? null)}::int[],
+      ${steps.map(({ settled }) => settled?.retryInMs ?? null)}::float8[]
+    ) with ordinality as t (org_id, webhook_id, claim, delivery_id, attempt_id, attempt, ok, status, error,
+      duration_ms, retry_ms, n)`;
+
+/** `own`: this host holds the slot already. `mine`: it may hold it. */
+const lockedWebhooks = (sql: Sql, { incarnation, rotationHours }: Host): Fragment => sql`
+    select i.*, w.id, w.url, w.events, w.secret, w.xmin as version, w.slot_delivery_id,
+      coalesce(w.slot_incarnation = ${incarnation}, false) as own,
+      case
+        when w.secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour'
+        then w.previous_secret end as previous_secret,
+      w.slot_incarnation is null
+        or w.slot_incarnation = ${incarnation}
+        or w.slot_until < now()
+        or exists (
+          select
+          from actor_hosts h
+          where h.incarnation = w.slot_incarnation
+            and h.last_heartbeat < now() - interval '5 s'
+        ) as mine
+    from steps i
+    join webhooks w
+      on w.id = i.webhook_id
+      and w.org_id = i.org_id
+      and w.deleted_at is null
+    order by w.id
+    for update of w`;
+
+const settledDeliveries = (sql: Sql): Fragment => sql`
+    update webhook_deliveries d
+    set attempts = l.attempt,
+      state = case
+        when l.ok then 'succeeded'
+        when l.retry_ms is null then 'failed'
+        else 'pending' end,
+      next_attempt_at = case
+        when not l.ok and l.retry_ms is not null then now() + l.retry_ms * interval '1 ms' end
+    from seen_webhooks l
+    where d.id = l.delivery_id
+      and d.org_id = l.org_id
+      and d.webhook_id = l.id
+      and d.state = 'pending'
+      and d.attempts = l.attempt - 1
+    returning d.id, d.state, d.next_attempt_at, d.org_id, d.webhook_id, l.n, l.attempt_id, l.attempt, l.status,
+      l.error, l.duration_ms`;
+
+/** A delivery `d` of the webhook `l` that waits, other than the one that the step settles. */
+const waits = (sql: Sql): Fragment => sql`
+          d.webhook_id = l.id
+          and d.org_id = l.org_id
+          and d.state = 'pending'
+          and d.id is distinct from l.delivery_id`;
+
+/** When the first attempts and the retries that wait are due. */
+const earliestOthers = (sql: Sql): Fragment => sql`(
+        select d.next_attempt_at
+        from webhook_deliveries d
+        where ${waits(sql)}
+          and d.attempts = 0
+        order by d.seq
+        limit 1
+      ), (
+        select d.next_attempt_at
+        from webhook_deliveries d
+        where ${waits(sql)}
+          and d.attempts > 0
+        order by d.next_attempt_at
+        limit 1
+      )`;
+
+/** The delivery of the webhook `l` that goes next: the one that this host holds, a due retry, a first attempt. */
+const claimable = (sql: Sql): Fragment => sql`
+      select *
+      from (
+        (
+          select 1 as rank, d.id, d.attempts, d.event, d.seq, d.body
+          from webhook_deliveries d
+          where d.id = l.slot_delivery_id
+            and l.own
+            and ${waits(sql)}
+        ) union all (
+          select 2, d.id, d.attempts, d.event, d.seq, d.body
+          from webhook_deliveries d
+          where ${waits(sql)}
+            and d.attempts > 0
+            and d.next_attempt_at <= now()
+          order by d.next_attempt_at
+          limit 1
+        ) union all (
+          select 3, d.id, d.attempts, d.event, d.seq, d.body
+          from webhook_deliveries d
+          where ${waits(sql)}
+            and d.attempts = 0
+          order by d.seq
+          limit 1
+        )
+      ) candidates
+      order by rank
+      limit 1`;
+
+const updateWebhooks = (sql: Sql, host: Host): Fragment => sql`
+    update webhooks w
+    set ${slotOf(sql, host)},
+      due_at = case
+        when not x.mine or x.claimed_id is not null then w.due_at
+        when x.stale then least(x.at, now())
+        else x.at end,
+      total = w.total + case when x.became in ('succeeded', 'failed') then 1 else 0 end,
+      succeeded = w.succeeded + case when x.became = 'succeeded' then 1 else 0 end,
+      failed = w.failed + case when x.became = 'failed' then 1 else 0 end,
+      last_status = case when x.became is null then w.last_status else x.status end,
+      last_error = case when x.became is null then w.last_error else x.error end,
+      last_delivered_at = case when x.became = 'succeeded' then now() else w.last_delivered_at end,
+      consecutive_failures = case x.became
+        when 'succeeded' then 0
+        when 'failed' then w.consecutive_failures + 1
+        else w.consecutive_failures end
+    from next x
+    where w.id = x.id
+      and w.org_id = x.org_id
+      and (x.became is not null or x.claimed_id is not null or x.own or x.mine and w.due_at is distinct from x.at)`;
+
+/** The slot is held for what was claimed, and free where nothing was. */
+const slotOf = (sql: Sql, { incarnation, leaseMs }: Host): Fragment => sql`
+      slot_incarnation = case
+        when not x.mine then w.slot_incarnation
+        when x.claimed_id is not null then ${incarnation} end,
+      slot_delivery_id = case
+        when not x.mine then w.slot_delivery_id
+        else x.claimed_id end,
+      slot_until = case
+        when not x.mine then w.slot_until
+        when x.claimed_id is not null then now() + ${leaseMs}::float8 * interval '1 ms' end`;
