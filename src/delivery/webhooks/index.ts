@@ -2,5 +2,6 @@ export { WEBHOOKS_TOPIC, webhooksListener } from './listen.ts';
 export { EVENT_TYPES } from './events.ts';
 export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 export type { PingResult } from './rules.ts';
-export { openWebhooks, type Webhooks, type WebhooksOptions } from './service.ts';
+export type { WebhooksOptions } from './deps.ts';
+export { openWebhooks, type Webhooks } from './service.ts';
 export type { WebhookAttemptRow, WebhookEventRow, WebhookRow } from './store.ts';

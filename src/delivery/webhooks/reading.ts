@@ -1,0 +1,41 @@
+import { invalidField, isId } from '../../platform/kernel/index.ts';
+import { unknownWebhook, type WebhooksDeps } from './deps.ts';
+import * as store from './store.ts';
+
+const EVENTS_PER_PAGE = 100;
+
+export async function getWebhook(
+  { sql }: Pick<WebhooksDeps, 'sql'>,
+  orgId: string,
+  id: string,
+): Promise<store.WebhookRow> {
+  const row = isId(id) ? await store.findWebhook(sql, orgId, id) : undefined;
+  if (!row) throw unknownWebhook();
+  return row;
+}
+
+/** Lists attempts of a webhook, newest first. */
+export async function pageOfAttempts(
+  deps: Pick<WebhooksDeps, 'sql'>,
+  orgId: string,
+  id: string,
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }> {
+  await getWebhook(deps, orgId, id);
+  if (cursor !== undefined && !isId(cursor))
+    throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+  const rows = await store.listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor });
+  return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? rows[limit - 1]!.attemptId : null };
+}
+
+/** Lists at most 100 events after number `after`; `last`: the number of the last one there is. */
+export async function pageOfEvents(
+  { sql }: Pick<WebhooksDeps, 'sql'>,
+  orgId: string,
+  id: string,
+  after: number,
+): Promise<{ items: readonly store.WebhookEventRow[]; last: number }> {
+  const last = isId(id) ? await store.lastSeq(sql, orgId, id) : undefined;
+  if (last === undefined) throw unknownWebhook();
+  return { items: await store.listEvents(sql, orgId, id, { after, limit: EVENTS_PER_PAGE }), last };
+}
