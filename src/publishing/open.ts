@@ -1,5 +1,5 @@
 import type { Billing } from '../entitlements/index.ts';
-import type { Media } from '../library/media/index.ts';
+import type { MediaRoom } from '../library/media/index.ts';
 import type { Organizations } from '../people/organizations/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -26,7 +26,7 @@ export interface PublishingNeeds {
   billing: Billing;
   providers: Providers;
   providerSettings: ProviderSettings;
-  media: Media;
+  media: MediaRoom;
   organizations: Organizations;
   /** The engine that runs the actors. */
   engine: Heartbeat;

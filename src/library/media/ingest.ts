@@ -3,12 +3,13 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, newId, randomBase62 } from '../../platform/kernel/index.ts';
 import type { Attribution } from './attribution.ts';
+import type { ReceivedFile } from './incoming.ts';
 import type { Probed, Prober } from './probe.ts';
 import { confirmObjects, expectObjects, reclaimObjects } from './pending-deletions-store.ts';
 import { shownName } from './rules.ts';
 import { type FileRow, insertFile } from './store.ts';
 import type { StoragePlace, Storages } from './storages.ts';
-import { bytesAnnounced } from './upload-store.ts';
+import { bytesAnnounced } from './uploads/store.ts';
 
 /** What is said of a file beside its bytes. */
 export interface Origin {
@@ -40,6 +41,14 @@ export type Ingest = (
   origin: Origin,
   also?: (sql: Sql) => Promise<void>,
 ) => Promise<FileRow>;
+
+/** Judges a received file by its content, and ingests it. */
+export type IngestReceived = (orgId: string, received: ReceivedFile, origin: Origin) => Promise<FileRow>;
+
+export const openIngestReceived =
+  ({ prober, ingest }: { prober: Pick<Prober, 'look'>; ingest: Ingest }): IngestReceived =>
+  async (orgId, { path, size }, origin) =>
+    ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
 
 interface Options {
   sql: Database;

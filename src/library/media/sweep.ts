@@ -5,7 +5,7 @@ import { type Clock, ProviderError } from '../../platform/kernel/index.ts';
 import { confirmObjects, type PendingDeletion, claimDueDeletions } from './pending-deletions-store.ts';
 import { dropDeleted, dropOldCopies } from './store.ts';
 import type { Storages } from './storages.ts';
-import type { Uploads } from './uploads.ts';
+import type { Uploads } from './uploads/index.ts';
 
 const COPY_KEPT_MS = 24 * 3_600_000;
 /** By then a storage that refuses us has done so for months: what lies there is left to its owner. */

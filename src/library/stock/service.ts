@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Cache } from '../../platform/cache/index.ts';
 import { type Clock, invalidField, sha256Hex } from '../../platform/kernel/index.ts';
-import type { Kept, Media } from '../media/index.ts';
+import type { Kept, MediaRoom } from '../media/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import {
   CACHE_MS,
@@ -40,7 +40,7 @@ interface Options {
   cache: Cache;
   clock: Clock;
   keys: StockKeys;
-  media: Pick<Media, 'importItem'>;
+  media: Pick<MediaRoom, 'importItem'>;
   providers: Pick<Providers, 'list' | 'contentPack'>;
   settings: Pick<ProviderSettings, 'configured'>;
 }

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runSandboxed } from '../../../src/library/media/sandboxed-exec.ts';
 import { openVideoProbe } from '../../../src/library/media/video.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import { openVideoThumbnails } from '../../../src/library/media/video-thumbnail.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -24,7 +24,7 @@ let folder: string;
 let tools: FilmTools;
 let ann: SignedUp;
 const path = process.env['PATH']!;
-let media: Media;
+let media: MediaRoom;
 
 const find = async (): Promise<Found> => {
   tools = await filmTools();

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AppError } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import { openPictures } from '../../../src/library/media/pictures.ts';
 import { openProber } from '../../../src/library/media/probe.ts';
 import { ACCEPTED } from '../../../src/library/media/rules.ts';
@@ -22,7 +22,7 @@ const TOGETHER = 8;
 
 let db: TestDatabase;
 let app: TestApp;
-let media: Media;
+let media: MediaRoom;
 /** Holds `uploads`, and a file beside it that nobody may get. */
 let around: string;
 let ann: SignedUp;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { ATTEMPT } from '../../support/worlds/media-of.ts';
@@ -15,7 +15,7 @@ import { formOf, HEADS, picture } from '../../support/worlds/samples.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
-let media: Media;
+let media: MediaRoom;
 /** Holds `uploads`, and what a test puts beside it. */
 let around: string;
 let folder: string;

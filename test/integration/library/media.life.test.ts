@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../../src/platform/config/config.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
@@ -21,7 +21,7 @@ import { formOf, HEADS, picture } from '../../support/worlds/samples.ts';
 const QUOTA = 20_000;
 let db: TestDatabase;
 let app: TestApp;
-let media: Media;
+let media: MediaRoom;
 let settings: ProviderSettings;
 let folder: string;
 

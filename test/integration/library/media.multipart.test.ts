@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
@@ -19,7 +19,7 @@ let db: TestDatabase;
 let app: TestApp;
 /** Beside it over the same folder, with the limits of plans. */
 let paid: TestApp;
-let media: Media;
+let media: MediaRoom;
 let settings: ProviderSettings;
 let folder: string;
 let ann: SignedUp;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { ATTEMPT } from '../../support/worlds/media-of.ts';
@@ -26,7 +26,7 @@ import { HEADS, picture } from '../../support/worlds/samples.ts';
 
 const ROOM = 2 * 1024 ** 3;
 let db: TestDatabase;
-let media: Media;
+let media: MediaRoom;
 let network: Network;
 let world: Publisher;
 let folder: string;

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import type { Media } from '../../../src/library/media/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
 import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
@@ -33,7 +33,7 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
     let peer: Peer;
     let db: TestDatabase;
     let app: TestApp;
-    let media: Media;
+    let media: MediaRoom;
     let folder: string;
     let client: S3Client;
     let settings: ProviderSettings;

@@ -1,6 +1,6 @@
-import type { Sql } from '../../platform/db/index.ts';
-import { pin } from './store.ts';
-import type { Pin } from './storages.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import { pin } from '../store.ts';
+import type { Pin } from '../storages.ts';
 
 /** An upload that comes in parts (`media_uploads`). */
 export interface UploadRow extends Pin {
@@ -82,20 +82,22 @@ export async function uploadOfFile(
   }: Pick<UploadRow, 'orgId' | 'createdBy' | 'fileHash' | 'name' | 'bytes' | 'storageSettingId'>,
 ) {
   const [row] = await sql<UploadRow[]>`
-    select ${columns(sql)} from media_uploads
+    select ${columns(sql)}
+    from media_uploads
     where org_id = ${orgId}
       and created_by = ${createdBy}
       and file_hash = ${fileHash}
       and name = ${name}
       and bytes = ${bytes}
       and storage_setting_id is not distinct from ${storageSettingId} and (held_until is null or held_until < now())
-    order by created_at desc limit 1`;
+    order by created_at desc
+    limit 1`;
   return row;
 }
 
 /**
- * Holds an upload for who completes it or gives it up; undefined: somebody else does, or there is none. A hold that its
- * process left behind ends by itself.
+ * Claims an upload for who completes it or gives it up; undefined: somebody else does, or there is none. A claim that
+ * its process left behind ends by itself.
  */
 export async function claimUpload(
   sql: Sql,
@@ -105,7 +107,8 @@ export async function claimUpload(
   forMs: number,
 ): Promise<UploadRow | undefined> {
   const [row] = await sql<UploadRow[]>`
-    update media_uploads set held_until = now() + ${forMs}::float8 * interval '1 ms'
+    update media_uploads
+    set held_until = now() + ${forMs}::float8 * interval '1 ms'
     where id = ${id} and org_id = ${orgId} and storage_key = ${key} and (held_until is null or held_until < now())
     returning ${columns(sql)}`;
   return row;
@@ -127,10 +130,16 @@ export async function namedUploads(sql: Sql, providerIds: readonly string[]): Pr
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Up to `limit` uploads that were begun more than `days` ago, held for an hour (RT8). */
-export const takeAbandoned = (sql: Sql, days: number, limit: number): Promise<UploadRow[]> => sql<UploadRow[]>`
-  update media_uploads set held_until = now() + interval '1 hour' where id in (
-    select id from media_uploads /* all orgs */
+/** Claims up to `limit` uploads that were begun more than `days` ago, for an hour (RT8). */
+export const claimAbandoned = (sql: Sql, days: number, limit: number): Promise<UploadRow[]> => sql<UploadRow[]>`
+  update media_uploads
+  set held_until = now() + interval '1 hour'
+  where id in (
+    select id
+    from media_uploads /* all orgs */
     where created_at < now() - ${days}::int * interval '1 day' and (held_until is null or held_until < now())
-    order by created_at limit ${limit} for update skip locked
+    order by created_at
+    limit ${limit}
+    for update
+    skip locked
   ) returning ${columns(sql)}`;

@@ -1,4 +1,4 @@
-import type { Part } from '../../providers/registry/index.ts';
+import type { Part } from '../../../providers/registry/index.ts';
 
 interface Sending extends Disposable {
   /** Bytes of the upload with this part and all others that come here, beside those that have arrived by now. */

@@ -1,0 +1,58 @@
+import type { Billing } from '../../entitlements/index.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Clock } from '../../platform/kernel/index.ts';
+import type { Outbound } from '../../platform/outbound/index.ts';
+import type { ProviderSettings } from '../../providers/settings/index.ts';
+import type { Providers } from '../../providers/registry/index.ts';
+import type { openImport } from './import-item.ts';
+import type { Incoming, IncomingLog } from './incoming.ts';
+import type { IngestReceived } from './ingest.ts';
+import type { FetchFile } from './remote.ts';
+import { urlOfKey } from './rules.ts';
+import type { FileRow } from './store.ts';
+
+/** What the room is opened with. */
+export interface MediaOptions {
+  sql: Database;
+  clock: Clock;
+  outbound: Outbound;
+  billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
+  /** Opened with `folder` as theirs. */
+  providers: Pick<Providers, 'resolve' | 'storage'>;
+  settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
+  /** Where local files lie. */
+  folder: string;
+  /** False: it is another one on each machine, so nothing is kept there. */
+  isShared: boolean;
+  /** Public address of this service, without a trailing slash. */
+  backendUrl: string;
+  maxBytes: number;
+  /** LOCAL_STORAGE_QUOTA_GB: beyond it an upload still passes, with a warning (S153). */
+  localQuotaBytes: number;
+  /** RESTRICT_UPLOAD_DOMAINS; empty: media may be hosted anywhere. */
+  restrictDomains: readonly string[];
+  retention: { deletedDays: number; uploadDays: number };
+  /** Signs the addresses of parts. */
+  signingKey: string;
+  log: IncomingLog;
+}
+
+/** What the use cases are handed. */
+export interface MediaDeps extends Pick<MediaOptions, 'sql' | 'backendUrl' | 'maxBytes' | 'localQuotaBytes'> {
+  incoming: Incoming;
+  ingestReceived: IngestReceived;
+  fetchFile: FetchFile;
+  makeItem: ReturnType<typeof openImport>;
+}
+
+/** A file with its public addresses. */
+export interface LibraryFile extends FileRow {
+  path: string;
+  thumbnail: string | null;
+}
+
+export const libraryFileOf = ({ backendUrl }: Pick<MediaDeps, 'backendUrl'>, file: FileRow): LibraryFile => ({
+  ...file,
+  path: urlOfKey(backendUrl, file.storageKey),
+  thumbnail: file.thumbnailKey === null ? null : urlOfKey(backendUrl, file.thumbnailKey),
+});

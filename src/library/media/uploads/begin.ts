@@ -1,0 +1,106 @@
+import type { Sql } from '../../../platform/db/index.ts';
+import { AppError, newId } from '../../../platform/kernel/index.ts';
+import { tooLarge } from '../incoming.ts';
+import { mintKey } from '../ingest.ts';
+import { announced } from '../rules.ts';
+import type { StoragePlace } from '../storages.ts';
+import { openParts, providerUploadOf, type UploadName, type UploadsDeps } from './deps.ts';
+import * as store from './store.ts';
+
+export interface NewUpload {
+  name: string;
+  size: number;
+  type?: string | undefined;
+  fileHash?: string | undefined;
+}
+
+const MOST_OPEN = 100; // of one organization
+// of one organization, as announced: they may all lie here before anything becomes a file
+const MOST_OPEN_BYTES = 10 * 1024 ** 3;
+
+/**
+ * Begins an upload, or goes on with the one that the same person began with the same file. `partSize`: bytes of every
+ * part but the last.
+ */
+export async function beginUpload(
+  deps: UploadsDeps,
+  orgId: string,
+  userId: string,
+  { name, size, type, fileHash }: NewUpload,
+): Promise<UploadName & { partSize: number }> {
+  const { sql, storages, maxBytes } = deps;
+  const format = announced(type, name);
+  if (!format)
+    throw new AppError(
+      'unsupported_media',
+      'This kind of file is not accepted: send a picture, a video, a sound or a PDF',
+    );
+  const chosen = await storages.choose(orgId);
+  const { store: storage, ...where } = storages.forParts(chosen);
+  const multipart = storage.multipart!;
+  const begun = { orgId, createdBy: userId, name, fileHash: fileHash ?? null, bytes: size };
+  const known = await findResumable(deps, { ...begun, ...where });
+  if (known)
+    return {
+      uploadId: known.id,
+      key: known.storageKey,
+      partSize: (await openParts(deps, known)).multipart.partBytes(size),
+    };
+
+  if (size > maxBytes) throw tooLarge(maxBytes);
+  await sql.begin((tx) => expectRoom(deps, tx, orgId, size, chosen));
+  const key = mintKey(orgId, format.extension);
+  const upload = await multipart.begin(key, { bytes: size, mime: format.mime });
+  const row: store.UploadRow = {
+    ...begun,
+    ...where,
+    id: newId(),
+    mime: format.mime,
+    storageKey: key,
+    providerUploadId: upload.id,
+  };
+  try {
+    await sql.begin(async (tx) => {
+      await expectRoom(deps, tx, orgId, size, chosen); // others may have begun some meanwhile
+      await store.insertUpload(tx, row);
+    });
+  } catch (error) {
+    await multipart.abort(upload).catch(() => undefined);
+    throw error;
+  }
+  return { uploadId: row.id, key, partSize: multipart.partBytes(size) };
+}
+
+/** Refuses at once what could not become a file in the end. */
+async function expectRoom(
+  { billing, maxBytes }: Pick<UploadsDeps, 'billing' | 'maxBytes'>,
+  tx: Sql,
+  orgId: string,
+  bytes: number,
+  { ownStorage }: Pick<StoragePlace, 'ownStorage'>,
+): Promise<void> {
+  if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
+  await store.lockUploads(tx, orgId);
+  const open = await store.openUploadsOf(tx, orgId);
+  if (billing.enabled && !ownStorage) await billing.admit(tx, orgId, 'storage_gb', open.bytes + bytes);
+  if (open.n >= MOST_OPEN)
+    throw new AppError(
+      'conflict',
+      `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`,
+    );
+  if (!ownStorage && open.bytes + bytes > Math.max(MOST_OPEN_BYTES, maxBytes))
+    throw new AppError(
+      'conflict',
+      `Uploads of ${open.bytes} bytes have been begun and not completed: complete or abort one first`,
+    );
+}
+
+async function findResumable(
+  deps: Pick<UploadsDeps, 'sql' | 'storages'>,
+  row: Parameters<typeof store.uploadOfFile>[1],
+): Promise<store.UploadRow | undefined> {
+  const found = row.fileHash === null ? undefined : await store.uploadOfFile(deps.sql, row);
+  if (!found) return undefined;
+  const { multipart } = await openParts(deps, found);
+  return (await multipart.parts(providerUploadOf(found))) ? found : undefined;
+}
