@@ -1,3 +1,4 @@
 export { type Changes, openChanges } from './changes.ts';
+export type { Configured, SettingView } from './deps.ts';
 export type { Owner } from './rules.ts';
-export { type Configured, openProviderSettings, type ProviderSettings, type SettingView } from './service.ts';
+export { openProviderSettings, type ProviderSettings } from './service.ts';

@@ -1,0 +1,141 @@
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
+import { isId, newId } from '../../platform/kernel/index.ts';
+import type { AdapterOf } from '../registry/index.ts';
+import { type NewSetting, type SettingChange, type SettingsDeps, type SettingView, unknownSetting } from './deps.ts';
+import { movedAddresses, type Owner, setupOf, split } from './rules.ts';
+import * as store from './store.ts';
+import { wantedAdapter } from './trial.ts';
+import { judgeValues, seal, usePinned, valuesOf, viewOfSetting } from './values.ts';
+
+/** Creates a setting; without a version the newest active one is chosen and stored (S159). */
+export async function createSetting(
+  deps: SettingsDeps,
+  owner: Owner,
+  setting: NewSetting,
+  by: AuditActor,
+): Promise<SettingView> {
+  const adapter = wantedAdapter(deps, setting);
+  const values = judgeValues(deps, adapter, owner, setting);
+  const { plain, secrets } = split(setupOf(adapter, owner).fields, values);
+  const row: store.SettingToInsert = {
+    id: newId(),
+    domain: adapter.domain,
+    providerId: adapter.id,
+    version: adapter.version,
+    name: setting.name ?? adapter.title,
+    isDefault: setting.isDefault ?? false,
+    enabled: setting.enabled ?? true,
+    options: plain,
+    credentials: seal(deps.vault, secrets),
+  };
+  return deps.sql.begin(async (tx) => {
+    if (row.isDefault) await store.unsetDefault(tx, owner, row.domain, row.id);
+    const made = await store.insertSetting(tx, owner, row);
+    await note(tx, by, owner, 'provider_setting.created', row, { version: row.version });
+    return viewOfSetting(deps, made);
+  });
+}
+
+/**
+ * Changes a setting; an absent field stays, null clears it. A changed address deletes the secrets that are not given
+ * again.
+ */
+export const changeSetting = (
+  deps: SettingsDeps,
+  owner: Owner,
+  id: string,
+  wanted: SettingChange,
+  by: AuditActor,
+): Promise<SettingView> =>
+  writeSetting(deps, owner, id, by, 'provider_setting.updated', (row) => {
+    const adapter = usePinned(deps, row);
+    const { fields: declared } = setupOf(adapter, owner);
+    const before = valuesOf(deps, row);
+    const kept = judgeValues(deps, adapter, owner, wanted, before);
+    const addresses = movedAddresses(declared, before, kept);
+    // After a change of an address the secrets must be given again: nobody can send one to their own server unread.
+    const values =
+      addresses.length > 0 ? judgeValues(deps, adapter, owner, wanted, split(declared, before).plain) : kept;
+    const { plain, secrets } = split(declared, values);
+    const { name = row.name, isDefault = row.isDefault, enabled = row.enabled } = wanted;
+    const fields = [...Object.keys(wanted.credentials ?? {}), ...Object.keys(wanted.options ?? {})];
+    return {
+      row: { ...row, name, isDefault, enabled, options: plain, credentials: seal(deps.vault, secrets) },
+      detail: { fields, ...(addresses.length > 0 && { addresses }) },
+    };
+  });
+
+/** Moves a setting to another version; nothing else does. */
+export const upgradeSetting = (
+  deps: SettingsDeps,
+  owner: Owner,
+  id: string,
+  { version, allowPreview }: { version: string; allowPreview?: boolean | undefined },
+  by: AuditActor,
+): Promise<SettingView> =>
+  writeSetting(deps, owner, id, by, 'provider_setting.upgraded', (row) => {
+    const use = version === row.version ? 'pinned' : 'new';
+    const domain = row.domain as keyof AdapterOf; // a column holds it
+    const adapter = deps.providers.resolve(domain, row.providerId, { version, allowPreview, use });
+    const values = judgeValues(deps, adapter, owner, {}, valuesOf(deps, row));
+    const { plain, secrets } = split(setupOf(adapter, owner).fields, values);
+    return {
+      row: { ...row, version, options: plain, credentials: seal(deps.vault, secrets) },
+      detail: { from: row.version, to: version },
+    };
+  });
+
+/** Removes a setting; 409 while something refers to it. */
+export async function removeSetting(
+  { sql, changes }: Pick<SettingsDeps, 'sql' | 'changes'>,
+  owner: Owner,
+  id: string,
+  by: AuditActor,
+): Promise<void> {
+  const { domain, providerId } = await sql.begin(async (tx) => {
+    const row = isId(id) ? await store.deleteSetting(tx, owner, id) : undefined;
+    if (!row) throw unknownSetting();
+    await note(tx, by, owner, 'provider_setting.deleted', { id, ...row });
+    return row;
+  });
+  changes.tell(owner, { domain, id: providerId });
+}
+
+/** Changes a row under its lock. */
+async function writeSetting(
+  deps: SettingsDeps,
+  owner: Owner,
+  id: string,
+  by: AuditActor,
+  action: string,
+  work: (row: store.SettingRow) => { row: store.SettingToInsert; detail?: Record<string, string | string[]> },
+): Promise<SettingView> {
+  const shown = await deps.sql.begin(async (tx) => {
+    const found = isId(id) ? await store.settingForUpdate(tx, owner, id) : undefined;
+    if (!found) throw unknownSetting();
+    const { row, detail } = work(found);
+    if (row.isDefault) await store.unsetDefault(tx, owner, row.domain, row.id);
+    const written = await store.updateSetting(tx, owner, row);
+    await note(tx, by, owner, action, row, detail);
+    return viewOfSetting(deps, written);
+  });
+  deps.changes.tell(owner, { domain: shown.domain, id: shown.providerId });
+  return shown;
+}
+
+const note = (
+  tx: Sql,
+  by: AuditActor,
+  owner: Owner,
+  action: string,
+  row: { id: string; domain: string; providerId: string },
+  detail: Record<string, string | string[]> = {},
+) =>
+  writeAudit(tx, by, {
+    orgId: owner,
+    action,
+    resource: 'providers',
+    resourceId: row.id,
+    detail: { domain: row.domain, providerId: row.providerId, ...detail },
+  });
