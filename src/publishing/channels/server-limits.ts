@@ -9,14 +9,14 @@ const MOST_TEXT = 100_000;
 const MOST_MEDIA = 100;
 
 /** The limits of a server as they are kept. */
-export const bounded = ({ text, linkLength, media }: ServerLimits): ServerLimits => ({
+export const boundedLimits = ({ text, linkLength, media }: ServerLimits): ServerLimits => ({
   text: Math.min(text, MOST_TEXT),
   media: Math.min(media, MOST_MEDIA),
   ...(linkLength !== undefined && { linkLength }),
 });
 
 /** The limits of a channel: those of its network, and what its server said. */
-export const limitsOf = (limits: Limits, server: ServerLimits | null): Limits => ({ ...limits, ...server });
+export const limitsOfChannel = (limits: Limits, server: ServerLimits | null): Limits => ({ ...limits, ...server });
 
 export interface ChannelKey {
   orgId: string;
@@ -24,26 +24,33 @@ export interface ChannelKey {
 }
 
 /**
- * Takes at most `limit` channels whose servers are to be asked now; whoever takes one asks, and it is due again in an
- * hour.
+ * Claims at most `limit` channels whose servers are to be asked now; whoever claims one asks, and it is due again in
+ * an hour.
  */
-export const takeDue = (sql: Sql, providerIds: readonly string[], limit: number): Promise<ChannelKey[]> => sql<
+export const claimDueServers = (sql: Sql, providerIds: readonly string[], limit: number): Promise<ChannelKey[]> => sql<
   ChannelKey[]
 >`/* all orgs */
   with due as (
-    select id from channels
+    select id
+    from channels
     where provider_id = any(${[...providerIds]}::text[])
       and server_limits_due_at <= now()
       and deleted_at is null
       and not disabled
       and not refresh_needed
-    order by server_limits_due_at limit ${limit} for no key update skip locked
+    order by server_limits_due_at
+    limit ${limit}
+    for no key update
+    skip locked
   )
-  update channels c set server_limits_due_at = now() + interval '1 hour' from due where c.id = due.id
+  update channels c
+  set server_limits_due_at = now() + interval '1 hour'
+  from due
+  where c.id = due.id
   returning c.org_id as "orgId", c.id`;
 
 /** Keeps what a server said; it is asked again in a day. */
-export const keep = (sql: Sql, { orgId, id }: ChannelKey, limits: ServerLimits): Promise<unknown> => sql`
+export const keepServerLimits = (sql: Sql, { orgId, id }: ChannelKey, limits: ServerLimits): Promise<unknown> => sql`
   update channels
   set server_limits = ${JSON.stringify(limits)}::text::jsonb, server_limits_due_at = now() + interval '1 day'
   where org_id = ${orgId} and id = ${id} and deleted_at is null`;

@@ -1,0 +1,48 @@
+import { atMost } from '../../platform/flow/index.ts';
+import type { ChannelsDeps } from './deps.ts';
+import type { ChannelConnector, Complete, Completed } from './login.ts';
+import { boundedLimits, type ChannelKey, claimDueServers, keepServerLimits } from './server-limits.ts';
+
+/** For what a server says of itself: a person waits for it who connects a channel, and other servers do. */
+const SERVER_PATIENCE_MS = 5_000;
+const SERVERS_AT_A_TIME = 50;
+
+/**
+ * Connects a channel by code and state, or by typed fields; the same account is the same channel (S131, S132, S246).
+ */
+export async function completeLogin(
+  deps: ChannelsDeps,
+  person: ChannelConnector,
+  providerId: string,
+  call: Complete,
+): Promise<Completed> {
+  const completed = await deps.logins.complete(person, providerId, call);
+  const { id: channelId, created } = completed;
+  if (networksWithServers(deps).includes(providerId)) await askServer(deps, { orgId: person.orgId, id: channelId });
+  deps.events?.channelConnected({ orgId: person.orgId, channelId, provider: providerId, again: !created });
+  return completed;
+}
+
+/** Asks servers again what they take; answers how many. */
+export async function askServerLimits(deps: ChannelsDeps, limit: number): Promise<number> {
+  const due = await claimDueServers(deps.sql, networksWithServers(deps), Math.min(limit, SERVERS_AT_A_TIME));
+  await Promise.all(due.map((channel) => askServer(deps, channel)));
+  return due.length;
+}
+
+const networksWithServers = ({ providers }: Pick<ChannelsDeps, 'providers'>): string[] => [
+  ...new Set(providers.list('social').flatMap((adapter) => (adapter.serverLimits ? [adapter.id] : []))),
+];
+
+/** Asks a server what it takes, and keeps it. One that cannot say it in time is asked again by the sweep. */
+async function askServer(
+  { sql, clock, connections }: Pick<ChannelsDeps, 'sql' | 'clock' | 'connections'>,
+  channel: ChannelKey,
+): Promise<void> {
+  const asked = async () => {
+    const { social } = await connections.connect(channel.orgId, channel.id);
+    const limits = await social.serverLimits?.();
+    if (limits) await keepServerLimits(sql, channel, boundedLimits(limits));
+  };
+  await atMost(clock, SERVER_PATIENCE_MS, () => asked().catch(() => undefined));
+}

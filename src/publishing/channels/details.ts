@@ -1,0 +1,54 @@
+import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
+import { checkSettings } from '../../providers/registry/index.ts';
+import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
+import { adapterOfChannel } from './reading.ts';
+import { readAdditional } from './rules.ts';
+import * as store from './store.ts';
+
+// What people set of a channel beside its login.
+
+type Deps = Pick<ChannelsDeps, 'sql'>;
+
+/** Puts a channel into the group of that name, made on first use. */
+export async function setGroupByName(deps: Deps, orgId: string, id: string, name: string): Promise<void> {
+  await getChannelRow(deps, orgId, id);
+  await setGroup(deps, orgId, id, await store.ensureCustomer(deps.sql, orgId, newId(), name));
+}
+
+/** Puts a channel into a group by id; null takes it out. */
+export async function setGroup({ sql }: Deps, orgId: string, id: string, customerId: string | null): Promise<void> {
+  if (!isId(id)) throw unknownChannel();
+  const isGroup = customerId === null || isId(customerId);
+  const result = isGroup ? await store.setCustomer(sql, orgId, id, customerId) : 'unknown_group';
+  if (result === 'missing') throw unknownChannel();
+  if (result === 'unknown_group') throw invalidField('group', 'group: there is no such group', 'unknown_id');
+}
+
+/** Sets the minutes after midnight in the org's zone (S138). */
+export const setPostingTimes = (deps: Deps, orgId: string, id: string, minutes: readonly number[]): Promise<void> =>
+  update(deps, orgId, id, { postingTimes: [...new Set(minutes)].toSorted((a, b) => a - b) });
+
+/** Sets the provider's own settings of the channel, as JSON text (S140). */
+export async function setAdditional(
+  deps: Pick<ChannelsDeps, 'sql' | 'providers'>,
+  orgId: string,
+  id: string,
+  text: string,
+): Promise<void> {
+  const channel = await getChannelRow(deps, orgId, id);
+  const settings = readAdditional(text);
+  const adapter = adapterOfChannel(deps, channel);
+  if (adapter) checkSettings(adapter, settings, 'additionalSettings');
+  await update(deps, orgId, id, { additional: { text, settings } });
+}
+
+export const setShown = (
+  deps: Deps,
+  orgId: string,
+  id: string,
+  shown: { name: string; picture: string | null },
+): Promise<void> => update(deps, orgId, id, { shown });
+
+async function update({ sql }: Deps, orgId: string, id: string, details: store.Details): Promise<void> {
+  if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw unknownChannel();
+}

@@ -1,0 +1,66 @@
+import { AppError } from '../../platform/kernel/index.ts';
+import { checkSettings, type Limits, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
+import type { NetworkRules } from './connection.ts';
+import { type ChannelsDeps, getChannelRow } from './deps.ts';
+import { limitsOfChannel, type ServerLimits } from './server-limits.ts';
+
+export interface PostingRules {
+  adapter: SocialAdapter;
+  /** Those of its server, where it has some. */
+  limits: Limits;
+}
+
+/** Networks that can be connected here (S128). */
+export const listNetworks = ({ providers }: Pick<ChannelsDeps, 'providers'>): SocialAdapter[] =>
+  newestOfEach(providers).toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
+
+/** Whether `begin` needs more than the network's name, or is not possible at all. */
+export const canBeginAlone = ({ providers }: Pick<ChannelsDeps, 'providers'>, providerId: string): boolean =>
+  newestOfEach(providers).some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp);
+
+/** How to write for a channel (public `integration-settings`). */
+export async function rulesOfChannel(
+  deps: Pick<ChannelsDeps, 'sql' | 'providers'>,
+  orgId: string,
+  id: string,
+): Promise<PostingRules> {
+  const { providerId, providerVersion, serverLimits } = await getChannelRow(deps, orgId, id);
+  const adapter = deps.providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
+  return { adapter, limits: limitsOfChannel(adapter.limits, serverLimits) };
+}
+
+/**
+ * What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or
+ * retired.
+ */
+export function rulesOfNetwork(
+  { providers }: Pick<ChannelsDeps, 'providers'>,
+  providerId: string,
+  providerVersion: string,
+  server: ServerLimits | null = null,
+): NetworkRules {
+  const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
+  return {
+    title: adapter.title,
+    limits: limitsOfChannel(adapter.limits, server),
+    checkSettings: (settings, at) => checkSettings(adapter, settings, at),
+  };
+}
+
+/** The version of each network that a new channel would get, previews included (S243). */
+function newestOfEach(providers: Providers): SocialAdapter[] {
+  const ids = [...new Set(providers.list('social').map(({ id }) => id))];
+  return ids.flatMap((id) => {
+    try {
+      const adapter = providers.resolve('social', id, { allowPreview: true });
+      return isUsable(providers, adapter) ? [adapter] : [];
+    } catch (error) {
+      if (error instanceof AppError) return []; // only retired or deprecated versions
+      throw error;
+    }
+  });
+}
+const isUsable = (providers: Providers, adapter: SocialAdapter): boolean =>
+  adapter.login.kind === 'credentials' ||
+  adapter.login.registerApp !== undefined ||
+  providers.ownApp(adapter, {}) !== undefined;
