@@ -12,103 +12,20 @@ const INCOMING = '.incoming';
 
 /** Opens a store of files below a folder. */
 export function openDisk(folder: string): Store {
-  /** Answers the path of a key, unless a symbolic link leads out of the folder. */
-  async function placeOf(key: string): Promise<string | undefined> {
-    if (!isKey(key)) return undefined;
-    const path = join(folder, key);
-    return `${await realpath(dirname(path))}${sep}`.startsWith((await realpath(folder)) + sep) ? path : undefined;
-  }
   const disk: Disk = {
     folder,
-    async write(body, bytes) {
-      await mkdir(join(folder, INCOMING), { recursive: true, mode: 0o750 });
-      const path = join(folder, INCOMING, `put-${randomBytes(16).toString('hex')}`);
-      const handle = await open(path, 'wx', 0o640);
-      try {
-        let written = 0;
-        for await (const piece of body) {
-          written += piece.length;
-          if (written > bytes) break;
-          await writeWhole(handle, piece);
-        }
-        if (written !== bytes)
-          throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
-        await handle.datasync();
-        return path;
-      } catch (error) {
-        await rm(path, { force: true });
-        throw error;
-      } finally {
-        await handle.close();
-      }
-    },
-    async place(path, key) {
-      try {
-        const made = await mkdir(dirname(join(folder, key)), { recursive: true, mode: 0o750 });
-        const target = await placeOf(key);
-        if (!target) throw refused('rejected', `Not a place to keep files: ${key}`);
-        await rename(path, target);
-        for (const at of made === undefined ? [dirname(target)] : [dirname(target), folder]) await syncFolder(at);
-      } catch (error) {
-        await rm(path, { force: true });
-        throw error;
-      }
-    },
+    write: (body, bytes) => writeHidden(folder, body, bytes),
+    place: (path, key) => placeFile(folder, path, key),
   };
-
-  /** Moves a complete file, or copies it from another disk. */
-  async function take({ from, bytes }: Content): Promise<string> {
-    if (!('path' in from)) return disk.write(from, bytes);
-    if ((await stat(from.path)).size !== bytes)
-      throw refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
-    await mkdir(join(folder, INCOMING), { recursive: true, mode: 0o750 });
-    const path = join(folder, INCOMING, `put-${randomBytes(16).toString('hex')}`);
-    try {
-      await rename(from.path, path).catch(async (error: unknown) => {
-        if (codeOf(error) !== 'EXDEV') throw error;
-        await copyFile(from.path, path);
-      });
-      await using handle = await open(path, 'r+');
-      await handle.datasync();
-      return path;
-    } catch (error) {
-      await rm(path, { force: true });
-      throw error;
-    }
-  }
-
   const put = (key: string, content: Content) =>
     worded(async () => {
       if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
-      await disk.place(await take(content), key);
+      await placeFile(folder, await takeContent(folder, content), key);
     });
-
-  const found = (key: string): Promise<Stored | undefined> =>
-    worded(async () => {
-      try {
-        const path = await placeOf(key);
-        if (!path) return undefined;
-        // opening a pipe would block
-        const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-        const stats = await handle.stat();
-        if (stats.isFile()) return stored(handle, stats);
-        await handle.close();
-        return undefined;
-      } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }
-    });
-
+  const found = (key: string) => worded(() => openFile(folder, key));
   const remove = (keys: readonly string[]) =>
     worded(async () => {
-      for (const key of keys) {
-        const path = await placeOf(key).catch((error: unknown) => {
-          if (isMissing(error)) return undefined;
-          throw error;
-        });
-        if (path && (await lstat(path).catch(() => undefined))?.isFile()) await rm(path, { force: true });
-      }
+      for (const key of keys) await removeFile(folder, key);
     });
 
   return {
@@ -131,6 +48,101 @@ export function openDisk(folder: string): Store {
         return `A file was written, read and removed; ${Math.floor((bavail * bsize) / 1e9)} GB are free`;
       }),
   };
+}
+
+/** Answers the path of a key, unless a symbolic link leads out of the folder. */
+async function pathOf(folder: string, key: string): Promise<string | undefined> {
+  if (!isKey(key)) return undefined;
+  const path = join(folder, key);
+  return `${await realpath(dirname(path))}${sep}`.startsWith((await realpath(folder)) + sep) ? path : undefined;
+}
+
+/** Makes the folder of incomplete files, and answers a new path in it. */
+async function hiddenPath(folder: string): Promise<string> {
+  await mkdir(join(folder, INCOMING), { recursive: true, mode: 0o750 });
+  return join(folder, INCOMING, `put-${randomBytes(16).toString('hex')}`);
+}
+
+const wrongSize = (bytes: number) =>
+  refused('rejected', `The content does not have the ${bytes} bytes that it should have`);
+
+/** Writes a hidden file of exactly so many bytes, and answers its path. */
+async function writeHidden(folder: string, body: AsyncIterable<Uint8Array>, bytes: number): Promise<string> {
+  const path = await hiddenPath(folder);
+  const handle = await open(path, 'wx', 0o640);
+  try {
+    let written = 0;
+    for await (const piece of body) {
+      written += piece.length;
+      if (written > bytes) break;
+      await writeWhole(handle, piece);
+    }
+    if (written !== bytes) throw wrongSize(bytes);
+    await handle.datasync();
+    return path;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Makes a hidden file of the content: a complete file is moved, or copied from another disk. */
+async function takeContent(folder: string, { from, bytes }: Content): Promise<string> {
+  if (!('path' in from)) return writeHidden(folder, from, bytes);
+  if ((await stat(from.path)).size !== bytes) throw wrongSize(bytes);
+  const path = await hiddenPath(folder);
+  try {
+    await rename(from.path, path).catch(async (error: unknown) => {
+      if (codeOf(error) !== 'EXDEV') throw error;
+      await copyFile(from.path, path);
+    });
+    await using handle = await open(path, 'r+');
+    await handle.datasync();
+    return path;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** Moves a complete file to the place of the object; deletes it on failure. */
+async function placeFile(folder: string, path: string, key: string): Promise<void> {
+  try {
+    const made = await mkdir(dirname(join(folder, key)), { recursive: true, mode: 0o750 });
+    const target = await pathOf(folder, key);
+    if (!target) throw refused('rejected', `Not a place to keep files: ${key}`);
+    await rename(path, target);
+    for (const at of made === undefined ? [dirname(target)] : [dirname(target), folder]) await syncFolder(at);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+async function openFile(folder: string, key: string): Promise<Stored | undefined> {
+  try {
+    const path = await pathOf(folder, key);
+    if (!path) return undefined;
+    // opening a pipe would block
+    const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stats = await handle.stat();
+    if (stats.isFile()) return stored(handle, stats);
+    await handle.close();
+    return undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function removeFile(folder: string, key: string): Promise<void> {
+  const path = await pathOf(folder, key).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (path && (await lstat(path).catch(() => undefined))?.isFile()) await rm(path, { force: true });
 }
 
 function stored(handle: FileHandle, { size, mtime }: Stats): Stored {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { refused, whenFailed } from '../kit/declare/fallback.ts';
 import type { S3, S3Kind } from '../kit/protocols/s3.ts';
-import { isKey, type Multipart, type Part, type Store, type Upload } from './_contract.ts';
+import { type Content, isKey, type Multipart, type Part, type Store, type Stored } from './_contract.ts';
 import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const MOST_AT_ONCE = 1_000;
@@ -20,97 +20,23 @@ export interface S3StoreOptions {
 }
 
 /** Opens a store in a bucket: small objects by one request, others in parts. */
-export function openS3Store({
-  s3,
-  prefix,
-  acl,
-  publicUrl,
-  deleteOneByOne,
-  partBytes: usual,
-  mostParts: most,
-}: S3StoreOptions): Store {
+export function openS3Store(options: S3StoreOptions): Store {
+  const { s3, prefix, acl, publicUrl } = options;
   const at = (key: string) => {
     if (!isKey(key)) throw refused('rejected', `Not a storage key: ${key}`);
     return prefix + key;
   };
-  const sizeOf = (bytes: number) => partBytesOf(bytes, { usual, most });
-
-  async function complete({ key, id }: Upload, parts: readonly Part[]): Promise<void> {
-    const whole = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    const done = async () => (await s3.head(at(key)))?.size === whole;
-    await whenFailed(
-      'unavailable',
-      () => s3.complete(at(key), id, parts),
-      async () => {
-        if (!(await done())) await s3.complete(at(key), id, parts); // the outcome of the first call is unknown
-      },
-    );
-  }
-
-  const multipart: Multipart = {
-    partBytes: sizeOf,
-    begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
-    async put({ key, id }, number, body, bytes) {
-      return { number, bytes, etag: await s3.part(at(key), id, number, await wholeOf({ from: body, bytes })) };
-    },
-    sign: async ({ key, id }, number, seconds) => s3.signPart(at(key), id, number, seconds),
-    parts: async ({ key, id }) => s3.parts(at(key), id),
-    complete,
-    abort: async ({ key, id }) => s3.abort(at(key), id),
-    uploads: async () =>
-      (await s3.uploads(prefix))
-        .map(({ key, ...upload }) => ({ key: key.slice(prefix.length), ...upload }))
-        .filter(({ key }) => isKey(key)),
+  const bucket: Bucket = {
+    ...options,
+    at,
+    sizeOf: (bytes) => partBytesOf(bytes, { usual: options.partBytes, most: options.mostParts }),
   };
-
+  const multipart = openS3Multipart(bucket);
   return {
     multipart,
-    async put(key, content) {
-      const partBytes = sizeOf(content.bytes);
-      if (content.bytes <= partBytes)
-        return sendParts(content, partBytes, (_, data) => s3.put(at(key), data, { mime: content.mime, acl }));
-      const upload = await multipart.begin(key, content);
-      const parts: Part[] = [];
-      try {
-        await sendParts(content, partBytes, async (number, data) => {
-          parts.push({ number, bytes: data.length, etag: await s3.part(at(key), upload.id, number, data) });
-        });
-        await complete(
-          upload,
-          parts.toSorted((a, b) => a.number - b.number),
-        );
-      } catch (error) {
-        await multipart.abort(upload).catch(() => undefined); // a sweep aborts unfinished uploads
-        throw error;
-      }
-    },
-    async open(key) {
-      if (!isKey(key)) return undefined;
-      const found = await s3.head(at(key));
-      return (
-        found && {
-          ...found,
-          read: (range) =>
-            Readable.from(
-              piecesOf(() => s3.get(at(key), range)),
-              { objectMode: false },
-            ),
-          [Symbol.asyncDispose]: async () => {}, // nothing is open before the first read
-        }
-      );
-    },
-    async remove(keys) {
-      if (deleteOneByOne || keys.length === 1) {
-        const left = [...keys];
-        await Promise.all(
-          Array.from({ length: TOGETHER }, async () => {
-            for (let key = left.pop(); key !== undefined; key = left.pop()) await s3.delete(at(key));
-          }),
-        );
-        return;
-      }
-      for (let n = 0; n < keys.length; n += MOST_AT_ONCE) await s3.deleteMany(keys.slice(n, n + MOST_AT_ONCE).map(at));
-    },
+    put: (key, content) => putObject(bucket, multipart, key, content),
+    open: (key) => openObject(bucket, key),
+    remove: (keys) => removeObjects(bucket, keys),
     url: (key) =>
       publicUrl === undefined ? undefined : `${publicUrl}/${at(key).split('/').map(encodeURIComponent).join('/')}`,
     direct: {
@@ -124,24 +50,111 @@ export function openS3Store({
     check: () =>
       whenFailed(
         'rejected',
-        () => askBucket(),
-        () => tryObject(),
+        () => askBucket(bucket),
+        () => tryObject(bucket),
       ),
   };
+}
 
-  async function askBucket(): Promise<string> {
-    await s3.headBucket();
-    return 'The bucket is there';
+/** The bucket behind a store. `at`: the name of a key there. `sizeOf`: of the parts of so many bytes. */
+interface Bucket extends S3StoreOptions {
+  at(key: string): string;
+  sizeOf(bytes: number): number;
+}
+
+const openS3Multipart = ({ s3, at, prefix, acl, sizeOf }: Bucket): Multipart => ({
+  partBytes: sizeOf,
+  begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
+  async put({ key, id }, number, body, bytes) {
+    return { number, bytes, etag: await s3.part(at(key), id, number, await wholeOf({ from: body, bytes })) };
+  },
+  sign: async ({ key, id }, number, seconds) => s3.signPart(at(key), id, number, seconds),
+  parts: async ({ key, id }) => s3.parts(at(key), id),
+  async complete({ key, id }, parts) {
+    const whole = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const done = async () => (await s3.head(at(key)))?.size === whole;
+    await whenFailed(
+      'unavailable',
+      () => s3.complete(at(key), id, parts),
+      async () => {
+        if (!(await done())) await s3.complete(at(key), id, parts); // the outcome of the first call is unknown
+      },
+    );
+  },
+  abort: async ({ key, id }) => s3.abort(at(key), id),
+  uploads: async () =>
+    (await s3.uploads(prefix))
+      .map(({ key, ...upload }) => ({ key: key.slice(prefix.length), ...upload }))
+      .filter(({ key }) => isKey(key)),
+});
+
+async function putObject(
+  { s3, at, acl, sizeOf }: Bucket,
+  multipart: Multipart,
+  key: string,
+  content: Content,
+): Promise<void> {
+  const partBytes = sizeOf(content.bytes);
+  if (content.bytes <= partBytes)
+    return sendParts(content, partBytes, (_, data) => s3.put(at(key), data, { mime: content.mime, acl }));
+  const upload = await multipart.begin(key, content);
+  const parts: Part[] = [];
+  try {
+    await sendParts(content, partBytes, async (number, data) => {
+      parts.push({ number, bytes: data.length, etag: await s3.part(at(key), upload.id, number, data) });
+    });
+    await multipart.complete(
+      upload,
+      parts.toSorted((a, b) => a.number - b.number),
+    );
+  } catch (error) {
+    await multipart.abort(upload).catch(() => undefined); // a sweep aborts unfinished uploads
+    throw error;
   }
-  /** Checks by writing: a key without access to the bucket itself may still write, read and remove objects. */
-  async function tryObject(): Promise<string> {
-    const key = at(`check-${crypto.randomUUID()}`);
-    await s3.put(key, new TextEncoder().encode('check'), { mime: 'text/plain', acl });
-    const found = await s3.head(key);
-    await s3.delete(key);
-    if (found?.size !== 5) throw refused('rejected', 'An object that was put is not found again');
-    return 'An object was put, found and removed';
+}
+
+async function openObject({ s3, at }: Bucket, key: string): Promise<Stored | undefined> {
+  if (!isKey(key)) return undefined;
+  const found = await s3.head(at(key));
+  return (
+    found && {
+      ...found,
+      read: (range) =>
+        Readable.from(
+          piecesOf(() => s3.get(at(key), range)),
+          { objectMode: false },
+        ),
+      [Symbol.asyncDispose]: async () => {}, // nothing is open before the first read
+    }
+  );
+}
+
+async function removeObjects({ s3, at, deleteOneByOne }: Bucket, keys: readonly string[]): Promise<void> {
+  if (deleteOneByOne || keys.length === 1) {
+    const left = [...keys];
+    await Promise.all(
+      Array.from({ length: TOGETHER }, async () => {
+        for (let key = left.pop(); key !== undefined; key = left.pop()) await s3.delete(at(key));
+      }),
+    );
+    return;
   }
+  for (let n = 0; n < keys.length; n += MOST_AT_ONCE) await s3.deleteMany(keys.slice(n, n + MOST_AT_ONCE).map(at));
+}
+
+async function askBucket({ s3 }: Bucket): Promise<string> {
+  await s3.headBucket();
+  return 'The bucket is there';
+}
+
+/** Checks by writing: a key without access to the bucket itself may still write, read and remove objects. */
+async function tryObject({ s3, at, acl }: Bucket): Promise<string> {
+  const key = at(`check-${crypto.randomUUID()}`);
+  await s3.put(key, new TextEncoder().encode('check'), { mime: 'text/plain', acl });
+  const found = await s3.head(key);
+  await s3.delete(key);
+  if (found?.size !== 5) throw refused('rejected', 'An object that was put is not found again');
+  return 'An object was put, found and removed';
 }
 
 async function* piecesOf(get: () => Promise<AsyncIterable<Uint8Array>>): AsyncGenerator<Uint8Array> {
