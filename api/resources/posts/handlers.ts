@@ -112,8 +112,15 @@ interface Dialect<One extends z.ZodType> {
   present: (rows: readonly PostRow[]) => z.input<One>;
 }
 
-/** The routes of both dialects; long, because it is a list of declarations. */
-export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
+/** The routes of both dialects. */
+export const postRoutes = <One extends z.ZodType>(dialect: Dialect<One>) => [
+  ...contentRoutes(dialect),
+  ...removalRoutes(dialect),
+  ...stateRoutes(dialect),
+  ...outcomeRoutes(dialect),
+];
+
+const contentRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
   route({
     method: 'post',
     path: `${prefix}/posts`,
@@ -154,6 +161,9 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
       present,
     }),
   ),
+];
+
+const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth'>) => [
   route({
     method: 'delete',
     path: `${prefix}/posts/:id`,
@@ -194,6 +204,9 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     },
     present: ({ id, deleted }) => ({ id, ...(prefix === '' && { deleted }) }),
   }),
+];
+
+const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth'>) => [
   route({
     method: 'put',
     path: `${prefix}/posts/:id/status`,
@@ -227,6 +240,10 @@ export const postRoutes = <One extends z.ZodType>({ prefix, auth, one, present }
     },
     present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
   }),
+];
+
+/** What became of a post at its network, and what a person may do about it. */
+const outcomeRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Dialect<One>) => [
   route({
     method: 'get',
     path: `${prefix}/posts/:id/timeline`,
