@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
-import { failedFact, postFact, timeline, withChannel } from './journal.ts';
+import { deletedFact, failedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
 import { inFlight, paused, queued, waiting } from './state.ts';
 
@@ -43,7 +43,7 @@ export const dropPosts = (sql: Sql, message: string): Fragment => sql`
   ), ${timeline(sql, { from: sql`deleted`, kind: 'cancelled', message })}, ${announce(sql, {
     'post.deleted': {
       from: withChannel(sql, sql`(select * from deleted order by id)`),
-      payload: { ...postFact(sql), state: sql`state`, detail: sql`detail` },
+      payload: deletedFact(sql),
     },
   })}`;
 
@@ -118,9 +118,11 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
       and p.state <> 'PUBLISHED'
     returning ${post.names(sql, 'fact', 'p')}
   ), touched as (
-    select * from waited
+    select *
+    from waited
     union all
-    select * from restored
+    select *
+    from restored
   ), resumed as (
     select *
     from touched
@@ -156,7 +158,8 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
   })}, next as (
     select min(due_at) as due_at
     from (
-      select due_at from resumed
+      select due_at
+      from resumed
       union all
       select p.due_at
       from posts p

@@ -52,5 +52,8 @@ export const postFact = (sql: Sql) => ({
 /** The same of a post that was published. */
 export const releasedFact = (sql: Sql) => ({ ...postFact(sql), url: sql`coalesce(release_url, '')` });
 
+/** The same of a post that is deleted before it was published. */
+export const deletedFact = (sql: Sql) => ({ ...postFact(sql), state: sql`state`, detail: sql`detail` });
+
 /** The same of an attempt that failed. */
 export const failedFact = (sql: Sql) => ({ ...postFact(sql), errorKind: sql`error_kind`, error: sql`error` });

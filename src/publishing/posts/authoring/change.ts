@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { dueAfterParent, inFlight, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
@@ -77,12 +77,12 @@ export async function setRelease(deps: PostsDeps, orgId: string, postId: string,
   return checkDone(found).channelId;
 }
 
-/** The fact of first items that are deleted before they were published, from `changed`. */
-const deletedFact = (sql: Sql): Fragment =>
+/** Announces the first items of `changed`, which are deleted before they were published. */
+const announceDeleted = (sql: Sql): Fragment =>
   announce(sql, {
     'post.deleted': {
       from: withChannel(sql, sql`(select * from changed where root_post_id is null and state <> 'PUBLISHED')`),
-      payload: { ...postFact(sql), state: sql`state`, detail: sql`detail` },
+      payload: deletedFact(sql),
     },
   });
 
@@ -108,7 +108,7 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<Found[]>`
         and p.org_id = ${target.orgId}
       returning ${post.names(sql, 'fact', 'p')}
     ), ${channelsUpdated(sql, target.orgId, horizonMs)},
-    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${deletedFact(sql)}
+    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)}
     ${answer(sql, target)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
@@ -152,7 +152,7 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
         and p.org_id = ${orgId}
       returning ${post.names(sql, 'fact', 'p')}
     ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its group' })},
-    ${deletedFact(sql)}
+    ${announceDeleted(sql)}
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted
     from verdict v`;
 
@@ -192,9 +192,11 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
         and (b.state = 'ERROR' or b.state = 'QUEUE' and b.due_at is null)
       returning ${post.names(sql, 'fact', 'p')}
     ), changed as (
-      select ${post.names(sql, 'fact', 'released')} from released
+      select ${post.names(sql, 'fact', 'released')}
+      from released
       union all
-      select ${post.names(sql, 'fact', 'opened')} from opened
+      select ${post.names(sql, 'fact', 'opened')}
+      from opened
     ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
       from: sql`released`,
       kind: 'reconciled',
