@@ -11,7 +11,7 @@ export const bodyOf = (fact: WebhookFact): string =>
   JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
 
 /** The channel that a fact is about, by which webhooks are chosen. */
-export const channelOf = (fact: WebhookFact): string =>
+export const channelOfFact = (fact: WebhookFact): string =>
   'channelId' in fact.payload ? fact.payload.channelId : fact.entityId;
 
 /** Items of a thread send nothing: their first one stands for them. */

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
-import { bodyOf, channelOf, isHeard } from './body.ts';
+import { bodyOf, channelOfFact, isHeard } from './body.ts';
 import { EVENT_TYPES, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
 
 /** The bus topic that wakes webhooks: `{ keys }`, the ids of their actors. */
@@ -27,7 +27,7 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
       select *
       from unnest(
         ${facts.map(({ id }) => id)}::bigint[], ${facts.map(({ orgId }) => orgId)}::uuid[],
-        ${facts.map(channelOf)}::uuid[],
+        ${facts.map(channelOfFact)}::uuid[],
         ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOf)}::text[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
       ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)
@@ -60,6 +60,7 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
       join numbered b on b.id = m.webhook_id
       returning org_id, webhook_id
     )
-    select distinct org_id || ':' || webhook_id as key from inserted`;
+    select distinct org_id || ':' || webhook_id as key
+    from inserted`;
   return rows.map(({ key }) => key);
 }
