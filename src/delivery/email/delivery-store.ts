@@ -25,40 +25,61 @@ export interface Moved {
 export const advance = (sql: Sql, providerId: string, told: readonly Delivery[]) => sql<Moved[]>`
   /* all orgs */
   with told as (
-    select * from unnest(
+    select *
+    from unnest(
       ${told.map(({ messageId }) => messageId)}::text[], ${told.map(({ id }) => id ?? null)}::uuid[],
       ${told.map(({ status }) => status)}::text[],
       ${told.map(({ status }) => RANKS[status])}::int[], ${told.map(({ reason }) => reason ?? null)}::text[]
     ) with ordinality as t (message_id, own_id, status, rank, reason, n)
   ), named as (
-    select e.id, t.* from told t join emails e on e.provider_id = ${providerId} and e.provider_message_id = t.message_id
+    select e.id, t.*
+    from told t
+    join emails e on e.provider_id = ${providerId} and e.provider_message_id = t.message_id
     union all
-    select e.id, t.* from told t join emails e on e.id = t.own_id and e.provider_id = ${providerId}
+    select e.id, t.*
+    from told t
+    join emails e on e.id = t.own_id and e.provider_id = ${providerId}
   ), furthest as (
-    select distinct on (id) * from named order by id, rank desc, n
+    select distinct on (id) *
+    from named
+    order by id, rank desc, n
   ), locked as (
-    select id from emails where id in (select id from furthest) order by id for update
+    select id
+    from emails
+    where id in (select id from furthest)
+    order by id
+    for update
   )
   update emails e
   set status = f.status, provider_message_id = coalesce(e.provider_message_id, f.message_id),
     sent_at = coalesce(e.sent_at, now()),
     content = null, next_attempt_at = null, last_error = f.reason
-  from furthest f join locked l on l.id = f.id
+  from furthest f
+  join locked l on l.id = f.id
   where e.id = f.id and (${sql.json(RANKS)}::jsonb ->> e.status)::int < f.rank
   returning e.id, e.status`;
 
 /** Whether this body is the one that the token proves: the first that came with it. */
 export async function isProvedBy(sql: Sql, token: Buffer, body: Buffer): Promise<boolean> {
   const [row] = await sql<{ body: Buffer }[]>`
-    insert into email_event_tokens (token, body) values (${token}, ${body})
-    on conflict (token) do update set token = excluded.token returning body`; // the row as it was, once it is settled
+    insert into email_event_tokens (token, body)
+    values (${token}, ${body})
+    on conflict (token) do update
+    set token = excluded.token
+    returning body`; // the row as it was, once it is settled
   return row!.body.equals(body);
 }
 
 export async function dropOldEventTokens(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */
-    delete from email_event_tokens where token = any(array(
-      select token from email_event_tokens where seen_at < now() - interval '1 day' order by seen_at limit ${limit}))`;
+    delete from email_event_tokens
+    where token = any(array(
+      select token
+      from email_event_tokens
+      where seen_at < now() - interval '1 day'
+      order by seen_at
+      limit ${limit}
+    ))`;
   return count;
 }

@@ -51,13 +51,17 @@ export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number;
   ClaimedMail[]
 >`
   /* all orgs */
-  update emails e set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
-  from (select id
-  from emails
-  where status = 'queued' and next_attempt_at <= now()
-  order by next_attempt_at
-  limit ${limit}
-  for update skip locked) due
+  update emails e
+  set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
+  from (
+    select id
+    from emails
+    where status = 'queued' and next_attempt_at <= now()
+    order by next_attempt_at
+    limit ${limit}
+    for update
+    skip locked
+  ) due
   where e.id = due.id
   returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
 
@@ -101,7 +105,8 @@ export const listEmails = (
     created_at as "createdAt", sent_at as "sentAt"
   from emails
   where true ${status ? sql`and status = ${status}` : sql``} ${before ? sql`and id < ${before}` : sql``}
-  order by id desc limit ${limit}`;
+  order by id desc
+  limit ${limit}`;
 
 /** Mails to each address until its owner left: afterwards it may be somebody else's. */
 export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedAt: Date }[]) => sql`
@@ -116,10 +121,12 @@ export async function dropOldEmails(sql: Sql, days: number, limit: number): Prom
   const { count } = await sql`
     /* all orgs */
     delete from emails
-    where id = any(array(select id
-    from emails
-    where created_at < now() - ${days}::int * interval '1 day'
-    order by created_at
-    limit ${limit}))`;
+    where id = any(array(
+      select id
+      from emails
+      where created_at < now() - ${days}::int * interval '1 day'
+      order by created_at
+      limit ${limit}
+    ))`;
   return count;
 }

@@ -13,14 +13,22 @@ const firstIdOf = (at: Date): string => {
 export async function dropOldDeliveries(sql: Sql, until: Date, limit: number): Promise<number> {
   const attempts = await sql`/* all orgs */
     delete from webhook_attempts
-    where id = any(array(select id from webhook_attempts where id < ${firstIdOf(until)} order by id limit ${limit}))`;
+    where id = any(array(
+      select id
+      from webhook_attempts
+      where id < ${firstIdOf(until)}
+      order by id
+      limit ${limit}
+    ))`;
   const deliveries = await sql`/* all orgs */
     delete from webhook_deliveries
-    where id = any(array(select id
-    from webhook_deliveries
-    where state <> 'pending' and created_at < ${until}
-    order by created_at
-    limit ${limit}))`;
+    where id = any(array(
+      select id
+      from webhook_deliveries
+      where state <> 'pending' and created_at < ${until}
+      order by created_at
+      limit ${limit}
+    ))`;
   return attempts.count + deliveries.count;
 }
 

@@ -76,9 +76,12 @@ export async function findTarget(
   rotationHours: number,
 ): Promise<Target | undefined> {
   const [row] = await sql<Target[]>`
-    select url, events <> '{}' as "optIn", secret, case
-      when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret end as "previousSecret"
-    from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+    select url, events <> '{}' as "optIn", secret,
+      case
+        when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret
+        end as "previousSecret"
+    from webhooks
+    where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
@@ -100,7 +103,8 @@ export async function insertWebhook(
     insert into webhooks (id, org_id, name, url, channel_ids, events, secret, created_at, updated_at)
     values (${id}, ${orgId}, ${name}, ${url}, ${channelIds}::uuid[], ${events}::text[], ${secret ?? null}, ${createdAt},
       ${createdAt})
-    on conflict (id) do nothing returning 1`;
+    on conflict (id) do nothing
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -111,7 +115,8 @@ export async function updateWebhook(
   { id, name, url, channelIds, events, secret }: WebhookChange,
 ): Promise<boolean> {
   const rows = await sql`
-    update webhooks set updated_at = now(),
+    update webhooks
+    set updated_at = now(),
       name = coalesce(${name ?? null}, name), url = coalesce(${url ?? null}, url),
       channel_ids = coalesce(${channelIds ?? null}::uuid[], channel_ids),
       events = coalesce(${events ?? null}::text[], events)
@@ -129,12 +134,14 @@ export async function deleteWebhook(sql: Sql, orgId: string, id: string): Promis
     with gone as (
       update webhooks
       set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
-      where org_id = ${orgId} and id = ${id} and deleted_at is null returning id
+      where org_id = ${orgId} and id = ${id} and deleted_at is null
+      returning id
     ), dropped as (
       delete from webhook_deliveries
       where org_id = ${orgId} and webhook_id in (select id from gone) and state = 'pending'
     )
-    select from gone`;
+    select
+    from gone`;
   return rows.length > 0;
 }
 
@@ -189,11 +196,8 @@ const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error
     update webhooks
     set total = total + 1, succeeded = succeeded + ${ok ? 1 : 0}, failed = failed + ${ok ? 0 : 1},
       last_status = ${status}, last_error = ${error},
-      last_delivered_at = case
-        when ${ok} then now()
-        else last_delivered_at end, consecutive_failures = case
-        when ${ok} then 0
-        else consecutive_failures + 1 end
+      last_delivered_at = case when ${ok} then now() else last_delivered_at end,
+      consecutive_failures = case when ${ok} then 0 else consecutive_failures + 1 end
     where org_id = ${orgId} and id = ${webhookId} and exists (select from delivery)
   )`;
 
@@ -206,9 +210,11 @@ export const listAttempts = (
 ) => sql<WebhookAttemptRow[]>`
   select a.id as "attemptId", a.delivery_id as id, d.event, a.attempt, a.status, a.error, a.duration_ms as "durationMs",
     a.at
-  from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id and d.org_id = a.org_id
+  from webhook_attempts a
+  join webhook_deliveries d on d.id = a.delivery_id and d.org_id = a.org_id
   where a.org_id = ${orgId} and a.webhook_id = ${webhookId} ${before === undefined ? sql`` : sql`and a.id < ${before}`}
-  order by a.id desc limit ${limit}`;
+  order by a.id desc
+  limit ${limit}`;
 
 /** Events of a webhook after number `after`, in order. */
 export const listEvents = (
@@ -217,8 +223,11 @@ export const listEvents = (
   webhookId: string,
   { after, limit }: { after: number; limit: number },
 ) => sql<WebhookEventRow[]>`
-  select seq::float8 as seq, id, event, body, created_at as at from webhook_deliveries
-  where org_id = ${orgId} and webhook_id = ${webhookId} and seq > ${after} order by seq limit ${limit}`;
+  select seq::float8 as seq, id, event, body, created_at as at
+  from webhook_deliveries
+  where org_id = ${orgId} and webhook_id = ${webhookId} and seq > ${after}
+  order by seq
+  limit ${limit}`;
 
 /** The number of the webhook's last event; undefined when the org has no such webhook. */
 export async function lastSeq(sql: Sql, orgId: string, id: string): Promise<number | undefined> {
@@ -247,17 +256,27 @@ export async function findDelivery(
  */
 export async function overdueWebhooks(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql<{ key: string }[]>`/* all orgs */
-    (select org_id || ':' || id as key from webhooks
+    (
+      select org_id || ':' || id as key
+      from webhooks
       where due_at < now() - interval '5 s' and slot_incarnation is null and deleted_at is null
       order by due_at
-      limit ${limit})
-    union all
-    (select w.org_id || ':' || w.id from webhooks w
-      where w.slot_incarnation is not null and w.deleted_at is null
-        and (w.slot_until < now()
-          or exists (select
+      limit ${limit}
+    ) union all (
+      select w.org_id || ':' || w.id
+      from webhooks w
+      where w.slot_incarnation is not null
+        and w.deleted_at is null
+        and (
+          w.slot_until < now()
+          or exists (
+            select
             from actor_hosts h
-            where h.incarnation = w.slot_incarnation and h.last_heartbeat < now() - interval '5 s'))
-          limit ${limit})`;
+            where h.incarnation = w.slot_incarnation
+              and h.last_heartbeat < now() - interval '5 s'
+          )
+        )
+      limit ${limit}
+    )`;
   return rows.map(({ key }) => key);
 }

@@ -29,7 +29,8 @@ export const addPendingDeletion = (
 ) => sql`
   insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at)
   select ${key}::text, ${orgId}::uuid, ${storageId}::text, ${storageSettingId}::uuid, ${ownStorage}::boolean, now()
-  where not exists (select from files where storage_key = ${key}) on conflict do nothing`;
+  where not exists (select from files where storage_key = ${key})
+  on conflict do nothing`;
 
 /** A file has them, or they are gone. */
 export const confirmObjects = (sql: Sql, keys: readonly string[]) =>

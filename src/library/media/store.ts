@@ -74,7 +74,8 @@ export async function fileOfItem(
   { provider, itemId }: Pick<Attribution, 'provider' | 'itemId'>,
 ): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
-    select ${columns(sql)} from files
+    select ${columns(sql)}
+    from files
     where org_id = ${orgId}
       and attribution->>'provider' = ${provider}
       and attribution->>'itemId' = ${itemId}
@@ -94,13 +95,15 @@ export const usableFiles = (
   keys: readonly string[],
 ): Promise<FileRow[]> =>
   sql<FileRow[]>`
-    select ${columns(sql)} from files
+    select ${columns(sql)}
+    from files
     where org_id = ${orgId} and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]})) and not withdrawn`;
 
 /** Those that a post may be given. */
 export const presentFiles: typeof usableFiles = (sql, orgId, ids, keys) =>
   sql<FileRow[]>`
-    select ${columns(sql)} from files
+    select ${columns(sql)}
+    from files
     where org_id = ${orgId}
       and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]}))
       and deleted_at is null`;
@@ -128,7 +131,8 @@ export async function listFile(
   originalName: string | undefined,
 ): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
-    update files set listed = true, updated_at = now()
+    update files
+    set listed = true, updated_at = now()
       ${originalName === undefined ? sql`` : sql`, original_name = case when listed then original_name else ${originalName} end, name = case when listed then name else ${originalName} end`}
     where org_id = ${orgId} and storage_key = ${key} and source_url is null and deleted_at is null
     returning ${columns(sql)}`;
@@ -153,7 +157,8 @@ export async function claimItem(
   const claimed = await sql`
     insert into stock_claims (org_id, provider, item_id, held_until)
     values (${orgId}, ${provider}, ${itemId}, now() + ${forMs}::float8 * interval '1 ms')
-    on conflict (org_id, provider, item_id) do update set held_until = excluded.held_until
+    on conflict (org_id, provider, item_id) do update
+    set held_until = excluded.held_until
     where stock_claims.held_until < now()`;
   return claimed.count === 1;
 }
@@ -193,13 +198,15 @@ export async function fileOfUpload(
 /** The copy of an outside address that was fetched at most `maxAgeMs` ago. */
 export async function freshCopy(sql: Sql, orgId: string, url: string, maxAgeMs: number): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
-    select ${columns(sql)} from files
+    select ${columns(sql)}
+    from files
     where org_id = ${orgId}
       and source_url = ${url}
       and not listed
       and deleted_at is null
       and created_at > now() - ${maxAgeMs}::float8 * interval '1 ms'
-    order by created_at desc limit 1`;
+    order by created_at desc
+    limit 1`;
   return row;
 }
 
@@ -247,8 +254,8 @@ export async function updateFile(
   change: FileChange,
 ): Promise<FileRow | undefined> {
   const [row] = await sql<FileRow[]>`
-    update files set
-      name = ${change.name === undefined ? sql`name` : change.name},
+    update files
+    set name = ${change.name === undefined ? sql`name` : change.name},
       alt = ${change.alt === undefined ? sql`alt` : change.alt},
       folder = ${change.folder === undefined ? sql`folder` : change.folder},
       thumbnail_key = ${change.thumbnailKey === undefined ? sql`thumbnail_key` : change.thumbnailKey},
@@ -281,17 +288,23 @@ export async function deleteFile(
 ): Promise<'deleted' | 'used' | 'missing'> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with found as (
-      select id, storage_key from files where org_id = ${orgId} and id = ${id} and deleted_at is null for update
+      select id, storage_key
+      from files
+      where org_id = ${orgId} and id = ${id} and deleted_at is null
+      for update
     ), used as (
-      select 1 from posts p, found f
+      select 1
+      from posts p, found f
       where p.org_id = ${orgId} and p.state = 'QUEUE' and p.deleted_at is null and ${usedBy(sql, sql`f`, backendUrl)}
       limit 1
     ), gone as (
-      update files set deleted_at = now(), updated_at = now(), withdrawn = ${force}
+      update files
+      set deleted_at = now(), updated_at = now(), withdrawn = ${force}
       where org_id = ${orgId} and id in (select id from found) and (${force} or not exists (select from used))
       returning id
     )
-    select exists (select from gone) as deleted from found`;
+    select exists (select from gone) as deleted
+    from found`;
   if (!row) return 'missing';
   return row.deleted ? 'deleted' : 'used';
 }
@@ -315,8 +328,11 @@ export const dropUnneededCopies = (
   soonMs: number,
 ): Promise<(Pin & { storageKey: string })[]> =>
   sql<(Pin & { storageKey: string })[]>`
-    delete from files f where f.org_id = ${orgId} and f.source_url is not null and not f.listed and not exists (
-      select from posts p where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null
+    delete from files f
+    where f.org_id = ${orgId} and f.source_url is not null and not f.listed and not exists (
+      select
+      from posts p
+      where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null
         and (p.due_at is null or p.due_at < now() + ${soonMs}::float8 * interval '1 ms')
         and p.media @> jsonb_build_array(jsonb_build_object('path', f.source_url)))
     returning storage_key as "storageKey", ${pin(sql)}`;
@@ -325,10 +341,15 @@ export const dropUnneededCopies = (
 export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): Promise<number> =>
   (
     await sql`
-      delete from files where id in (
-        select f.id from files f /* all orgs */
+      delete from files
+      where id in (
+        select f.id
+        from files f /* all orgs */
         where not f.listed and f.source_url is not null and f.created_at < now() - ${maxAgeMs}::float8 * interval '1 ms'
-        order by f.created_at limit ${limit} for update skip locked
+        order by f.created_at
+        limit ${limit}
+        for update
+        skip locked
       )`
   ).count;
 
@@ -339,8 +360,10 @@ export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): 
 export const dropDeleted = async (sql: Sql, days: number, limit: number, backendUrl: string): Promise<number> =>
   (
     await sql`
-      delete from files where id in (
-        select f.id from files f /* all orgs */
+      delete from files
+      where id in (
+        select f.id
+        from files f /* all orgs */
         where f.deleted_at < now() - ${days}::int * interval '1 day'
           and (f.withdrawn or not exists (
             select
@@ -349,6 +372,9 @@ export const dropDeleted = async (sql: Sql, days: number, limit: number, backend
               and p.state = 'QUEUE'
               and p.deleted_at is null
               and ${usedBy(sql, sql`f`, backendUrl)}))
-        order by f.deleted_at limit ${limit} for update skip locked
+        order by f.deleted_at
+        limit ${limit}
+        for update
+        skip locked
       )`
   ).count;

@@ -9,7 +9,8 @@ export interface FeaturedRow {
 
 /** Lists the rows in order, of one domain when given. */
 export const featuredRows = (sql: Sql, domain?: string) => sql<FeaturedRow[]>`
-  select domain, provider_id as "providerId", sort_order as "sortOrder", seeded from featured_providers
+  select domain, provider_id as "providerId", sort_order as "sortOrder", seeded
+  from featured_providers
   where true ${domain === undefined ? sql`` : sql`and domain = ${domain}`}
   order by domain, sort_order, provider_id`;
 
@@ -20,7 +21,8 @@ export const seedFeatured = (sql: Sql, rows: readonly Omit<FeaturedRow, 'seeded'
   from unnest(${rows.map(({ domain }) => domain)}::text[], ${rows.map(({ providerId }) => providerId)}::text[],
     ${rows.map(({ sortOrder }) => sortOrder)}::int[])
   order by 1, 2
-  on conflict (domain, provider_id) do update set sort_order = excluded.sort_order, seeded = true`;
+  on conflict (domain, provider_id) do update
+  set sort_order = excluded.sort_order, seeded = true`;
 
 /** Adds a row or changes its order. Without an order a new row comes last, and an existing one keeps its own. */
 export async function putFeatured(
@@ -34,7 +36,8 @@ export async function putFeatured(
     values (${domain}, ${providerId},
       coalesce(${sortOrder ?? null}::int,
         (select coalesce(max(sort_order), 0) + 1 from featured_providers where domain = ${domain})))
-    on conflict (domain, provider_id) do update set sort_order = coalesce(${sortOrder ?? null}::int, f.sort_order)
+    on conflict (domain, provider_id) do update
+    set sort_order = coalesce(${sortOrder ?? null}::int, f.sort_order)
     returning domain, provider_id as "providerId", sort_order as "sortOrder", seeded`;
   return row!;
 }
@@ -50,7 +53,8 @@ export const reorderFeatured = (
   domain: string,
   items: readonly { providerId: string; sortOrder: number }[],
 ) => sql<{ providerId: string }[]>`
-  update featured_providers f set sort_order = given.sort_order
+  update featured_providers f
+  set sort_order = given.sort_order
   from unnest(${items.map(({ providerId }) => providerId)}::text[],
     ${items.map(({ sortOrder }) => sortOrder)}::int[]) as given (provider_id, sort_order)
   where f.domain = ${domain} and f.provider_id = given.provider_id

@@ -22,13 +22,14 @@ export async function addTallies(sql: Sql, tallies: readonly Tally[]): Promise<v
   await sql`
     insert into provider_health as h (domain, provider_id, provider_version, success_count, error_count,
       consecutive_errors, last_success_at, last_error_at)
-    select * from unnest(
+    select *
+    from unnest(
       ${all('domain')}::text[], ${all('providerId')}::text[], ${all('version')}::text[], ${all('successCount')}::int8[],
       ${all('errorCount')}::int8[],
       ${all('consecutiveErrors')}::int8[], ${instants('lastSuccessAt')}::timestamptz[],
       ${instants('lastErrorAt')}::timestamptz[])
-    on conflict (domain, provider_id, provider_version) do update set
-      success_count = h.success_count + excluded.success_count,
+    on conflict (domain, provider_id, provider_version) do update
+    set success_count = h.success_count + excluded.success_count,
       error_count = h.error_count + excluded.error_count,
       consecutive_errors = excluded.consecutive_errors + case
         when excluded.success_count = 0 then h.consecutive_errors

@@ -30,7 +30,8 @@ const columns = (sql: Sql): Fragment => sql`
 
 /** Lists the rows of an owner, of one domain when given; the default first, then the oldest. */
 export const settingsOf = (sql: Sql, owner: Owner, domain?: string) => sql<SettingRow[]>`
-  select ${columns(sql)} from provider_settings
+  select ${columns(sql)}
+  from provider_settings
   where ${owned(sql, owner)} ${domain === undefined ? sql`` : sql`and domain = ${domain}`}
   order by domain, is_default desc, created_at, id`;
 

@@ -25,12 +25,14 @@ export async function insertState(sql: Sql, state: NewState, lifeMs: number): Pr
 /** Forgets at most `limit` logins that nobody ended in time; answers how many. */
 export async function dropOldStates(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
-      delete from connect_states
-      where state_hash = any(array(select state_hash
+    delete from connect_states
+    where state_hash = any(array(
+      select state_hash
       from connect_states /* all orgs */
       where expires_at < now()
       order by expires_at
-      limit ${limit}))`;
+      limit ${limit}
+    ))`;
   return count;
 }
 
@@ -74,7 +76,8 @@ export async function registeredApp(
   maxAgeMs: number,
 ): Promise<StoredApp | undefined> {
   const [row] = await sql<StoredApp[]>`
-    select client_id as "clientId", client_secret as "clientSecret" from provider_apps /* all orgs */
+    select client_id as "clientId", client_secret as "clientSecret"
+    from provider_apps /* all orgs */
     where domain = 'social'
       and provider_id = ${providerId}
       and server = ${server}
@@ -88,5 +91,6 @@ export const saveApp = (sql: Sql, key: AppKey & { providerVersion: string }, app
     insert into provider_apps (domain, provider_id, provider_version, server, redirect_uri, client_id, client_secret)
     values ('social', ${key.providerId}, ${key.providerVersion}, ${key.server}, ${key.redirectUri}, ${app.clientId},
       ${app.clientSecret})
-    on conflict (domain, provider_id, server, redirect_uri) do update set client_id = excluded.client_id,
+    on conflict (domain, provider_id, server, redirect_uri) do update
+    set client_id = excluded.client_id,
       client_secret = excluded.client_secret, created_at = now()`;

@@ -33,14 +33,18 @@ const columns = (sql: Sql) => sql`
 
 export const channelsOfOrg = (sql: Sql, orgId: string, customerId?: string): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`
-    select ${columns(sql)} from channels c left join customers g on g.id = c.customer_id
+    select ${columns(sql)}
+    from channels c
+    left join customers g on g.id = c.customer_id
     where c.org_id = ${orgId}
       and c.deleted_at is null ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
     order by c.created_at, c.id`;
 
 export const channelsById = (sql: Sql, orgId: string, ids: readonly string[]): Promise<ChannelRow[]> =>
   sql<ChannelRow[]>`
-    select ${columns(sql)} from channels c left join customers g on g.id = c.customer_id
+    select ${columns(sql)}
+    from channels c
+    left join customers g on g.id = c.customer_id
     where c.org_id = ${orgId} and c.id = any(${[...ids]}::uuid[]) and c.deleted_at is null`;
 
 export interface SealedRow {
@@ -61,7 +65,8 @@ export async function sealedOf(sql: Sql, orgId: string, id: string): Promise<Sea
       case c.egress
         when 'route' then c.egress_setting_id
         when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
-    from channels c where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+    from channels c
+    where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
 }
 
@@ -78,7 +83,8 @@ export async function claimRenewal(
   holdMs: number,
 ): Promise<boolean> {
   const rows = await sql`
-    update channels set refresh_claim = ${claim}, refresh_until = now() + ${holdMs}::float8 * interval '1 ms'
+    update channels
+    set refresh_claim = ${claim}, refresh_until = now() + ${holdMs}::float8 * interval '1 ms'
     where org_id = ${orgId}
       and id = ${id}
       and credentials = ${seen}
@@ -104,7 +110,8 @@ export async function saveRenewal(
     update channels
     set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null,
       refresh_until = null, updated_at = now()
-    where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null returning 1`;
+    where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -143,15 +150,16 @@ export async function updateDetails(
   { postingTimes, additional, shown }: Details,
 ): Promise<boolean> {
   const rows = await sql`
-    update channels set
-      posting_times = ${postingTimes ? sql`${postingTimes}::int[]` : sql`posting_times`},
+    update channels
+    set posting_times = ${postingTimes ? sql`${postingTimes}::int[]` : sql`posting_times`},
       additional_settings = ${additional ? additional.text : sql`additional_settings`},
       settings = ${additional ? sql`${JSON.stringify(additional.settings)}::text::jsonb` : sql`settings`},
       name = ${shown ? shown.name : sql`name`},
       picture = ${shown ? shown.picture : sql`picture`},
       renamed = ${shown ? true : sql`renamed`},
       updated_at = now()
-    where org_id = ${orgId} and id = ${id} and deleted_at is null returning 1`;
+    where org_id = ${orgId} and id = ${id} and deleted_at is null
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -166,8 +174,11 @@ export const customersOfOrg = (sql: Sql, orgId: string): Promise<CustomerRow[]> 
 /** The customer of that name, made on first use. */
 export async function ensureCustomer(sql: Sql, orgId: string, id: string, name: string): Promise<string> {
   const [row] = await sql<{ id: string }[]>`
-    insert into customers (id, org_id, name) values (${id}, ${orgId}, ${name})
-    on conflict (org_id, lower(name)) do update set name = customers.name returning id`;
+    insert into customers (id, org_id, name)
+    values (${id}, ${orgId}, ${name})
+    on conflict (org_id, lower(name)) do update
+    set name = customers.name
+    returning id`;
   return row!.id;
 }
 

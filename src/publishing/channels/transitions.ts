@@ -90,7 +90,8 @@ export function needsLogin(
           payload: { ...channelFact(sql), reason: sql`${reason}::text` },
         },
       })}
-      select id from channel`;
+      select id
+      from channel`;
     return rows.length > 0;
   });
 }
@@ -116,7 +117,8 @@ async function stop(sql: Sql, orgId: string, id: string, why: Why): Promise<bool
     ), ${pausePosts(sql, STOPPED[why])}, ${announce(sql, {
       'channel.disabled': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`${why}::text` } },
     })}
-    select id from channel`;
+    select id
+    from channel`;
   return rows.length > 0;
 }
 
@@ -149,7 +151,8 @@ export async function stopAll(sql: Sql, orgId: string, message: string): Promise
         and not disabled
       returning ${returned(sql)}
     ), ${pausePosts(sql, message)}
-    select 1 from channel`;
+    select 1
+    from channel`;
 }
 
 /**
@@ -173,7 +176,8 @@ export async function pauseQueue(
         and not refresh_needed
       returning ${returned(sql)}
     ), ${pausePosts(sql, message, reason)}
-    select 1 from channel`;
+    select 1
+    from channel`;
 }
 
 /** Deletes a channel with its unpublished posts (S136). False: it is deleted already. */
@@ -190,7 +194,8 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
       ), ${dropPosts(sql, 'The channel was deleted')}, ${announce(sql, {
         'channel.deleted': { from: sql`channel`, payload: { ...channelFact(sql), reason: sql`'person'` } },
       })}
-      select id from channel`;
+      select id
+      from channel`;
     if (rows.length > 0) await note(sql, orgId, by, 'deleted', id);
     return rows.length > 0;
   });
@@ -232,10 +237,12 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
  */
 export async function resumeQueue(sql: Sql, orgId: string): Promise<void> {
   const working = await sql<{ id: string }[]>`
-    select id from channels
+    select id
+    from channels
     where org_id = ${orgId} and deleted_at is null and not disabled and not refresh_needed
       and not exists (select 1 from organizations o where o.id = ${orgId} and o.disabled_at is not null)
-    order by id for update`;
+    order by id
+    for update`;
   for (const { id } of working)
     await sql`
       with channel as (

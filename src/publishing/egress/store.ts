@@ -21,7 +21,8 @@ const routes = (sql: Sql, orgId: string) => sql`
   select s.id, s.org_id as owner, s.name, s.provider_id as "providerId", s.enabled, k.checked_at as "checkedAt", k.ok,
     k.exit_address as "exitAddress", k.message,
     k.latency_ms as "latencyMs", k.failing_since as "failingSince"
-  from provider_settings s left join egress_checks k on k.setting_id = s.id and k.org_id = ${orgId}
+  from provider_settings s
+  left join egress_checks k on k.setting_id = s.id and k.org_id = ${orgId}
   where s.domain = 'vpn' and (s.org_id = ${orgId} or s.org_id is null)`;
 
 /** Its own first, then those of the instance. */
@@ -83,7 +84,8 @@ export async function chooseForChannel(
     update channels
     set egress = ${choice.kind}, egress_setting_id = ${choice.kind === 'route' ? choice.settingId : null},
       updated_at = now()
-    where org_id = ${orgId} and id = ${channelId} and deleted_at is null returning 1`;
+    where org_id = ${orgId} and id = ${channelId} and deleted_at is null
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -109,7 +111,8 @@ export async function saveCheck(
         else now() end
       from provider_settings
       where id = ${settingId}
-      on conflict (org_id, setting_id) do update set checked_at = now(), ok = excluded.ok,
+      on conflict (org_id, setting_id) do update
+      set checked_at = now(), ok = excluded.ok,
         exit_address = coalesce(excluded.exit_address, k.exit_address),
         message = excluded.message, latency_ms = excluded.latency_ms, failing_since = case
           when excluded.ok then null

@@ -42,10 +42,12 @@ export async function workOfPosts(
 export async function dropOldLateness(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
     delete from lateness
-    where ctid = any(array(select ctid
-    from lateness
-    where minute < now() - interval '2 hours'
-    order by minute
-    limit ${limit}))`;
+    where ctid = any(array(
+      select ctid
+      from lateness
+      where minute < now() - interval '2 hours'
+      order by minute
+      limit ${limit}
+    ))`;
   return count;
 }

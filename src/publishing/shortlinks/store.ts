@@ -1,14 +1,14 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { inFlight, insertTimeline, type Link, queued } from '../posts/index.ts';
 
-/** A link that whoever has this row may ask for, until `ask_at`. Results are conditional on the attempt. */
+/** A link that whoever claimed this row may ask for, until `ask_at`. Results are conditional on the attempt. */
 export interface Claimed {
   id: string;
   orgId: string;
   postId: string;
   url: string;
   attempt: number;
-  /** Whom the one before asked who fell silent: a link may have been made. */
+  /** The provider that an earlier asker, who fell silent, had asked: a link may have been made. */
   doubtful: { providerId: string; providerVersion: string } | null;
 }
 
@@ -26,42 +26,72 @@ export interface NewLink {
 export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
   insert into short_links (id, org_id, post_id, url, url_hash, ask_at)
   select i.id, p.org_id, p.id, i.url, sha256(convert_to(i.url, 'UTF8')),
-    case when p.state = 'QUEUE' then p.publish_date - interval '1 hour' else 'infinity' end
+    case
+      when p.state = 'QUEUE' then p.publish_date - interval '1 hour'
+      else 'infinity' end
   from json_to_recordset(${JSON.stringify(links)}::text::json) as i (id uuid, "orgId" uuid, "postId" uuid, url text)
-  join posts p on p.id = i."postId" and p.org_id = i."orgId"
-  on conflict (post_id, url_hash) do update set ask_at = excluded.ask_at where short_links.state = 'waiting'`;
+  join posts p
+    on p.id = i."postId"
+    and p.org_id = i."orgId"
+  on conflict (post_id, url_hash) do update
+  set ask_at = excluded.ask_at
+  where short_links.state = 'waiting'`;
 
 /** Forgets the links of these posts that their texts do not have any more. */
 export const deleteOthers = (sql: Sql, orgId: string, postIds: readonly string[], links: readonly NewLink[]) => sql`
-  delete from short_links l where l.org_id = ${orgId} and l.post_id = any(${[...postIds]}::uuid[]) and not exists (
-    select
-    from json_to_recordset(${JSON.stringify(links)}::text::json) as i ("postId" uuid, url text)
-    where i."postId" = l.post_id and i.url = l.url)`;
+  delete from short_links l
+  where l.org_id = ${orgId}
+    and l.post_id = any(${[...postIds]}::uuid[])
+    and not exists (
+      select
+      from json_to_recordset(${JSON.stringify(links)}::text::json) as i ("postId" uuid, url text)
+      where i."postId" = l.post_id
+        and i.url = l.url
+    )`;
 
 const thread = (sql: Sql, orgId: string, postId: string) => sql`
   select p.id, p.content, p.seq, p.state = 'PUBLISHED' or ${inFlight(sql)} as gone
   from posts p
   where p.org_id = ${orgId}
-    and (select coalesce(root_post_id, id)
+    and (
+      select coalesce(root_post_id, id)
       from posts t
-      where t.org_id = ${orgId} and t.id = ${postId}) in (p.id, p.root_post_id)
+      where t.org_id = ${orgId}
+        and t.id = ${postId}
+    ) in (p.id, p.root_post_id)
     and p.deleted_at is null`;
 
 /** Whether links of this thread were to be shortened. */
 export async function isAsked(sql: Sql, orgId: string, postId: string): Promise<boolean> {
   const [row] = await sql<{ asked: boolean }[]>`
-    select exists (select
-    from short_links l
-    where l.org_id = ${orgId} and l.post_id in (select id from (${thread(sql, orgId, postId)}) t)) as asked`;
+    select exists (
+      select
+      from short_links l
+      where l.org_id = ${orgId}
+        and l.post_id in (select id from (${thread(sql, orgId, postId)}) t)
+    ) as asked`;
   return row!.asked;
 }
 
 /** The items of a thread that have not gone out. */
 export const itemsOf = (sql: Sql, orgId: string, postId: string) => sql<{ id: string; content: string }[]>`
-  select t.id, t.content from (${thread(sql, orgId, postId)}) t where not t.gone`;
+  select t.id, t.content
+  from (${thread(sql, orgId, postId)}) t
+  where not t.gone`;
+
+/** A link whose asker fell silent may have been made at the provider `l` names. */
+const doubtful = (sql: Sql): Fragment => sql`l.state = 'asking' and l.provider_id is not null`;
+
+/** What whoever claimed a link is told, from its row `l` and `before`, which holds the provider asked before. */
+const claimedLink = (sql: Sql, before: string): Fragment => sql`
+  l.id, l.org_id as "orgId", l.post_id as "postId", l.url, l.attempt,
+  case
+    when ${sql(before)}.doubtful
+    then json_build_object('providerId', ${sql(before)}.provider_id, 'providerVersion', ${sql(before)}.provider_version)
+    end as doubtful`;
 
 /**
- * Takes links that are due, of posts that wait for their time. What is due of another post is not looked at again
+ * Claims links that are due, of posts that wait for their time. What is due of another post is not looked at again
  * before it is scheduled. Nobody waits for a row that somebody else has.
  */
 export const claimDue = async (
@@ -71,59 +101,64 @@ export const claimDue = async (
   const rows = await sql<(Claimed & { wanted: boolean })[]>`
     /* all orgs */
     with due as materialized (
-      select l.id, l.post_id, l.org_id, l.state = 'asking'
-        and l.provider_id is not null as doubtful, l.provider_id, l.provider_version
+      select l.id, l.post_id, l.org_id, ${doubtful(sql)} as doubtful, l.provider_id, l.provider_version
       from short_links l
-      where l.state in ('waiting', 'asking') and l.ask_at <= now()
+      where l.state in ('waiting', 'asking')
+        and l.ask_at <= now()
       order by l.ask_at
       limit ${limit}
-      for no key update skip locked
+      for no key update
+      skip locked
     ), judged as (
-      select d.*, exists (
-        select from posts p
+      select d.*, ${isWanted(sql)} as wanted
+      from due d
+    )
+    update short_links l
+    set state = case when j.wanted then 'asking' else l.state end,
+      attempt = l.attempt + j.wanted::int,
+      ask_at = case when j.wanted then now() + ${leaseSeconds} * interval '1 second' else 'infinity' end,
+      provider_id = case when not j.wanted then l.provider_id end,
+      provider_version = case when not j.wanted then l.provider_version end
+    from judged j
+    where l.id = j.id
+    returning ${claimedLink(sql, 'j')}, j.wanted`;
+  return rows.filter(({ wanted }) => wanted);
+};
+
+/** Whether the post of the due link `d` waits for its time. */
+const isWanted = (sql: Sql): Fragment => sql`
+      exists (
+        select
+        from posts p
         where p.id = d.post_id
           and p.org_id = d.org_id
           and ${queued(sql)}
           and p.deleted_at is null
-      ) as wanted from due d
-    )
-    update short_links l
-    set state = case when j.wanted then 'asking' else l.state end, attempt = l.attempt + j.wanted::int,
-      ask_at = case when j.wanted then now() + ${leaseSeconds} * interval '1 second' else 'infinity' end,
-      provider_id = case
-        when not j.wanted then l.provider_id end, provider_version = case
-        when not j.wanted then l.provider_version end
-    from judged j where l.id = j.id
-    returning l.id, l.org_id as "orgId", l.post_id as "postId", l.url, l.attempt, j.wanted,
-      case
-        when j.doubtful then json_build_object('providerId', j.provider_id, 'providerVersion',
-          j.provider_version) end as doubtful`;
-  return rows.filter(({ wanted }) => wanted);
-};
+      )`;
 
 /**
- * Takes the links of a post that is about to go out and that nobody asks for now. Those that are to be asked for later
+ * Claims the links of a post that is about to go out and that nobody asks for now. Those that are to be asked for later
  * are left.
  */
-export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSeconds: number): Promise<Claimed[]> => sql<
-  Claimed[]
->`
+export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSeconds: number) => sql<Claimed[]>`
   with open as materialized (
-    select l.id, l.state = 'asking' and l.provider_id is not null as doubtful, l.provider_id, l.provider_version
+    select l.id, ${doubtful(sql)} as doubtful, l.provider_id, l.provider_version
     from short_links l
     where l.org_id = ${orgId}
       and l.post_id = ${postId}
-      and (l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now()) or l.state = 'asking' and l.ask_at <= now())
-    order by l.id for no key update
+      and (
+        l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now())
+        or l.state = 'asking' and l.ask_at <= now()
+      )
+    order by l.id
+    for no key update
   )
   update short_links l
   set state = 'asking', attempt = l.attempt + 1, ask_at = now() + ${leaseSeconds} * interval '1 second',
     provider_id = null, provider_version = null
-  from open o where l.id = o.id
-  returning l.id, l.org_id as "orgId", l.post_id as "postId", l.url, l.attempt,
-    case
-      when o.doubtful then json_build_object('providerId', o.provider_id, 'providerVersion',
-        o.provider_version) end as doubtful`;
+  from open o
+  where l.id = o.id
+  returning ${claimedLink(sql, 'o')}`;
 
 const own = (sql: Sql, { id, orgId, attempt }: Claimed) =>
   sql`l.id = ${id} and l.org_id = ${orgId} and l.attempt = ${attempt} and l.state = 'asking'`;
@@ -182,7 +217,10 @@ export const isBeingAsked = async (sql: Sql, orgId: string, postId: string): Pro
     await sql`
       select 1
       from short_links
-      where org_id = ${orgId} and post_id = ${postId} and state = 'asking' and ask_at > now()
+      where org_id = ${orgId}
+        and post_id = ${postId}
+        and state = 'asking'
+        and ask_at > now()
       limit 1`
   ).length > 0;
 
@@ -192,10 +230,16 @@ export async function close(sql: Sql, orgId: string, postId: string): Promise<Li
     with kept as (
       update short_links l
       set state = 'long', reason = coalesce(l.reason, 'the provider did not answer in time')
-      where l.org_id = ${orgId} and l.post_id = ${postId} and l.state in ('waiting', 'asking')
+      where l.org_id = ${orgId}
+        and l.post_id = ${postId}
+        and l.state in ('waiting', 'asking')
       returning l.org_id, l.post_id as id, l.url, l.reason
     ) ${kept(sql)}`;
-  return sql<Link[]>`select url, short_url as short from short_links where org_id = ${orgId} and post_id = ${postId}`;
+  return sql<Link[]>`
+    select url, short_url as short
+    from short_links
+    where org_id = ${orgId}
+      and post_id = ${postId}`;
 }
 
 /** A short link with what its provider last told. */
@@ -217,8 +261,12 @@ export const countedLinks = (sql: Sql, orgId: string, postId: string, freshSecon
     l.clicks::float8 as clicks, coalesce(l.clicks_at < now() - ${freshSeconds} * interval '1 second', true) as "isOld"
   from short_links l
   join (${thread(sql, orgId, postId)}) t on t.id = l.post_id
-  where l.org_id = ${orgId} and l.state = 'made'
+  where l.org_id = ${orgId}
+    and l.state = 'made'
   order by t.seq, l.id`;
 
 export const noteClicks = (sql: Sql, { id, orgId }: CountedLink, clicks: number) => sql`
-  update short_links set clicks = ${clicks}, clicks_at = now() where id = ${id} and org_id = ${orgId}`;
+  update short_links
+  set clicks = ${clicks}, clicks_at = now()
+  where id = ${id}
+    and org_id = ${orgId}`;

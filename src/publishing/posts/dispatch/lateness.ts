@@ -58,7 +58,8 @@ export function openLateness({
         await sql`
         insert into lateness as l (minute, incarnation, buckets)
         values (${counted.at}, ${incarnation}, ${counted.counts})
-        on conflict (minute, incarnation) do update set buckets = (
+        on conflict (minute, incarnation) do update
+        set buckets = (
           select array_agg(coalesce(a, 0) + coalesce(b, 0) order by n)
           from unnest(l.buckets, excluded.buckets) with ordinality as t (a, b, n)
         )`;

@@ -46,12 +46,14 @@ export const takeOver = (
         c.slot_until < now()
         or (
           not exists (
-            select from actor_hosts h
+            select
+            from actor_hosts h
             where h.incarnation = c.slot_incarnation
               and h.last_heartbeat > now() - ${silenceMs}::float8 * interval '1 ms'
           )
           and not exists (
-            select from posts p
+            select
+            from posts p
             where p.id = c.slot_post_id
               and p.org_id = c.org_id
               and ${unconfirmed(sql)}
@@ -127,7 +129,8 @@ export async function enter(
       update channels c
       set reminder_due_at = c.next_due_at
       from (
-        select id from channels
+        select id
+        from channels
         where id in ${sql(coming.map(({ id }) => id))}
         order by id
         for no key update

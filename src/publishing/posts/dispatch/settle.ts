@@ -142,9 +142,12 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
       )}, ${facts(sql, lateMs)}
       select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
         k.id is null
-          and exists (select
+          and exists (
+            select
             from channels c
-            where c.id = i."channelId" and c.org_id = i."orgId") as locked,${claimedColumns(sql)}
+            where c.id = i."channelId"
+              and c.org_id = i."orgId"
+          ) as locked,${claimedColumns(sql)}
       from input i
       left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
       left join settled s on s.n = i.n
