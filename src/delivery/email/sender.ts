@@ -89,8 +89,8 @@ export function startSender({
     onWorkError: (error, mail) =>
       log.warn(
         { emailId: mail.id, err: error },
-        'what became of a mail was not written: it is tried again when its attempt has run out',
+        'recording the outcome of a mail failed, sent again when its lease ends',
       ),
-    onClaimError: (error) => log.error({ err: error }, 'The mails that are due could not be read, trying again'),
+    onClaimError: (error) => log.error({ err: error }, 'claiming due mails failed, repeated'),
   });
 }

@@ -55,7 +55,7 @@ export async function openIncoming(uploads: string, log: IncomingLog): Promise<I
   function worded(error: unknown): unknown {
     const code = [error, Object(error).cause].map(codeOf).find((one) => FULL.includes(one) || BROKEN.includes(one));
     if (code === undefined || (error instanceof AppError && error.code !== 'provider_failed')) return error;
-    log.error({ err: error, code, folder: uploads }, `the disk of the uploads failed: ${code}`);
+    log.error({ err: error, code, folder: uploads }, 'the disk of the uploads failed, nothing was kept');
     const message = FULL.includes(code)
       ? 'The disk for uploads is full: nothing was kept'
       : 'Uploads cannot be kept at the moment: nothing was kept';

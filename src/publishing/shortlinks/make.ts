@@ -39,7 +39,10 @@ export const openMaking = ({ sql, providers, choose, log }: MakeNeeds) =>
     } catch (error) {
       const known = error instanceof ProviderError ? error : undefined;
       if (!(error instanceof AppError))
-        log.error({ err: error, provider: adapter.id }, 'an adapter failed in a way it should not');
+        log.error(
+          { err: error, provider: adapter.id },
+          'an adapter threw an undeclared error, taken for a lost answer',
+        );
       const reason = clean(known?.message ?? `${adapter.title} could not be asked`);
       const inMs = askAgainMs(known?.failure ?? 'lost', {
         attempt: row.attempt,

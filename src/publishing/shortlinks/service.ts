@@ -95,7 +95,10 @@ export function openShortlinks({
       link.clicks = clicks;
       await store.noteClicks(sql, link, clicks);
     } catch (error) {
-      log.warn({ err: error, provider: link.providerId }, 'the clicks of a short link are not known now');
+      log.warn(
+        { err: error, provider: link.providerId },
+        'counting the clicks of a short link failed, the last count is answered',
+      );
     }
   }
 
@@ -122,7 +125,9 @@ export function openShortlinks({
       const mine = await store.claimOfPost(sql, orgId, postId, leaseSeconds);
       await atMost(clock, waitMs, async (over) => {
         await few(mine, (row) =>
-          make(row).catch((error: unknown) => log.warn({ err: error, postId }, 'a short link could not be made')),
+          make(row).catch((error: unknown) =>
+            log.warn({ err: error, postId }, 'making a short link failed, the long one goes out'),
+          ),
         );
         while (await store.isBeingAsked(sql, orgId, postId).catch(() => false)) await clock.sleep(LOOK_MS, over);
       });
@@ -136,8 +141,8 @@ export function openShortlinks({
         claim: (limit) => store.claimDue(sql, { limit, leaseSeconds }),
         work: make,
         onWorkError: (error, { postId }) =>
-          log.warn({ err: error, postId }, 'a short link could not be made; it is looked after when its lease is over'),
-        onClaimError: (error) => log.warn({ err: error }, 'the short links that are due could not be read'),
+          log.warn({ err: error, postId }, 'making a short link failed, repeated when its lease ends'),
+        onClaimError: (error) => log.warn({ err: error }, 'claiming due short links failed, repeated'),
       }),
 
     async shouldAsk(orgId, messages) {

@@ -23,7 +23,8 @@ export const admitPosts = (
         },
         (error: unknown) => {
           const refused = asCallerError(error);
-          if (refused.code === 'internal') log.error({ err: error, orgId }, 'a create could not be stored');
+          if (refused.code === 'internal')
+            log.error({ err: error, orgId }, 'storing a create failed, the others are stored without it');
           return { refused };
         },
       ),

@@ -66,7 +66,9 @@ export function openLateness({
         await sql`delete from lateness where incarnation = ${incarnation} and minute < now() - interval '2 hours'`;
         return undefined;
       })
-      .catch((error: unknown) => log.warn({ err: error }, 'lateness could not be written')));
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'writing the lateness of posts failed, its figures lack them'),
+      ));
 
   const timer = setInterval(() => void write(take()), 5_000);
   timer.unref();
