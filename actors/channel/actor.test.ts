@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Next, Outcome, ClaimedPost, LookUp } from '../../src/publishing/posts/index.ts';
+import type { Next, Outcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
@@ -19,7 +19,7 @@ const idle: Next = { kind: 'idle' };
 function channelOf(
   nexts: Next[],
   outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } },
-  lookUp?: LookUp,
+  lookUp?: PendingLookUp,
   behind: ClaimedPost[] = [],
 ) {
   const did: string[] = [];

@@ -73,7 +73,7 @@ export async function startActors(
       await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
       await Promise.all([
         hosting[Symbol.asyncDispose](),
-        posts.drain(),
+        posts.drainPosts(),
         webhooks.drain(DELIVERIES_MS),
         ...working.map((worker) => worker?.[Symbol.asyncDispose]()),
       ]);

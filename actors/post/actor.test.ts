@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Outcome, ClaimedPost, LookUp } from '../../src/publishing/posts/index.ts';
+import type { Outcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
@@ -10,7 +10,7 @@ const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnati
 function postOf({
   waits = true,
   outcome = { kind: 'absent' } as Outcome,
-  next = undefined as LookUp | undefined,
+  next = undefined as PendingLookUp | undefined,
 } = {}) {
   const did: string[] = [];
   const changed = { state: 'QUEUE', publishDate: NOW };

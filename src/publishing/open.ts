@@ -103,7 +103,7 @@ export async function openPublishingWing({
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
       { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
-      { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanContents(limit) },
+      { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],
     gauges: [

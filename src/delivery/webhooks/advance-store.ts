@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { Step } from './advance.ts';
 
 /** The process that claims: `leaseMs` is how long a slot is held without news. */
-export interface Host {
+export interface AdvanceOptions {
   incarnation: string;
   leaseMs: number;
   rotationHours: number;
@@ -34,7 +34,7 @@ export interface AdvancedRow {
  * (`stale`), only the slot's own host goes on; another looks again. Repeating a step has one effect: an attempt is
  * counted when it is the row's next one, and what this host had claimed is claimed again.
  */
-export const advanceWebhooks = (sql: Sql, host: Host, steps: readonly Step[]) => sql<AdvancedRow[]>`
+export const advanceWebhooks = (sql: Sql, host: AdvanceOptions, steps: readonly Step[]) => sql<AdvancedRow[]>`
   with steps as (${inputOf(sql, steps)}
   ), locked_webhooks as (${lockedWebhooks(sql, host)}
   ), seen_webhooks as (
@@ -83,7 +83,7 @@ const inputOf = (sql: Sql, steps: readonly Step[]): Fragment => sql`
       duration_ms, retry_ms, n)`;
 
 /** `own`: this host holds the slot already. `mine`: it may hold it. */
-const lockedWebhooks = (sql: Sql, { incarnation, rotationHours }: Host): Fragment => sql`
+const lockedWebhooks = (sql: Sql, { incarnation, rotationHours }: AdvanceOptions): Fragment => sql`
     select i.*, w.id, w.url, w.events, w.secret, w.xmin as version, w.slot_delivery_id,
       coalesce(w.slot_incarnation = ${incarnation}, false) as own,
       case
@@ -178,7 +178,7 @@ const claimable = (sql: Sql): Fragment => sql`
       order by rank
       limit 1`;
 
-const updateWebhooks = (sql: Sql, host: Host): Fragment => sql`
+const updateWebhooks = (sql: Sql, host: AdvanceOptions): Fragment => sql`
     update webhooks w
     set ${slotOf(sql, host)},
       due_at = case
@@ -201,7 +201,7 @@ const updateWebhooks = (sql: Sql, host: Host): Fragment => sql`
       and (x.became is not null or x.claimed_id is not null or x.own or x.mine and w.due_at is distinct from x.at)`;
 
 /** The slot is held for what was claimed, and free where nothing was. */
-const slotOf = (sql: Sql, { incarnation, leaseMs }: Host): Fragment => sql`
+const slotOf = (sql: Sql, { incarnation, leaseMs }: AdvanceOptions): Fragment => sql`
       slot_incarnation = case
         when not x.mine then w.slot_incarnation
         when x.claimed_id is not null then ${incarnation} end,

@@ -1,5 +1,5 @@
 import { groupCommit, type Sql } from '../../platform/db/index.ts';
-import { type AdvancedRow, advanceWebhooks, type Host } from './advance-store.ts';
+import { type AdvancedRow, advanceWebhooks, type AdvanceOptions } from './advance-store.ts';
 
 /** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
 export interface Attempted {
@@ -40,7 +40,7 @@ export type NextDelivery =
   | { kind: 'held' };
 
 /** The only door to a delivery, for all webhooks of this process that move now. Repeating a step has one effect. */
-export const openAdvance = (host: Host) =>
+export const openAdvance = (host: AdvanceOptions) =>
   groupCommit(
     async (sql: Sql, steps: readonly Step[]): Promise<NextDelivery[]> => {
       const rows = new Map((await advanceWebhooks(sql, host, steps)).map((row) => [row.n, row]));

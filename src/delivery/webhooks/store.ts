@@ -20,7 +20,7 @@ export interface WebhookRow {
   consecutiveFailures: number;
 }
 /** What a delivery needs; the secrets are sealed. */
-export interface Target {
+export interface WebhookTarget {
   url: string;
   optIn: boolean;
   secret: string | null;
@@ -74,8 +74,8 @@ export async function findTarget(
   orgId: string,
   id: string,
   rotationHours: number,
-): Promise<Target | undefined> {
-  const [row] = await sql<Target[]>`
+): Promise<WebhookTarget | undefined> {
+  const [row] = await sql<WebhookTarget[]>`
     select url, events <> '{}' as "optIn", secret,
       case
         when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret

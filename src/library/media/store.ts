@@ -357,7 +357,7 @@ export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): 
  * Forgets up to `limit` files that were deleted more than `days` ago and that no queued post needs; answers how many
  * (RT9).
  */
-export const dropDeleted = async (sql: Sql, days: number, limit: number, backendUrl: string): Promise<number> =>
+export const dropDeletedFiles = async (sql: Sql, days: number, limit: number, backendUrl: string): Promise<number> =>
   (
     await sql`
       delete from files

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Database } from '../../platform/db/index.ts';
 import { type Clock, ProviderError } from '../../platform/kernel/index.ts';
 import { confirmObjects, type PendingDeletion, claimDueDeletions } from './pending-deletions-store.ts';
-import { dropDeleted, dropOldCopies } from './store.ts';
+import { dropDeletedFiles, dropOldCopies } from './store.ts';
 import type { Storages } from './storages.ts';
 import type { Uploads } from './uploads/index.ts';
 
@@ -73,7 +73,7 @@ export function openSweep({
   return async (limit) => {
     const rows = [
       await dropOldCopies(sql, COPY_KEPT_MS, limit),
-      await dropDeleted(sql, retention.deletedDays, limit, backendUrl),
+      await dropDeletedFiles(sql, retention.deletedDays, limit, backendUrl),
       await uploads.dropAbandoned(retention.uploadDays, limit),
     ];
     const removed = await removeDue(limit);

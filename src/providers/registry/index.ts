@@ -39,7 +39,7 @@ export type {
 export type { ConnectOptions } from '../social/_open.ts';
 export {
   type Content,
-  type Multipart,
+  type MultipartStore,
   type Part,
   type StorageAdapter,
   type Store,

@@ -4,12 +4,12 @@ import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 
 /** The exact size of an object, and the type that it is served as. */
-export interface Kind {
+export interface ContentKind {
   bytes: number;
   mime: string;
 }
 /** Bytes to store: a complete file of this machine, which the store may move away, or a stream of exactly `bytes`. */
-export interface Content extends Kind {
+export interface Content extends ContentKind {
   from: { path: string } | AsyncIterable<Uint8Array>;
 }
 
@@ -42,10 +42,10 @@ export interface Signed {
 }
 
 /** Uploads in parts, which outlive the process that began them. */
-export interface Multipart {
+export interface MultipartStore {
   /** Answers the size of each part; the last one has the rest. */
   partBytes(bytes: number): number;
-  begin(key: string, kind: Kind): Promise<Upload>;
+  begin(key: string, kind: ContentKind): Promise<Upload>;
   put(upload: Upload, number: number, body: AsyncIterable<Uint8Array>, bytes: number): Promise<Part>;
   /** Absent: parts are uploaded by `put` only. */
   sign?(upload: Upload, number: number, seconds: number): Promise<Signed>;
@@ -63,7 +63,7 @@ export interface Multipart {
 export interface Direct {
   /** Signs a download. `saveAs`: the browser saves it under this name instead of showing it. */
   get(key: string, seconds: number, options?: { saveAs?: string }): Promise<string>;
-  put(key: string, kind: Kind, seconds: number): Promise<Signed>;
+  put(key: string, kind: ContentKind, seconds: number): Promise<Signed>;
   /** Confirms an upload by a signed address, which some providers require. `rejected`: nothing has arrived. */
   confirm(key: string): Promise<void>;
 }
@@ -84,7 +84,7 @@ export interface Store {
   /** Answers the permanent public address; undefined where there is none: then `direct.get`, as late as possible. */
   url(key: string): string | undefined;
   /** Absent: objects are written by `put`, or by `direct.put` where there is one. */
-  multipart?: Multipart;
+  multipart?: MultipartStore;
   /** Absent: bytes pass through this service. */
   direct?: Direct;
   /** Checks that all of this works; answers a sentence about the attempt. */

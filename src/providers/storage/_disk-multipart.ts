@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { refused } from '../kit/declare/fallback.ts';
-import { isKey, type Multipart, type Part, type Upload } from './_contract.ts';
+import { isKey, type MultipartStore, type Part, type Upload } from './_contract.ts';
 import { isMissing, worded } from './_disk-failures.ts';
 import { MIB } from './_parts.ts';
 
@@ -24,7 +24,7 @@ const NUMBER = /^[1-9]\d{0,4}$/;
 const PART_BYTES = 8 * MIB;
 
 /** Opens uploads in parts, each a file. An upload is identified by its id together with its key. */
-export function openDiskMultipart(disk: Disk): Multipart {
+export function openDiskMultipart(disk: Disk): MultipartStore {
   const parts = join(disk.folder, PARTS);
 
   /** An upload that was interrupted before its key was written is identified by its id. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { refused, whenFailed } from '../kit/declare/fallback.ts';
 import type { S3, S3Kind } from '../kit/protocols/s3.ts';
-import { type Content, isKey, type Multipart, type Part, type Store, type Stored } from './_contract.ts';
+import { type Content, isKey, type MultipartStore, type Part, type Store, type Stored } from './_contract.ts';
 import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const MOST_AT_ONCE = 1_000;
@@ -62,7 +62,7 @@ interface Bucket extends S3StoreOptions {
   sizeOf(bytes: number): number;
 }
 
-const openS3Multipart = ({ s3, at, prefix, acl, sizeOf }: Bucket): Multipart => ({
+const openS3Multipart = ({ s3, at, prefix, acl, sizeOf }: Bucket): MultipartStore => ({
   partBytes: sizeOf,
   begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
   async put({ key, id }, number, body, bytes) {
@@ -90,7 +90,7 @@ const openS3Multipart = ({ s3, at, prefix, acl, sizeOf }: Bucket): Multipart => 
 
 async function putObject(
   { s3, at, acl, sizeOf }: Bucket,
-  multipart: Multipart,
+  multipart: MultipartStore,
   key: string,
   content: Content,
 ): Promise<void> {

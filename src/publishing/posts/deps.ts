@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import type { Admission, Admitted } from './authoring/input.ts';
+import type { PostAdmission, Admitted } from './authoring/input.ts';
 import type { claimNextOf } from './dispatch/claim.ts';
 import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
@@ -37,7 +37,7 @@ export interface PostsOptions {
 /** What the use cases of the room are handed: what it is opened with, and the state of this process. */
 export interface PostsDeps extends PostsOptions {
   // Statements that take along whatever meets them.
-  admit: (admission: Admission) => Promise<Admitted>;
+  admit: (admission: PostAdmission) => Promise<Admitted>;
   claim: ReturnType<typeof claimNextOf>;
   settle: ReturnType<typeof settleOf>;
 

@@ -19,7 +19,7 @@ export type {
 } from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
-export type { LookUp } from './dispatch/attempts.ts';
+export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES } from './reading/row.ts';

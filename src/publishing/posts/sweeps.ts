@@ -9,25 +9,25 @@ import { HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_LEASE_MS } from './rules.ts';
 
 /** Takes over slots of silent hosts and slots past their deadline. */
 export const takeOver = ({ sql, incarnation }: PostsDeps, limit: number): Promise<recover.TakenOver[]> =>
-  recover.takeOver(sql, { incarnation, silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: UNCONFIRMED_LEASE_MS, limit });
+  recover.takeOverSlots(sql, { incarnation, silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: UNCONFIRMED_LEASE_MS, limit });
 
 /** Channels that were due 5 s ago and that nobody works on. */
 export const overdue = ({ sql }: PostsDeps, limit: number): Promise<{ orgId: string; channelId: string }[]> =>
-  recover.overdue(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
+  recover.findOverdueChannels(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
 
 /** Registers reminders of channels that came within the horizon; answers how many. */
 export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, limit: number): Promise<number> =>
-  recover.enter(sql, reminders, { horizonMs, limit });
+  recover.registerReminders(sql, reminders, { horizonMs, limit });
 
 /** Posts whose look-up or poll was due 5 s ago. */
 export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
-  recover.unasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
+  recover.findUnasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);
 
 /** Cleans contents that an earlier release stored as they came; answers how many. */
-export const cleanContents = ({ sql }: PostsDeps, limit: number): Promise<number> => cleanStoredContents(sql, limit);
+export const cleanOldContents = ({ sql }: PostsDeps, limit: number): Promise<number> => cleanStoredContents(sql, limit);
 
 /** Forgets posts that were deleted `deletedDays` ago; answers how many. */
 export const dropDeleted = ({ sql, options: { deletedDays } }: PostsDeps, limit: number): Promise<number> =>

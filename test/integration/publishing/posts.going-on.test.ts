@@ -351,7 +351,7 @@ test('a draining host claims nothing with its results', async () => {
   await using leaving = await openHost();
   await host.posts.settleAndClaim(claimed, { kind: 'not-sent' });
   const own = await take(leaving, claimed.orgId, channelId);
-  await leaving.posts.drain();
+  await leaving.posts.drainPosts();
   expect((await leaving.posts.settleAndClaim(own, out(own))).next).toBeUndefined();
   expect(await slotOf(channelId)).toEqual(FREE);
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ detail: 'scheduled' });

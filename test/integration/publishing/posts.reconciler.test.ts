@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../../../src/publishing/posts/rules.ts';
-import { takeOver } from '../../../src/publishing/posts/dispatch/recover.ts';
+import { takeOverSlots } from '../../../src/publishing/posts/dispatch/recover.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import {
@@ -79,7 +79,12 @@ test('a host silent for less than five seconds keeps its slot', async () => {
     // the clock of the database stands still: it has been silent for so long, however long this takes
     await tx`update actor_hosts set last_heartbeat = now() - interval '4.9 s' where incarnation = ${other}`;
     expect(
-      await takeOver(tx, { incarnation: randomUUID(), silenceMs: HEARTBEAT_TIMEOUT_MS, leaseMs: 60_000, limit: 500 }),
+      await takeOverSlots(tx, {
+        incarnation: randomUUID(),
+        silenceMs: HEARTBEAT_TIMEOUT_MS,
+        leaseMs: 60_000,
+        limit: 500,
+      }),
     ).toEqual([]);
   });
   await writeHeartbeat(other, 0);
@@ -235,7 +240,7 @@ test('a drain returns waiting posts, gives those being sent their time, and leav
   };
   await Promise.all(posts.map((post) => admit(world, orgId, [post])));
   await settles(() => expect(network.asked).toHaveLength(2));
-  const gone = world.posts.drain();
+  const gone = world.posts.drainPosts();
   inTime.open();
   const [quick, slow] = network.asked.map(({ postId }) => postId);
   await settles(async () => expect(await stateOf(sql(), quick!)).toMatchObject({ state: 'PUBLISHED' }));

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { AppError, isId, ProviderError } from '../../../platform/kernel/index.ts';
-import type { Multipart } from '../../../providers/registry/index.ts';
+import type { MultipartStore } from '../../../providers/registry/index.ts';
 import type { Judged } from '../ingest.ts';
 import { addPendingDeletion } from '../pending-deletions-store.ts';
 import { type NamedPart, partsOfWhole } from '../rules.ts';
@@ -78,7 +78,7 @@ async function becomeFile(deps: UploadsDeps, row: store.UploadRow, named: readon
 }
 
 /** Makes the object of these parts; it may be there already, when an earlier attempt came no further. */
-async function assemble(row: store.UploadRow, multipart: Multipart, named: readonly NamedPart[]): Promise<void> {
+async function assemble(row: store.UploadRow, multipart: MultipartStore, named: readonly NamedPart[]): Promise<void> {
   const upload = providerUploadOf(row);
   const arrived = await multipart.parts(upload);
   if (!arrived) return;

@@ -1,7 +1,7 @@
 import type { Billing } from '../../../entitlements/index.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { type Clock, isId, notFound } from '../../../platform/kernel/index.ts';
-import type { Multipart, Upload } from '../../../providers/registry/index.ts';
+import type { MultipartStore, Upload } from '../../../providers/registry/index.ts';
 import type { Incoming } from '../incoming.ts';
 import type { Ingest } from '../ingest.ts';
 import type { Prober } from '../probe.ts';
@@ -49,7 +49,7 @@ export async function getUpload(
 export async function openParts(
   { storages }: Pick<UploadsDeps, 'storages'>,
   row: UploadRow,
-): Promise<{ place: StoragePlace; multipart: Multipart }> {
+): Promise<{ place: StoragePlace; multipart: MultipartStore }> {
   const place = await storages.at(row.orgId, row);
   return { place, multipart: place.store.multipart! }; // a storage without was not chosen
 }

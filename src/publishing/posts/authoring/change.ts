@@ -10,7 +10,7 @@ import { judgeStored } from './judge.ts';
 import {
   answer,
   channelsUpdated,
-  type Found,
+  type FoundThread,
   lockedThread,
   OUTDATED,
   outdated,
@@ -18,7 +18,7 @@ import {
   runSeeing,
   type Seen,
   type Target,
-  type Verdict,
+  type ThreadVerdict,
 } from './thread.ts';
 import { checkDone } from './verdict.ts';
 
@@ -86,7 +86,7 @@ const announceDeleted = (sql: Sql): Fragment =>
     },
   });
 
-const remove = (sql: Sql, target: Target, horizonMs: number) => sql<Found[]>`
+const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, deleted as (
       select b.*
       from thread b, thread t
@@ -112,7 +112,7 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<Found[]>`
     ${answer(sql, target)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
-  { verdict: Verdict | typeof OUTDATED; deleted: number }[]
+  { verdict: ThreadVerdict | typeof OUTDATED; deleted: number }[]
 >`
     with seen as materialized (
       select p.id, p.channel_id, p.version
@@ -156,7 +156,7 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted
     from verdict v`;
 
-const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number) => sql<Found[]>`
+const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (
       select case
         ${outdated(sql)}

@@ -8,7 +8,7 @@ import type { PostChange } from './input.ts';
 import {
   answer,
   channelsUpdated,
-  type Found,
+  type FoundThread,
   lockedThread,
   outdated,
   runSeeing,
@@ -43,7 +43,7 @@ type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean };
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
   const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
   const isWhole = change.status !== undefined || Object.keys(post.pick('thread', change)).length > 0;
-  return sql<Found[]>`
+  return sql<FoundThread[]>`
     with edit as materialized (
       select g.given, t.*
       from (select ${JSON.stringify(given)}::text::jsonb as given) g

@@ -52,7 +52,7 @@ export const Create = z.strictObject({
 export type Create = z.output<typeof Create>;
 
 /** A create, and the organization that it is of. */
-export interface Admission {
+export interface PostAdmission {
   orgId: string;
   create: Create;
   /** With billing: what the Organization let the create in by. */

@@ -7,7 +7,7 @@ import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
 import { queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
-import type { Admission, Admitted, Create } from './input.ts';
+import type { PostAdmission, Admitted, Create } from './input.ts';
 import { underQuotas } from './quotas.ts';
 import { dueChangeOf } from './thread.ts';
 import { checkDone } from './verdict.ts';
@@ -30,11 +30,11 @@ type Needs = Pick<PostsOptions, 'sql' | 'clock' | 'reminders' | 'links' | 'optio
  * next due times, and the reminders of channels that came nearer. Rows that are there already are not written twice,
  * nor counted. One that edits posts as well has a commit of its own, in which all of it holds or nothing.
  */
-export function admitOf(needs: Needs): (admission: Admission) => Promise<Admitted> {
+export function admitOf(needs: Needs): (admission: PostAdmission) => Promise<Admitted> {
   const { sql: database, clock, reminders, options } = needs;
   const { horizonMs } = options;
   const together = groupCommit(
-    async (_: Sql, admissions: readonly Admission[]): Promise<(Admitted | typeof LOCKED)[]> => {
+    async (_: Sql, admissions: readonly PostAdmission[]): Promise<(Admitted | typeof LOCKED)[]> => {
       const store = async (sql: Sql) => {
         const { admitted, earlier } = await insertAll(needs, sql, admissions);
         return { admitted, committed: earlier.length > 0 ? await reminders.within(sql, earlier) : undefined };
@@ -75,7 +75,7 @@ class TakenBack extends Error {
  * Stores the posts and makes the edits of one body in one transaction. It waits for no lock while it holds others:
  * neither order could be kept for both.
  */
-async function admitAsOne(needs: Needs, admission: Admission): Promise<Admitted | typeof LOCKED> {
+async function admitAsOne(needs: Needs, admission: PostAdmission): Promise<Admitted | typeof LOCKED> {
   const { orgId, create } = admission;
   try {
     const { admitted, committed } = await needs.sql.begin(async (sql) => {
@@ -144,7 +144,7 @@ async function lockChannels(sql: Sql, orgId: string, { posts, edits = [] }: Crea
  */
 const HEAVIEST = 8_000_000;
 const OF_A_ROW = 1_000;
-const weigh = ({ create: { posts } }: Admission) =>
+const weigh = ({ create: { posts } }: PostAdmission) =>
   posts.reduce(
     (sum, { content, title, description }) =>
       sum + OF_A_ROW + content.length + (title?.length ?? 0) + (description?.length ?? 0),
@@ -162,7 +162,7 @@ const isOneStatement = ({ posts }: Create, horizon: Date) =>
       (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks,
   );
 
-const linkedOf = (admissions: readonly Admission[]) =>
+const linkedOf = (admissions: readonly PostAdmission[]) =>
   admissions.flatMap(({ orgId, create }) =>
     create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])),
   );
@@ -171,7 +171,7 @@ const linkedOf = (admissions: readonly Admission[]) =>
 async function insertAll(
   { links, options }: Pick<Needs, 'links' | 'options'>,
   sql: Sql,
-  admissions: readonly Admission[],
+  admissions: readonly PostAdmission[],
 ) {
   const answer = await insert(sql, admissions, options.horizonMs);
   const linked = linkedOf(admissions);
@@ -189,7 +189,7 @@ async function insertAll(
   };
 }
 
-async function insert(sql: Sql, admissions: readonly Admission[], horizonMs: number): Promise<Answer> {
+async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs: number): Promise<Answer> {
   let ordinal = 0;
   const items = admissions.flatMap(({ orgId, create }, n) =>
     create.posts.map((one) => ({

@@ -6,7 +6,7 @@ import { queuedDetail } from '../state.ts';
 import {
   answer,
   channelsUpdated,
-  type Found,
+  type FoundThread,
   lockedThread,
   outdated,
   runChange,
@@ -25,7 +25,7 @@ export async function retryPost(deps: PostsDeps, orgId: string, postId: string, 
   checkDone(await runChange(deps, (sql) => runSeeing(() => requeue(sql, target, confirm, deps.options.horizonMs))));
 }
 
-const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) => sql<Found[]>`
+const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (
       select case
         ${outdated(sql)}

@@ -13,7 +13,7 @@ export interface Target {
 }
 
 /** Why a change was refused, or `done`. `in_flight`: a request may be under way. */
-export type Verdict =
+export type ThreadVerdict =
   | 'done'
   | 'not_found'
   | 'published'
@@ -25,8 +25,8 @@ export type Verdict =
   | 'too_old'
   | 'unjudged';
 /** What a statement answers; `earlier` is the due time that the reminder of the channel has to move to. */
-export interface Found {
-  verdict: Verdict | typeof OUTDATED;
+export interface FoundThread {
+  verdict: ThreadVerdict | typeof OUTDATED;
   orgId: string;
   channelId: string;
   earlier: Date | null;
@@ -34,7 +34,7 @@ export interface Found {
   publishDate: Date | null;
 }
 /** The same of a statement that has seen what it locked. */
-export type Seen = Found & { verdict: Verdict };
+export type Seen = FoundThread & { verdict: ThreadVerdict };
 
 /**
  * While a statement waited for the locks the thread was changed by another: it may have items that this statement
@@ -46,10 +46,10 @@ export const OUTDATED = 'outdated';
  * Runs a statement until it has seen what it locked: once, or twice where it came too late, as it holds the locks of a
  * transaction then.
  */
-export async function runSeeing<F extends { verdict: Verdict | typeof OUTDATED }>(
+export async function runSeeing<F extends { verdict: ThreadVerdict | typeof OUTDATED }>(
   statement: () => PromiseLike<readonly F[]>,
-): Promise<(F & { verdict: Verdict }) | undefined> {
-  const isSeen = (found: F): found is F & { verdict: Verdict } => found.verdict !== OUTDATED;
+): Promise<(F & { verdict: ThreadVerdict }) | undefined> {
+  const isSeen = (found: F): found is F & { verdict: ThreadVerdict } => found.verdict !== OUTDATED;
   for (;;) {
     const [found] = await statement();
     if (!found || isSeen(found)) return found;
@@ -71,7 +71,7 @@ export async function runChange(
   committed?.();
   return found;
 }
-export const dueChangeOf = ({ orgId, channelId }: Found, dueAt: Date): DueChange => ({ orgId, channelId, dueAt });
+export const dueChangeOf = ({ orgId, channelId }: FoundThread, dueAt: Date): DueChange => ({ orgId, channelId, dueAt });
 
 /** Locks the channel and the thread of a post: the CTEs `target`, `channel` and `thread` for what follows. */
 export const lockedThread = (sql: Sql, { orgId, postId }: Target): Fragment => sql`

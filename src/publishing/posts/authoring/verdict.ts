@@ -1,7 +1,7 @@
 import { AppError, notFound } from '../../../platform/kernel/index.ts';
-import type { Verdict } from './thread.ts';
+import type { ThreadVerdict } from './thread.ts';
 
-const REFUSALS: Record<Exclude<Verdict, 'done' | 'unjudged'>, () => AppError> = {
+const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppError> = {
   not_found: () => notFound('Post not found'),
   published: () => new AppError('already_published', 'The post is published already'),
   in_flight: () => new AppError('conflict', 'The post is being published: try again when it has settled'),
@@ -20,7 +20,7 @@ const REFUSALS: Record<Exclude<Verdict, 'done' | 'unjudged'>, () => AppError> = 
 };
 
 /** What a change has made. Throws why it was refused. */
-export function checkDone<F extends { verdict: Verdict }>(found: F | undefined): F {
+export function checkDone<F extends { verdict: ThreadVerdict }>(found: F | undefined): F {
   if (!found) throw REFUSALS.not_found();
   if (found.verdict === 'done') return found;
   throw found.verdict === 'unjudged'

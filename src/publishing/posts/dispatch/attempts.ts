@@ -5,10 +5,10 @@ import type { ClaimedPost, Next, Outcome } from './attempt.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
-import type { Settled, Settlement } from './settle.ts';
+import type { SettledAttempt, Settlement } from './settle.ts';
 
 /** What the network has to be asked about a post, and when. */
-export interface LookUp {
+export interface PendingLookUp {
   about: 'unconfirmed' | 'processing';
   due: Date;
 }
@@ -46,7 +46,7 @@ export const settleAttempt = async (
   claimed: ClaimedPost,
   outcome: Outcome,
   asked?: 'unconfirmed' | 'processing',
-): Promise<LookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
+): Promise<PendingLookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
 
 /**
  * The same, and claims the next post of the channel in the same commit where one is due and can be sent at once.
@@ -56,7 +56,7 @@ export const settleAndClaim = (
   deps: PostsDeps,
   claimed: ClaimedPost,
   outcome: Outcome,
-): Promise<{ lookUp: LookUp | undefined; next: ClaimedPost | undefined }> =>
+): Promise<{ lookUp: PendingLookUp | undefined; next: ClaimedPost | undefined }> =>
   report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
 
 /** Writes what became of an attempt, and tells of it. */
@@ -92,7 +92,7 @@ async function report(
       inHand,
       media
         .settled(orgId, claimed.media)
-        .catch((error: unknown) => log.warn({ err: error }, 'copies of media were left to the sweep')),
+        .catch((error: unknown) => log.warn({ err: error }, 'deleting copies of media failed, left to the sweep')),
     );
   const about = lookUpOf(settlement);
   return { lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined, next: held?.next };
@@ -102,7 +102,7 @@ async function report(
  * Writes a result, however long the database is away: what a network said is not forgotten while this process lives.
  * Undefined: somebody else settled the attempt.
  */
-async function write(deps: PostsDeps, settlement: Settlement): Promise<Settled | undefined> {
+async function write(deps: PostsDeps, settlement: Settlement): Promise<SettledAttempt | undefined> {
   const { sql, clock, log, inHand } = deps;
   for (let tries = 0; ; tries++) {
     try {
@@ -116,7 +116,7 @@ async function write(deps: PostsDeps, settlement: Settlement): Promise<Settled |
         end.detail === settlement.detail;
       return own ? end : undefined;
     } catch (error) {
-      log.warn({ err: error, postId: settlement.postId, tries }, 'a result could not be written yet');
+      log.warn({ err: error, postId: settlement.postId, tries }, 'writing a result failed, repeated');
       if (tries === 0 && settlement.claimsNext && isUnavailable(error))
         void recheckClaim(deps, settlement.orgId, settlement.channelId);
       if (tries >= WRITES && (isFinal(error) || inHand.leaving.signal.aborted)) throw error;
@@ -142,7 +142,7 @@ async function recheckClaim(
       await endUnknownSlot(sql, { orgId, channelId, incarnation, known: [...inHand.claimed] });
       return;
     } catch (error) {
-      log.debug({ err: error, channelId, tries }, 'a slot could not be looked after yet');
+      log.debug({ err: error, channelId, tries }, 'looking after a slot failed, repeated');
     }
   }
 }

@@ -10,7 +10,7 @@ import type { ClaimedPost, Next } from './attempt.ts';
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 
 /** `leaseMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
-export interface Host {
+export interface ClaimOptions {
   clock: Pick<Clock, 'monotonic'>;
   incarnation: string;
   leaseMs: number;
@@ -128,7 +128,7 @@ const free = (sql: Sql): Fragment =>
  * ask now. Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's
  * snapshot does not show (`due_version`): then the asker has to look again.
  */
-export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: Host) {
+export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOptions) {
   const claim = groupCommit(
     async (
       sql: Sql,

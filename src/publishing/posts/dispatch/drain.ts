@@ -8,7 +8,7 @@ const DRAIN_MS = 8_000;
  * Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as
  * unconfirmed.
  */
-export async function drain(deps: PostsDeps): Promise<void> {
+export async function drainPosts(deps: PostsDeps): Promise<void> {
   const { sql, clock, sender, inHand, log } = deps;
   sender.close();
   inHand.leaving.abort();
@@ -30,10 +30,7 @@ export async function drain(deps: PostsDeps): Promise<void> {
       deps
         .settle(sql, settlement)
         .catch((error: unknown) =>
-          log.error(
-            { err: error, postId: settlement.postId },
-            'a slot could not be handed back: the reconciler will find it',
-          ),
+          log.error({ err: error, postId: settlement.postId }, 'releasing a slot failed, left to the reconciler'),
         ),
     ),
   );

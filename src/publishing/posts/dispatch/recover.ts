@@ -28,7 +28,7 @@ export interface Unsettled {
  * other slot is free. One that was unconfirmed already keeps its slot to the deadline, whoever is gone: the next post
  * may not overtake it.
  */
-export const takeOver = (
+export const takeOverSlots = (
   sql: Sql,
   {
     incarnation,
@@ -92,7 +92,7 @@ export const takeOver = (
 const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
-export const overdue = (
+export const findOverdueChannels = (
   sql: Sql,
   { graceMs, limit }: { graceMs: number; limit: number },
 ): Promise<{ orgId: string; channelId: string }[]> => sql<{ orgId: string; channelId: string }[]>`
@@ -107,7 +107,7 @@ export const overdue = (
   limit ${limit}`;
 
 /** Registers reminders of channels whose next due time has come within the horizon. Answers how many. */
-export async function enter(
+export async function registerReminders(
   database: Database,
   reminders: ReminderMoves,
   { horizonMs, limit }: { horizonMs: number; limit: number },
@@ -145,9 +145,10 @@ export async function enter(
 }
 
 /** Posts whose look-up or poll was due `graceMs` ago: its reminder was lost. */
-export const unasked = (sql: Sql, { graceMs, limit }: { graceMs: number; limit: number }): Promise<Unsettled[]> => sql<
-  Unsettled[]
->`
+export const findUnasked = (
+  sql: Sql,
+  { graceMs, limit }: { graceMs: number; limit: number },
+): Promise<Unsettled[]> => sql<Unsettled[]>`
   /* all orgs */
   select p.org_id as "orgId", p.id as "postId", p.detail, now() as now
   from posts p

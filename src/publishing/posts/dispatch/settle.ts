@@ -48,7 +48,7 @@ export interface SettleOptions {
 }
 
 /** An attempt that was still the row's own, and when its question is due by the database's clock. */
-export interface Settled {
+export interface SettledAttempt {
   lookUpAt: Date | null;
   /** The next post of the channel, claimed in the same commit. Undefined says nothing: who wants to know asks. */
   next?: ClaimedPost | undefined;
@@ -65,10 +65,11 @@ type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lo
  * show what it settles itself.
  */
 export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }: SettleOptions) =>
-  groupCommit(async (sql: Sql, rows: readonly Settlement[]): Promise<(Settled | undefined | typeof LOCKED)[]> => {
-    const heldSince = clock.monotonic();
-    const input = rows.map((row, n) => ({ ...row, released: row.released ?? null, n }));
-    const found = await sql<Row[]>`
+  groupCommit(
+    async (sql: Sql, rows: readonly Settlement[]): Promise<(SettledAttempt | undefined | typeof LOCKED)[]> => {
+      const heldSince = clock.monotonic();
+      const input = rows.map((row, n) => ({ ...row, released: row.released ?? null, n }));
+      const found = await sql<Row[]>`
       with input as (
         select *
         from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
@@ -152,17 +153,18 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
       left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
       left join settled s on s.n = i.n
       left join claimed t on t.n = i.n`;
-    const settled: (Settled | undefined | typeof LOCKED)[] = rows.map(() => undefined);
-    for (const row of found) {
-      if (row.locked) settled[row.n] = LOCKED;
-      else if (row.settled)
-        settled[row.n] = {
-          lookUpAt: row.lookUpAt,
-          next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince),
-        };
-    }
-    return settled;
-  });
+      const settled: (SettledAttempt | undefined | typeof LOCKED)[] = rows.map(() => undefined);
+      for (const row of found) {
+        if (row.locked) settled[row.n] = LOCKED;
+        else if (row.settled)
+          settled[row.n] = {
+            lookUpAt: row.lookUpAt,
+            next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince),
+          };
+      }
+      return settled;
+    },
+  );
 
 /** What each attempt writes to its post, while the row is still the attempt's own. */
 const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`

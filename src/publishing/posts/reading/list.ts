@@ -12,17 +12,17 @@ export interface ListFilter {
   /** So many at most; what follows is asked for by `after`. Absent: all of the range, or none (`MOST_LISTED`). */
   limit?: number | undefined;
   /** Where the part before ended. */
-  after?: Place | undefined;
+  after?: PostCursor | undefined;
 }
 /** The place of a post in the order of dates: its date to the microsecond, as the database has it, and its number. */
-export interface Place {
+export interface PostCursor {
   at: string;
   seq: number;
 }
 export interface ListPart {
   posts: PostRow[];
   /** Where it ends, when more follows. */
-  next?: Place | undefined;
+  next?: PostCursor | undefined;
 }
 /** A range that holds more is told only in parts. */
 const MOST_LISTED = 10_000;
