@@ -1,5 +1,23 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
-import type { Step } from './advance.ts';
+
+/** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
+export interface Attempted {
+  deliveryId: string;
+  attemptId: string;
+  attempt: number;
+  ok: boolean;
+  status: number;
+  error: string | null;
+  durationMs: number;
+  retryInMs: number | null;
+}
+/** Writes `settled` down, then claims the next delivery, or releases the webhook's slot. */
+export interface Step {
+  orgId: string;
+  webhookId: string;
+  settled: Attempted | undefined;
+  claim: boolean;
+}
 
 /** The process that claims: `leaseMs` is how long a slot is held without news. */
 export interface AdvanceOptions {

@@ -1,24 +1,5 @@
 import { groupCommit, type Sql } from '../../platform/db/index.ts';
-import { type AdvancedRow, advanceWebhooks, type AdvanceOptions } from './advance-store.ts';
-
-/** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
-export interface Attempted {
-  deliveryId: string;
-  attemptId: string;
-  attempt: number;
-  ok: boolean;
-  status: number;
-  error: string | null;
-  durationMs: number;
-  retryInMs: number | null;
-}
-/** Writes `settled` down, then claims the next delivery, or releases the webhook's slot. */
-export interface Step {
-  orgId: string;
-  webhookId: string;
-  settled: Attempted | undefined;
-  claim: boolean;
-}
+import { type AdvancedRow, type AdvanceOptions, advanceWebhooks, type Step } from './advance-store.ts';
 
 /** One delivery of one webhook, claimed for one attempt. */
 export interface ClaimedDelivery {

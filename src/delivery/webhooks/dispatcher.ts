@@ -3,7 +3,8 @@ import { atMost, openLimiter } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
 import type { ListenerLog } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
-import { type Attempted, type NextDelivery, openAdvance, type Step, type ClaimedDelivery } from './advance.ts';
+import type { Attempted, Step } from './advance-store.ts';
+import { type ClaimedDelivery, type NextDelivery, openAdvance } from './advance.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
