@@ -73,9 +73,9 @@ export default mailApi({
   },
   api: 'https://api.postmarkapp.com',
   auth: { in: 'header', name: 'x-postmark-server-token', prefix: '', field: 'serverToken' },
-  errors: { 403: 'reauthorize', 404: 'reauthorize' },
+  errors: { 403: 'unavailable', 404: 'reauthorize' }, // 403 is a block of the network in front of the API
   errorOf: z
-    .object({ ErrorCode: z.literal([10, 400, 401, 405, 412]) })
+    .object({ ErrorCode: z.literal([10, 400, 401, 405, 412, 413]) })
     .transform(({ ErrorCode: code }) => (code === 405 ? ('exhausted' as const) : ('reauthorize' as const))),
 
   send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress, messageStream } }) => ({
