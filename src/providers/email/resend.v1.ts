@@ -33,6 +33,12 @@ const Event = z
     reason: bounce?.message ?? suppressed?.message ?? failed?.reason ?? undefined,
   }));
 
+const Domains = z.object({
+  data: z.array(z.object({ id: z.string().nullish(), name: z.string(), status: z.string() })),
+});
+/** Of a domain that may send and receive, one of which is not verified; those for sending are SPF and DKIM. */
+const Records = z.object({ records: z.array(z.object({ record: z.string(), status: z.string() })) });
+
 /** https://resend.com/docs/api-reference; its events are signed by Svix. */
 export default mailApi({
   id: 'resend',
@@ -89,16 +95,21 @@ export default mailApi({
   sent: z.object({ id: z.string().min(1) }).transform(({ id }) => id),
 
   async check({ http, values: { fromAddress } }) {
-    const Domains = z.object({ data: z.array(z.object({ name: z.string(), status: z.string() })) });
     const domains = await http.find('/domains', Domains, {
       absent: z.object({ name: z.literal('restricted_api_key') }),
     });
     if (!domains) return 'Resend takes the key, which may only send';
     const domain = fromAddress.slice(fromAddress.lastIndexOf('@') + 1);
-    const status = domains.data.find(({ name }) => name === domain)?.status ?? 'not registered';
-    return status === 'verified'
-      ? `Resend takes the key, and ${domain} is verified`
-      : `Resend takes the key, but ${domain} is ${status} there`;
+    const found = domains.data.find(({ name }) => name === domain);
+    const status = found?.status ?? 'not registered';
+    if (status === 'verified') return `Resend takes the key, and ${domain} is verified`;
+    if (found?.id && status.startsWith('partially_')) {
+      const { records } = await http.get(`/domains/${encodeURIComponent(found.id)}`, Records);
+      const sending = records.filter(({ record }) => record === 'SPF' || record === 'DKIM');
+      if (sending.length > 0 && sending.every((one) => one.status === 'verified'))
+        return `Resend takes the key, and ${domain} is verified for sending`;
+    }
+    return `Resend takes the key, but ${domain} is ${status} there`;
   },
 
   events: {
