@@ -43,9 +43,13 @@ export const giphy = stockSource({
   api: 'https://api.giphy.com',
   auth: { in: 'query', name: 'api_key', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
-  errorInside: z
-    .object({ meta: z.object({ status: z.literal([401, 403, 429]) }) })
-    .transform(({ meta }): ProviderFailure => (meta.status === 429 ? 'rate_limited' : 'reauthorize')),
+  errorInside: z.union([
+    z
+      .object({ meta: z.object({ status: z.literal([401, 403, 429]) }) })
+      .transform(({ meta }): ProviderFailure => (meta.status === 429 ? 'rate_limited' : 'reauthorize')),
+    // a synthetic response, which stands in for a part of GIPHY that is away
+    z.object({ meta: z.object({ response_id: z.literal('') }) }).transform((): ProviderFailure => 'unavailable'),
+  ]),
   kinds: ['image'],
   longestQuery: 50,
   lastPage: Math.floor(LAST_OFFSET / PAGE) + 1,
