@@ -9,6 +9,7 @@ import {
   type Kind,
   type Providers,
   stockSources,
+  type Rate,
 } from '../../providers/registry/index.ts';
 import { attributionOf, FoundItem, foundItemOf } from './found-item.ts';
 import { isItemId, judgeSearch, refusalOf, tooMany, waitOf } from './rules.ts';
@@ -56,6 +57,9 @@ const Found = z.object({ items: z.array(FoundItem), more: z.boolean() });
 type Found = z.output<typeof Found>;
 /** Of the requests that a key of the operator has in a window, one organization may use this part. */
 const SHARE = 4;
+const shareOf = ({ requests, perMs }: Rate): Rate => ({ requests: Math.ceil(requests / SHARE), perMs });
+const ratesOf = ({ rates = [] }: ContentPackAdapter, values: Source['values']): readonly Rate[] =>
+  typeof rates === 'function' ? rates(values) : rates;
 /** What one organization may ask in an hour with a key of the operator, of a source that declares no rate. */
 const UNDECLARED = { requests: 100, perMs: 3_600_000 };
 /** Items of a content pack that one organization may license in a day with a key of the operator: each is paid for. */
@@ -85,31 +89,28 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
   const keep = (key: string, value: string, forMs: number) => cache.set(key, value, forMs).catch(() => undefined);
 
   /** Counts one request; 429 beyond the limit. */
-  async function count(
-    title: string,
-    bucket: string,
-    { requests, perMs }: { requests: number; perMs: number },
-  ): Promise<void> {
-    const { allowed, resetAt } = await cache.hit(bucket, requests, perMs);
+  async function count(title: string, bucket: string, { requests, perMs }: Rate): Promise<void> {
+    const { allowed, resetAt } = await cache.hit(`${bucket}:${perMs}`, requests, perMs);
     if (!allowed) throw tooMany(title, Math.max(resetAt.getTime() - clock.now().getTime(), 1_000));
   }
 
   /** Does the work while the source takes requests with this key, and notes when it takes no more. */
   async function within<T>(
-    { adapter, orgId: owner }: Source,
+    { adapter, orgId: owner, values }: Source,
     orgId: string,
     requests: number,
     work: () => Promise<T>,
   ): Promise<T> {
-    const { id, title, rate } = adapter;
+    const { id, title } = adapter;
+    const rates = ratesOf(adapter, values);
     const bucket = `stock:${id}:${owner ?? 'instance'}`;
     const closedUntil = Number(await kept(`${bucket}:closed`)) || 0;
     const rest = closedUntil - clock.now().getTime();
     if (rest > 0) throw tooMany(title, rest);
-    const share = rate ? { requests: Math.ceil(rate.requests / SHARE), perMs: rate.perMs } : UNDECLARED;
+    const shares = rates.length > 0 ? rates.map(shareOf) : [UNDECLARED];
     for (let n = 0; n < requests; n += 1) {
-      if (owner === null) await count(title, `${bucket}:${orgId}`, share);
-      if (rate) await count(title, bucket, rate);
+      if (owner === null) for (const share of shares) await count(title, `${bucket}:${orgId}`, share);
+      for (const rate of rates) await count(title, bucket, rate);
     }
     try {
       return await work();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
-import type { Fields } from '../kit/declare/fields.ts';
+import type { Fields, ValuesOf } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 export type { ProviderFailure } from '../../platform/kernel/index.ts';
 
@@ -53,6 +53,12 @@ export interface ContentPackFacts {
   kinds: readonly Kind[];
 }
 
+/** Requests in a window. */
+export interface Rate {
+  requests: number;
+  perMs: number;
+}
+
 interface ContentPackSpec<F extends Fields> extends Manifest<F> {
   kinds: readonly Kind[];
   /** Greatest number of characters of a query. Default: `LONGEST_QUERY`. */
@@ -61,8 +67,8 @@ interface ContentPackSpec<F extends Fields> extends Manifest<F> {
   lastPage?: number;
   /** Milliseconds for which results may be cached. Default: `CACHE_MS`; 0 where the terms forbid it. */
   cacheMs?: number;
-  /** Rate limit of one key; absent where the source states none. */
-  rate?: { requests: number; perMs: number };
+  /** Rate limits of one key, all of which hold; absent where the source states none. */
+  rates?: readonly Rate[] | ((values: ValuesOf<F>) => readonly Rate[]);
   connect(line: ContentPackLine<F>): ContentPack;
   check?(line: ContentPackLine<F>): Promise<string | void>;
 }
@@ -73,6 +79,7 @@ export const LONGEST_QUERY = 200;
 export const CACHE_MS = 600_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
 /** Items on a page. */
 export const PAGE = 24;
 

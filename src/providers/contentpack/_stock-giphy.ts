@@ -53,7 +53,7 @@ export const giphy = stockSource({
   kinds: ['image'],
   longestQuery: 50,
   lastPage: Math.floor(LAST_OFFSET / PAGE) + 1,
-  rate: { requests: 100, perMs: HOUR_MS },
+  rates: [{ requests: 100, perMs: HOUR_MS }],
   connect: ({ http }) => ({
     async search({ q, page }) {
       const query = { q, limit: String(PAGE), offset: String((page - 1) * PAGE), rating: 'pg' };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Download, Id, type Item, MINUTE_MS, stockSource, Web, Words } from './_contract.ts';
+import { DAY_MS, Download, Id, type Item, MINUTE_MS, PAGE, stockSource, Web, Words } from './_contract.ts';
 import { clientToken } from '../kit/protocols/client-token.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { TokenRefusal } from '../kit/protocols/oauth.ts';
@@ -44,7 +44,8 @@ const itemOf = ({
 });
 
 /** Greatest page size without a login. */
-const PAGE_SIZE = 20;
+const PAGE_WITHOUT = 20;
+const hasLogin = ({ clientId, clientSecret }: Readonly<Record<string, string>>) => !!clientId && !!clientSecret;
 
 export const openverse = stockSource({
   id: 'openverse',
@@ -62,16 +63,25 @@ export const openverse = stockSource({
   errorOf: TokenRefusal,
   kinds: ['image'],
   lastPage: 20,
-  rate: { requests: 20, perMs: MINUTE_MS },
+  rates: (values) =>
+    hasLogin(values)
+      ? [
+          { requests: 100, perMs: MINUTE_MS },
+          { requests: 10_000, perMs: DAY_MS },
+        ]
+      : [
+          { requests: 20, perMs: MINUTE_MS },
+          { requests: 200, perMs: DAY_MS },
+        ],
   connect({ values, ...line }) {
     const { http } = line;
     const form = { client_id: values.clientId, client_secret: values.clientSecret };
-    const token =
-      values.clientId && values.clientSecret ? clientToken(line, '/v1/auth_tokens/token/', form) : undefined;
+    const token = hasLogin(values) ? clientToken(line, '/v1/auth_tokens/token/', form) : undefined;
+    const pageSize = String(token ? PAGE : PAGE_WITHOUT);
     const headers = async () => (token ? { authorization: `Bearer ${await token()}` } : {});
     return {
       async search({ q, page }) {
-        const query = { q, page: String(page), page_size: String(PAGE_SIZE) };
+        const query = { q, page: String(page), page_size: pageSize };
         const { results, page_count } = await http.get('/v1/images/', Results, { query, headers: await headers() });
         return { items: results.map(itemOf), more: page < page_count };
       },

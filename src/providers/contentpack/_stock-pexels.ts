@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  DAY_MS,
   Download,
   HOUR_MS,
   Id,
@@ -78,7 +79,10 @@ export const pexels = stockSource({
   auth: { in: 'header', name: 'authorization', prefix: '', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
   kinds: ['image', 'video'],
-  rate: { requests: 200, perMs: HOUR_MS },
+  rates: [
+    { requests: 200, perMs: HOUR_MS },
+    { requests: 20_000, perMs: 30 * DAY_MS },
+  ],
   connect: ({ http }) => ({
     async search({ q, kind, page }) {
       const query = { query: q, page: String(page), per_page: String(PAGE) };

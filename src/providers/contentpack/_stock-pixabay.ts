@@ -68,7 +68,7 @@ export const pixabay = stockSource({
   longestQuery: 100,
   lastPage: Math.ceil(MOST_RESULTS / PAGE),
   cacheMs: 86_400_000, // required by its terms
-  rate: { requests: 100, perMs: MINUTE_MS },
+  rates: [{ requests: 100, perMs: MINUTE_MS }],
   connect({ http }) {
     const ask = async (kind: Kind, query: Record<string, string>) => {
       if (kind === 'video') {

@@ -45,7 +45,7 @@ export const unsplash = stockSource({
     .object({ body: z.string().regex(/rate limit exceeded/i) })
     .transform((): ProviderFailure => 'rate_limited'),
   kinds: ['image'],
-  rate: { requests: 1_000, perMs: HOUR_MS }, // of a production key; a demo key gets 429 earlier
+  rates: [{ requests: 1_000, perMs: HOUR_MS }], // of a production key; a demo key gets 429 earlier
   connect: ({ http }) => ({
     async search({ q, page }) {
       const query = { query: q, page: String(page), per_page: String(PAGE), content_filter: 'high' };

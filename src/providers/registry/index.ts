@@ -7,6 +7,7 @@ export {
   type Kind,
   KINDS,
   LONGEST_QUERY,
+  type Rate,
 } from '../contentpack/_contract.ts';
 export { stockSources } from '../contentpack/_stock.ts';
 export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport, Report } from '../email/_contract.ts';

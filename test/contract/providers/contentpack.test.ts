@@ -19,10 +19,10 @@ import { z } from 'zod';
 const suite: Suite<ContentPackAdapter, ContentPack> = {
   domain: 'contentpack',
   open: (providers, adapter, values) => providers.contentPack(adapter, { orgId: null, values }),
-  declared: ({ authType, kinds, rate, cacheMs, longestQuery, lastPage }) => ({
+  declared: ({ authType, kinds, rates, cacheMs, longestQuery, lastPage }, values) => ({
     authType,
     kinds,
-    rate,
+    rates: typeof rates === 'function' ? rates(values) : rates,
     cacheMs,
     longestQuery,
     lastPage,
@@ -84,7 +84,12 @@ const packOf = (id: string) =>
     .find((one) => one.id === id)!;
 const sourceOf = (id: string) => stockSources.find((one) => one.id === id)!;
 
-test('Openverse answers without a login', async () => {
+test('Openverse answers without a login, less often', async () => {
+  const { rates } = sourceOf('openverse');
+  expect(typeof rates === 'function' && rates({})).toEqual([
+    { requests: 20, perMs: 60_000 },
+    { requests: 200, perMs: 86_400_000 },
+  ]);
   const url = 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=20';
   const found = await asked(
     sourceOf('openverse'),
@@ -107,7 +112,7 @@ test('one token serves many calls, also concurrent ones', async () => {
   const page = {
     asks: {
       method: 'GET',
-      url: 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=20',
+      url: 'https://api.openverse.org/v1/images/?q=lake&page=1&page_size=24',
       headers: { authorization: 'Bearer token-of-c' },
     },
     says: { json: { page_count: 1, results: [] } },

@@ -194,6 +194,21 @@ describe('rate limits of a source', () => {
     expect((await search(ann, 'source=pixabay&q=another-word')).status).toBe(200);
   });
 
+  test('limits of a minute and of a day count together: what each minute takes may be too much for the day', async () => {
+    const ask = (n: number) => search(ann, `source=openverse&q=word${n}`);
+    for (let n = 0; n < 50; n++) {
+      if (n % 5 === 0) aheadMs += 60_000;
+      expect((await ask(n)).status).toBe(200);
+    }
+    aheadMs += 60_000;
+    const refused = await ask(50);
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
+    expect((await search(ben, 'source=openverse&q=another')).status).toBe(200);
+    aheadMs += 86_400_000;
+    expect((await ask(50)).status).toBe(200);
+  });
+
   test('a delay that the source names is kept: no request is made before', async () => {
     world.on.set('/unsplash/search', () => ({ status: 429, headers: { 'retry-after': '120' } }));
     const refused = await search(ann, 'source=unsplash&q=a');

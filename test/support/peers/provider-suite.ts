@@ -60,8 +60,8 @@ export interface Suite<A extends AnyAdapter, Port> {
   /** Beside the way out: such as a clock that waits for nothing. */
   options?: Partial<ProvidersOptions>;
   open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>): Port;
-  /** Reads declared facts that no call shows, such as limits: each fixture must state the same. */
-  declared?(adapter: A): Record<string, unknown>;
+  /** Reads declared facts that no call shows, such as limits: each fixture must state the same of its values. */
+  declared?(adapter: A, values: Readonly<Record<string, string>>): Record<string, unknown>;
   operations: Readonly<Record<string, (port: Port, input: any) => Promise<unknown>>>; // oxlint-disable-line typescript/no-explicit-any -- each domain knows its inputs
 }
 /** One thing that an adapter owes; it throws where the adapter owes it still. */
@@ -126,7 +126,8 @@ export function wireChecks<A extends AnyAdapter, Port>(
   const now = () => fixture.now ?? systemClock.now();
   /** On which nobody waits before a call is sent again. */
   const clock: Clock = { ...systemClock, now, sleep: async () => {} };
-  const secrets = fixture.secret.flatMap((name) => fixture.values[name] || []);
+  const secretsOf = ({ values }: Case) =>
+    fixture.secret.flatMap((name) => ({ ...fixture.values, ...values })[name] || []);
   const operate = (
     providers: Providers,
     one: A,
@@ -162,7 +163,7 @@ export function wireChecks<A extends AnyAdapter, Port>(
     play(one, { at, answer }, async (work, { asked }) => {
       const error = await failureOf(work);
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
-      for (const secret of secrets)
+      for (const secret of secretsOf(one))
         for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) expect(shown).not.toContain(form);
       return { failure: error.failure, retryAfterMs: error.retryAfterMs, times: asked.length - at };
     });
@@ -175,7 +176,7 @@ export function wireChecks<A extends AnyAdapter, Port>(
   });
   if (suite.declared)
     add('declares the facts that no call shows', async () =>
-      expect(suite.declared!(adapter)).toEqual(fixture.declares),
+      expect(suite.declared!(adapter, fixture.values)).toEqual(fixture.declares),
     );
 
   for (const one of fixture.cases) {
@@ -207,7 +208,9 @@ export function wireChecks<A extends AnyAdapter, Port>(
         expect((await fails(one, at, 'redirect')).failure).toBe('rejected'),
       );
       add(`${step}: shows no secret, whatever the refusal repeats`, async () => {
-        const echo = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]).join(' ');
+        const echo = secretsOf(one)
+          .flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)])
+          .join(' ');
         for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }])
           await fails(one, at, { status: 400, ...words });
       });

@@ -65,6 +65,7 @@ export async function startStockWorld(): Promise<StockWorld> {
     if (source === 'unsplash')
       return id === 'missing' ? { status: 404, json: { errors: ['Not found'] } } : { json: photo(id) };
     if (source === 'pixabay') return { json: { totalHits: 500, hits: [hit('7')] } };
+    if (source === 'openverse') return { json: { page_count: 1, results: [] } };
     if (path === '/vecteezy/resources') return { json: { page: 1, last_page: 1, resources: [resource('4')] } };
     if (source === 'vecteezy' && id === 'download')
       return { json: { url: `${url}/bytes/4`, requires_attribution: false } };
@@ -90,7 +91,9 @@ export async function startStockWorld(): Promise<StockWorld> {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   return {
-    servers: Object.fromEntries(['unsplash', 'pixabay', 'vecteezy'].map((id) => [`contentpack/${id}`, `${url}/${id}`])),
+    servers: Object.fromEntries(
+      ['unsplash', 'pixabay', 'openverse', 'vecteezy'].map((id) => [`contentpack/${id}`, `${url}/${id}`]),
+    ),
     asked,
     keys,
     on,
