@@ -22,6 +22,18 @@ export interface Published {
   url: string;
   saved?: unknown;
 }
+/** The network has the post and works on it: it is asked by `poll` after so long, by the handle that was saved. */
+export interface Processing {
+  processingMs: number;
+}
+/**
+ * What became of a post that the network worked on. `rejected`: for good, with its words. `expired`: it dropped the
+ * handle and published nothing, so the post begins anew.
+ */
+export type Polled = Published | Processing | { rejected: string } | { expired: true };
+/** Whether the network is ready for the post; `againMs`: the next step can be made after so long. */
+export type Prepared = 'ready' | { againMs: number };
+
 /** The connected account. `id` is unique over all servers of a network: a channel is one account (S246). */
 export interface Profile {
   id: string;
@@ -121,6 +133,24 @@ type Find<F extends Fields, S extends z.ZodType> = (
   call: PostCall<F, S> & LookUp,
 ) => Promise<Published | readonly Published[] | undefined>;
 
+/** The steps of publishing. Whoever answers that the network still works on a post can ask it. */
+type Publishing<F extends Fields, S extends z.ZodType> = {
+  /**
+   * One step of what comes before: uploads, containers. Nothing is public after it. It fits into the time of one call,
+   * and is called again until the network is ready, with what it saved.
+   */
+  prepare?: (call: Attempt<F, S>) => Promise<Prepared>;
+} & (
+  | { publish(call: Attempt<F, S>): Promise<Published>; poll?: never; processesWithinMs?: never }
+  | {
+      publish(call: Attempt<F, S>): Promise<Published | Processing>;
+      /** Throws where the network cannot be asked now, which says nothing about the post. */
+      poll(call: PostCall<F, S> & { saved: unknown }): Promise<Polled>;
+      /** The longest time that the network works on a post, in milliseconds. Default: a day. */
+      processesWithinMs?: number;
+    }
+);
+
 /** The means by which a post is published once. Every class but the last can look for a post. */
 type Once<F extends Fields, S extends z.ZodType> =
   | { once: 'key' | 'two-phase' | 'own-id' | 'read-back'; find: Find<F, S> }
@@ -144,7 +174,8 @@ export interface Limits {
 
 /** The declaration of a network. An optional method that is present is a capability. */
 export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
-  Once<F, S> & {
+  Once<F, S> &
+  Publishing<F, S> & {
     login: Login<F>;
     limits: Limits;
     /** Schema of the settings of a post; unknown keys are kept and ignored (T6). */
@@ -155,7 +186,6 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     toolTip?: string;
     isWeb3?: boolean;
     profile(call: Connection<F>): Promise<Profile>;
-    publish(call: Attempt<F, S>): Promise<Published>;
     remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
     /** Reads the limits of the channel's own server, where servers differ. */
     serverLimits?: (call: Connection<F>) => Promise<Limits>;
@@ -164,7 +194,9 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
 /** A connected channel. Each operation may throw `ProviderError`. */
 export interface Social {
   profile(): Promise<Profile>;
-  publish(post: Post, settings: unknown, handle: Handle): Promise<Published>;
+  prepare?(post: Post, settings: unknown, handle: Handle): Promise<Prepared>;
+  publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing>;
+  poll?(post: Post, settings: unknown, attempt: { saved: unknown }): Promise<Polled>;
   find?(post: Post, settings: unknown, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
   remove?(published: Published): Promise<void>;
   serverLimits?(): Promise<Limits>;
@@ -178,23 +210,33 @@ export interface Handle {
 export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.ZodType> = SocialSpec<F, S> &
   Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
+const OPTIONAL = ['prepare', 'poll', 'find', 'remove', 'serverLimits'] as const;
+
 /** Declares a social network. */
 export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
   const adapter: SocialAdapter<F, S> = {
     ...spec,
     domain: 'social',
     facts: { login: spec.login.kind, once: spec.once, limits: spec.limits },
-    capabilities: ['publish', ...(['find', 'remove', 'serverLimits'] as const).filter((name) => spec[name])],
+    capabilities: ['publish', ...OPTIONAL.filter((name) => spec[name])],
     connect(connection) {
       const settled = (post: Post, settings: unknown) => ({
         ...connection,
         post,
         settings: spec.settings.parse(settings),
       });
-      const { find, remove, serverLimits } = spec;
+      const { prepare, poll, find, remove, serverLimits } = spec;
       return {
         profile: () => spec.profile(connection),
+        ...(prepare && {
+          prepare: (post: Post, settings: unknown, handle: Handle) =>
+            prepare({ ...settled(post, settings), ...handle }),
+        }),
         publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
+        ...(poll && {
+          poll: (post: Post, settings: unknown, { saved }: { saved: unknown }) =>
+            poll({ ...settled(post, settings), saved }),
+        }),
         ...(find && {
           find: (post: Post, settings: unknown, attempt: LookUp) => find({ ...settled(post, settings), ...attempt }),
         }),

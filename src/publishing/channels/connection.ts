@@ -32,6 +32,7 @@ export interface Connected {
   lane: string;
   timeoutMs?: number | undefined;
   settlesWithinMs?: number | undefined;
+  processesWithinMs?: number | undefined;
 }
 /** What a network takes. */
 export interface NetworkRules {
@@ -205,14 +206,9 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
         ended,
         renew: canRenew(adapter, current.credentials) ? renewNow : undefined,
       });
-      const withSettings: Social = {
-        ...social,
-        publish: (post, settings, handle) =>
-          social.publish(post, { ...channel.settings, ...(typeof settings === 'object' ? settings : {}) }, handle),
-      };
       return {
         social: confirming(
-          withSettings,
+          social,
           () => forced,
           (reason) => needsLogin(orgId, channelId, reason, current.sealed),
         ),
@@ -220,6 +216,7 @@ export function openConnections({ sql, clock, vault, providers, egress, needsLog
         lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),
         timeoutMs: adapter.timeoutMs,
         settlesWithinMs: adapter.settlesWithinMs,
+        processesWithinMs: adapter.processesWithinMs,
       };
     },
   };

@@ -15,7 +15,6 @@ export type {
   NetworkRules,
   DueChange,
   ReminderMoves,
-  Processing,
 } from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Handle, Limits, Media, Post, Published, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import type { Limits, Media, Social, SocialAdapter } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { PostMedia } from './row.ts';
 
@@ -23,16 +23,9 @@ export interface ChannelSnapshot {
   routeId: string | null;
 }
 
-/** The network has the post and still works on it: look again after this long. */
-export interface Processing {
-  processingMs: number;
-}
-
 /** A connected channel with a fresh token. */
 export interface Connected {
-  social: Omit<Social, 'publish'> & {
-    publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing>;
-  };
+  social: Social;
   once: SocialAdapter['once'];
   /**
    * Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane.
@@ -42,6 +35,8 @@ export interface Connected {
   timeoutMs?: number | undefined;
   /** `absent` counts only when this long has passed since the request may have left, where the adapter says so. */
   settlesWithinMs?: number | undefined;
+  /** How long the network may work on a post, where the adapter says so. */
+  processesWithinMs?: number | undefined;
 }
 
 /** What a network takes, for judging a post before it is stored. */

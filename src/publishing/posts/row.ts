@@ -41,7 +41,8 @@ export const post = table({
   attempt: int('claim', 'fact'),
   attemptsFailed: int('claim', 'fact'),
   claimedAt: instant('claim'),
-  saved: nullable(json(z.object({ value: z.unknown() }))('claim')),
+  /** What the adapter noted, and when it did so first. */
+  saved: nullable(json(z.object({ value: z.unknown(), since: z.string().optional() }))('claim')),
   releaseId: nullable(text('read')),
   releaseUrl: nullable(text('read', 'fact')),
   version: int('read'),

@@ -25,10 +25,10 @@ const RETRIES = [10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE,
  */
 export function retryDelay(
   failed: number,
-  failure: ProviderFailure | 'absent',
+  failure: ProviderFailure | 'absent' | 'expired',
   retryAfterMs?: number,
 ): number | undefined {
-  if (failure !== 'unavailable' && failure !== 'rate_limited' && failure !== 'absent') return undefined;
+  if (!['unavailable', 'rate_limited', 'absent', 'expired'].includes(failure)) return undefined;
   const usual = RETRIES[failed];
   if (usual === undefined) return undefined;
   if (failure === 'absent') return 0; // looked for long enough and not there: at once
@@ -41,6 +41,8 @@ const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_
 /** When to ask the network again that did not say, or undefined: a person decides. */
 export const lookUpDelay = (lookUps: number): number | undefined => LOOK_UPS[lookUps];
 const POLLS = 200;
+/** How long a network may work on a post whose adapter does not say, and how long it may take to get ready for one. */
+export const PROCESSES_WITHIN_MS = 24 * HOUR;
 
 /**
  * Whether a post that the network does not have will not appear there any more. An id or key of our own makes a second
@@ -89,6 +91,7 @@ const settlement = (
   data: null,
   topic: null,
   retryable: false,
+  forgets: false,
   ...change,
 });
 
@@ -154,6 +157,22 @@ export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfir
         kind: 'accepted',
         message: 'The network works on it',
       });
+    case 'preparing':
+      return settlement(claimed, {
+        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
+        dueInMs: outcome.againMs,
+        kind: 'accepted',
+        message: 'The network gets ready for the post',
+        data: { inMs: outcome.againMs },
+      });
+    case 'expired': {
+      const delay = retryDelay(attemptsFailed, 'expired');
+      const error = 'The network dropped the post before it was published';
+      return {
+        ...(delay === undefined ? fail('network', error, true) : again('network', error, delay)),
+        forgets: true,
+      };
+    }
     case 'not-sent':
       return settlement(claimed, {
         detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/index.ts';
 import { ProviderError } from '../../../src/platform/kernel/index.ts';
-import type { Post, Social } from '../../../src/providers/registry/index.ts';
+import type { Post } from '../../../src/providers/registry/index.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { mediaOf } from '../../support/worlds/media-of.ts';
-import { handleOf, localProviders, postOf } from '../../support/worlds/providers.ts';
+import { handleOf, localProviders, postOf, type PublishingChannel } from '../../support/worlds/providers.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let network: Sandbox;
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 const adapter = () => providers.resolve('social', 'sandbox', { allowPreview: true });
-async function channel(name: string): Promise<Social> {
+async function channel(name: string): Promise<PublishingChannel> {
   const values = providers.fields(adapter(), { name });
   const tokens = await providers.signIn(adapter(), values);
   return providers.connect(adapter(), { values, account: name, tokens });

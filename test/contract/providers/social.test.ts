@@ -6,14 +6,13 @@ import {
   catalogEntryOf,
   type Media,
   type Published,
-  type Social,
   type SocialAdapter,
   type Tokens,
 } from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf, type FakeNetwork, type Fixture } from '../../support/peers/fake-network.ts';
 import { mediaOf } from '../../support/worlds/media-of.ts';
-import { handleOf, localProviders, lookUp, postOf } from '../../support/worlds/providers.ts';
+import { handleOf, localProviders, lookUp, postOf, type PublishingChannel } from '../../support/worlds/providers.ts';
 
 /** The recorded facts of a network; a test compares the adapter with them. */
 interface Facts {
@@ -83,7 +82,7 @@ test('every adapter file is registered, and every registered adapter has its fix
 describe.each(cases)('$name', ({ adapter, fixture, facts }) => {
   let network: FakeNetwork;
   let providers: ReturnType<typeof localProviders>;
-  let channel: Social;
+  let channel: PublishingChannel;
   let red: Media;
   const slow = (ms: number): SocialAdapter => ({ ...adapter, timeoutMs: ms });
   const connect = (tokens: Tokens | undefined = network.tokens, one = adapter) =>

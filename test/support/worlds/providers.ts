@@ -5,7 +5,9 @@ import {
   type Handle,
   type LookUp,
   type Media,
+  type Polled,
   type Post,
+  type Published,
   type ProvidersOptions,
   type Social,
 } from '../../../src/providers/registry/index.ts';
@@ -14,8 +16,39 @@ import {
 export function localProviders(more: Partial<ProvidersOptions> = {}) {
   const outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
   const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: true, ...more });
-  return { ...providers, outbound, [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose]() };
+  return {
+    ...providers,
+    connect: (...call: Parameters<typeof providers.connect>) => publishing(providers.connect(...call)),
+    outbound,
+    [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
+  };
 }
+
+export type PublishingChannel = ReturnType<typeof publishing>;
+/** A channel whose `publish` takes all its steps, as the product does: it ends when the post is out. */
+const publishing = (channel: Social) => ({
+  ...channel,
+  async publish(post: Post, settings: unknown, handle: Handle): Promise<Published> {
+    const attempt: Handle = {
+      ...handle,
+      async save(saved) {
+        await handle.save(saved);
+        attempt.saved = saved;
+      },
+    };
+    for (let step = await channel.prepare?.(post, settings, attempt); step !== undefined && step !== 'ready';) {
+      await systemClock.sleep(step.againMs);
+      step = await channel.prepare!(post, settings, attempt);
+    }
+    let answer: Polled = await channel.publish(post, settings, attempt);
+    while ('processingMs' in answer) {
+      await systemClock.sleep(answer.processingMs);
+      answer = await channel.poll!(post, settings, attempt);
+    }
+    if (!('id' in answer)) throw new Error(`The post was not published: ${JSON.stringify(answer)}`);
+    return answer;
+  },
+});
 
 /** The ids of the releases that a look-up of the adapter shows. */
 export async function lookUp(

@@ -21,7 +21,15 @@ import {
 import { facts, type Topic } from '../../../src/platform/outbox/facts.ts';
 import type { Create, NewPost, Posts } from '../../../src/publishing/posts/index.ts';
 import type { Connected } from '../../../src/publishing/posts/ports.ts';
-import type { Handle, LookUp, Post, Published, SocialAdapter } from '../../../src/providers/registry/index.ts';
+import type {
+  Handle,
+  LookUp,
+  Polled,
+  Post,
+  Prepared,
+  Published,
+  SocialAdapter,
+} from '../../../src/providers/registry/index.ts';
 import { social } from '../../../src/providers/social/_contract.ts';
 import { JWT_SECRET } from './app.ts';
 import { quietLog } from './quiet-log.ts';
@@ -59,6 +67,10 @@ export function openNetwork() {
     behave: undefined as
       | ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>)
       | undefined,
+    /** What comes before a publish, and what is answered of a post that is worked on. */
+    prepare: undefined as ((post: Post, handle: Handle) => Promise<Prepared>) | undefined,
+    poll: undefined as ((post: Post, saved: unknown) => Promise<Polled>) | undefined,
+    processesWithinMs: undefined as number | undefined,
     find: undefined as
       | ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>)
       | undefined,
@@ -92,9 +104,17 @@ export function openNetwork() {
 }
 export type Network = ReturnType<typeof openNetwork>;
 
+interface NetworkRules {
+  once: Once;
+  settlesWithinMs: number | undefined;
+  prepare: ((post: Post, handle: Handle) => Promise<Prepared>) | undefined;
+  poll: ((post: Post, saved: unknown) => Promise<Polled>) | undefined;
+  processesWithinMs: number | undefined;
+}
+
 /** Declared as the network says at the moment: tests change its class and its times while the product runs. */
 function adapterOf(
-  network: { readonly once: Once; readonly settlesWithinMs: number | undefined },
+  network: Readonly<Pick<NetworkRules, 'once' | 'settlesWithinMs' | 'prepare' | 'poll' | 'processesWithinMs'>>,
   publish: (
     channelId: string,
     post: Post,
@@ -104,6 +124,11 @@ function adapterOf(
   ) => Promise<Published | { processingMs: number }>,
   find: (post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>,
 ): SocialAdapter {
+  /** Without a `poll` of the test, a post that was taken is out. */
+  const found = async (post: Post): Promise<Polled> => {
+    const shown = await find(post, { since: new Date(0), saved: undefined, thread: [] });
+    return shown !== undefined && 'id' in shown ? shown : { processingMs: 1_000 };
+  };
   const declared = () =>
     social({
       id: 'fake',
@@ -120,8 +145,12 @@ function adapterOf(
       settings: z.looseObject({}),
       // asked only when a login was refused
       profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')),
+      ...(network.prepare && {
+        prepare: ({ post, saved, save, thread }) => network.prepare!(post, { saved, save, thread }),
+      }),
       publish: ({ account, post, settings, saved, save, thread, clock }) =>
-        publish(account, post, settings, { saved, save, thread }, (ms) => clock.sleep(ms)) as Promise<Published>,
+        publish(account, post, settings, { saved, save, thread }, (ms) => clock.sleep(ms)),
+      poll: ({ post, saved }) => (network.poll ? network.poll(post, saved) : found(post)),
       ...(network.once === 'at-most-once'
         ? { once: network.once }
         : { once: network.once, find: ({ post, since, saved, thread }) => find(post, { since, saved, thread }) }),
@@ -129,6 +158,7 @@ function adapterOf(
   return Object.defineProperties(declared(), {
     once: { get: () => network.once },
     settlesWithinMs: { get: () => network.settlesWithinMs },
+    processesWithinMs: { get: () => network.processesWithinMs },
     connect: { value: (connection: Parameters<SocialAdapter['connect']>[0]) => declared().connect(connection) },
   });
 }

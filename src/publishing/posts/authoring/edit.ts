@@ -126,6 +126,10 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         error_kind = case when s.state = 'ERROR' then p.error_kind end,
         error = case when s.state = 'ERROR' then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
+        -- what the network was given for the post as it was; of an attempt whose outcome is open it is kept
+        saved = case
+          when b.undecided or not (b.is_target and (e.given ?| '{content,media}' or ${settings !== undefined})) then p.saved
+        end,
         version = p.version + 1,
         updated_at = now()
       from edit e, thread b, channel c, verdict v,

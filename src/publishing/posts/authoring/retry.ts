@@ -43,6 +43,8 @@ const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) 
       update posts p
       set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null, attempts_failed = 0,
         publish_date = least(p.publish_date, now()), due_at = case when p.id = t.id then now() end,
+        -- what a network refused begins anew; what may be out goes out again under the same id
+        saved = case when b.undecided then p.saved end,
         version = p.version + 1, updated_at = now()
       from thread b, thread t, channel c, verdict v
       where v.verdict = 'done'

@@ -17,8 +17,9 @@ export interface Attempt {
 export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   /** Links that were to go out short; undecided until just before the first request leaves. */
   links: readonly (Link & { decided: boolean })[];
-  /** What an earlier attempt saved. */
+  /** What an earlier attempt saved, and how long ago the first did, by the database's clock. */
   saved: unknown;
+  savedMs: number;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
   /**
@@ -47,10 +48,15 @@ export type Next =
 /** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
 
-/** What became of one attempt. `handed-back`: no request has left, and this host will not send it. */
+/**
+ * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `expired`: it
+ * dropped what it was given, and nothing was published. `not-sent`: no request has left, and this host will not send it.
+ */
 export type Outcome =
   | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
+  | { kind: 'preparing'; againMs: number }
+  | { kind: 'expired' }
   | { kind: 'absent' }
   | { kind: 'not-sent' }
   | { kind: 'undecided'; message: string; similar?: readonly Published[] }

@@ -21,6 +21,7 @@ export interface ClaimOptions {
 export interface AttemptRow extends ClaimColumns {
   channelId: string;
   postId: string;
+  savedMs: number | null;
   thread: Published[] | null;
   links: ClaimedPost['links'] | null;
   channel: Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null };
@@ -65,6 +66,7 @@ export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
 /** What is read of a claimed post, from the row `alias` of it. */
 export const attemptColumns = (sql: Sql, alias: string): Fragment => sql`
         ${sql(alias)}.id as "postId", ${post.select(sql, 'claim', alias)},
+        (extract(epoch from now() - (${sql(alias)}.saved ->> 'since')::timestamptz) * 1000)::float8 as "savedMs",
         case when ${sql(alias)}.root_post_id is not null then (
           select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released)
           order by q.seq)
@@ -232,6 +234,7 @@ export function attemptOf(row: AttemptRow) {
     channelId,
     postId,
     saved: row.saved?.value,
+    savedMs: row.savedMs ?? 0,
     thread: row.thread ?? [],
     links: row.links ?? [],
     channel: { ...channel, tokenExpiresAt: tokenExpiresAt === null ? null : new Date(tokenExpiresAt) },

@@ -12,7 +12,10 @@ export async function saveHandle(
 ): Promise<boolean> {
   const rows = await sql`
     update posts p
-    set saved = ${JSON.stringify({ value })}::text::jsonb
+    set saved = jsonb_build_object(
+        'value', ${JSON.stringify(value ?? null)}::text::jsonb,
+        'since', coalesce(p.saved ->> 'since', now()::text)
+      )
     where p.org_id = ${orgId}
       and p.id = ${postId}
       and p.attempt = ${attempt}

@@ -31,6 +31,8 @@ export interface Settlement extends Attempt {
   topic: Extract<Topic, 'post.published' | 'post.failed' | 'post.unconfirmed' | 'post.retrying' | 'post.paused'> | null;
   /** Of a failure: whether a person may try the same again. */
   retryable: boolean;
+  /** What the attempt saved is of no use any more. */
+  forgets: boolean;
   /** Where it is published, the same commit takes the next post of the channel that is due already. */
   claimsNext?: boolean;
 }
@@ -76,7 +78,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
           "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
           "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
-          retryable boolean, "claimsNext" boolean
+          retryable boolean, forgets boolean, "claimsNext" boolean
         )
       ), channel as materialized (
         select c.*
@@ -195,7 +197,8 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           end,
           look_up_at = now() + i."lookUpInMs" * interval '1 ms',
           look_ups = p.look_ups + case when ${outcomeUnknown(sql)} then 1 else 0 end,
-          attempts_failed = p.attempts_failed + i.failed::int
+          attempts_failed = p.attempts_failed + i.failed::int,
+          saved = case when not i.forgets then p.saved end
         from input i
         join channel c on c.id = i."channelId" and c.org_id = i."orgId"
         where p.id = i."postId"

@@ -1,0 +1,78 @@
+import { LimiterClosed, type Place } from '../../../platform/flow/index.ts';
+import { draining } from '../../../platform/kernel/index.ts';
+import type { Polled } from '../../../providers/registry/index.ts';
+import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
+import type { ClaimedPost, Outcome } from './attempt.ts';
+import type { Connected } from '../ports.ts';
+import { PROCESSES_WITHIN_MS, settles } from '../rules.ts';
+import { findOnNetwork } from './look-up.ts';
+import { filesOf, hasHung, inTime, postOf, type SenderDeps, settingsOf } from './calls.ts';
+import { OVER } from './work.ts';
+
+/** Asks the network what became of an attempt: by the handle of a post that it works on, else by looking for it. */
+export async function askNetwork(
+  deps: SenderDeps,
+  claimed: ClaimedPost,
+  about: 'unconfirmed' | 'processing',
+): Promise<Outcome> {
+  const { clock, channels, lookUpLimiter } = deps;
+  const started = clock.monotonic();
+  const ended = new AbortController();
+  let place: Place | undefined;
+  let called: number | undefined;
+  let failed = false;
+  try {
+    const connected = await channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);
+    const { find, poll } = connected.social;
+    const isPolled = about === 'processing';
+    if (isPolled ? !poll : !find)
+      return isPolled || claimed.mayHaveSent
+        ? { kind: 'undecided', message: 'The answer was lost, and this network cannot be asked' }
+        : { kind: 'not-sent' };
+    place = await lookUpLimiter.enter(claimed.orgId, { lane: connected.lane });
+    const files = await filesOf(deps, claimed, ended.signal);
+    const post = postOf(deps, claimed, claimed.links, files);
+    const settings = settingsOf(claimed);
+    called = clock.monotonic();
+    const unansweredMs = claimed.unansweredMs + called - started; // what it shows later it was not asked for
+    if (isPolled) return polled(await inTime(clock, poll!(post, settings, claimed), ended), unansweredMs, connected);
+    const shown = await inTime(clock, findOnNetwork(deps.sql, { claimed, post, settings, find: find! }), ended);
+    if (shown.kind === 'found') return released(shown.release);
+    return shown.kind === 'unclear' ? unclear(shown) : notShown(settles(connected) - unansweredMs);
+  } catch (error) {
+    if (error instanceof LimiterClosed) throw draining();
+    failed = true;
+    return unanswered(error, claimed, about);
+  } finally {
+    ended.abort(OVER);
+    place?.leave(failed && hasHung(clock, called));
+  }
+}
+
+/** What a network said of a post that it worked on. */
+function polled(answer: Polled, unansweredMs: number, { processesWithinMs = PROCESSES_WITHIN_MS }: Connected): Outcome {
+  if ('rejected' in answer) return { kind: 'rejected', message: clean(answer.rejected) };
+  if ('expired' in answer) return { kind: 'expired' };
+  if (!('processingMs' in answer)) return released(answer);
+  return unansweredMs < processesWithinMs
+    ? { kind: 'processing', processingMs: waitOf(answer.processingMs) }
+    : { kind: 'undecided', message: 'The network took the post and never said that it is out' };
+}
+
+/** A network that does not show a post may show it later: until `leftMs` are over its answer is open. */
+const notShown = (leftMs: number): Outcome =>
+  leftMs <= 0
+    ? { kind: 'absent' }
+    : {
+        kind: 'lost',
+        message: 'The network does not show the post yet',
+        retryAfterMs: Math.min(leftMs + 50, 10_000),
+      };
+
+/** A network that could not be asked is asked again; that says nothing about the post. */
+function unanswered(error: unknown, { lookUps }: ClaimedPost, about: 'unconfirmed' | 'processing'): Outcome {
+  const { message = 'The network could not be asked', retryAfterMs } = failureOf(error) ?? {};
+  return about === 'unconfirmed'
+    ? { kind: 'lost', message, retryAfterMs }
+    : { kind: 'processing', processingMs: retryAfterMs ?? Math.min(5_000 * 2 ** Math.min(lookUps, 6), 300_000) };
+}

@@ -1,0 +1,88 @@
+import type { Database } from '../../../platform/db/index.ts';
+import type { Limiter } from '../../../platform/flow/index.ts';
+import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
+import { contentToText } from '../../../platform/content/index.ts';
+import type { Media, Post } from '../../../providers/registry/index.ts';
+import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, Log, MediaPort } from '../ports.ts';
+import { CALL_MS } from '../rules.ts';
+import type { ClaimedPost } from './attempt.ts';
+import type { Works } from './work.ts';
+
+// What sending a post and asking about one have in common.
+
+export interface SenderOptions {
+  sql: Database;
+  clock: Clock;
+  channels: ChannelsPort;
+  media: MediaPort;
+  links: Pick<LinksPort, 'decide' | 'apply'>;
+  heartbeat: Heartbeat;
+  log: Log;
+  late(ms: number): void;
+  called(call: { provider: string; latenessMs: number; durationMs: number }): void;
+  inFlight: number;
+  perLane: number;
+  /** Questions to networks at a time, and those in one lane. */
+  lookUps: { inAll: number; perLane: number };
+}
+/** What sending and asking are handed. */
+export interface SenderDeps extends SenderOptions {
+  limiter: Limiter;
+  /** Of their own: a network that hangs when it is asked holds up no post. */
+  lookUpLimiter: Limiter;
+  works: Works;
+  isClosed(): boolean;
+}
+/** All that a call needs, before it has its turn. */
+export interface Ready {
+  connected: Connected;
+  files: readonly Media[];
+  links: readonly Link[];
+}
+
+/** A call that fails after so long has hung. */
+const HANGING_MS = 10_000;
+
+/** The files of a post, until `over` says that nobody needs them any more. */
+export async function filesOf(
+  { channels, media }: Pick<SenderDeps, 'channels' | 'media'>,
+  { orgId, media: items, channel }: ClaimedPost,
+  over: AbortSignal,
+): Promise<readonly Media[]> {
+  if (items.length === 0) return [];
+  return media.load(orgId, items, {
+    signal: over,
+    limits: channels.rules(channel.providerId, channel.providerVersion).limits,
+  });
+}
+
+export const postOf = (
+  { links: { apply } }: Pick<SenderDeps, 'links'>,
+  claimed: ClaimedPost,
+  links: readonly Link[],
+  files: readonly Media[],
+): Post => ({
+  id: claimed.postId,
+  text: apply(contentToText(claimed.content), links),
+  media: files,
+});
+
+/** The settings of a post over those of its channel. */
+export const settingsOf = ({ settings, channel }: ClaimedPost): unknown => ({ ...channel.settings, ...settings });
+
+/**
+ * Ends with `lost` when the network takes longer than one call may last, and breaks off what is under way. Whoever
+ * calls it ends the attempt, and with it the wait.
+ */
+export const inTime = <T>(clock: Clock, call: Promise<T>, ended: AbortController): Promise<T> =>
+  Promise.race([call, tooLate(clock, ended)]);
+
+async function tooLate(clock: Clock, ended: AbortController): Promise<never> {
+  await clock.sleep(CALL_MS, ended.signal);
+  ended.abort();
+  throw new ProviderError('lost', `No answer within ${Math.round(CALL_MS / 1000)} s`);
+}
+
+/** Whether a call that failed has hung: its lane is given fewer places for a while. */
+export const hasHung = (clock: Clock, called: number | undefined): boolean =>
+  called !== undefined && clock.monotonic() - called >= Math.min(CALL_MS, HANGING_MS);

@@ -1,0 +1,119 @@
+import { ProviderError } from '../../../platform/kernel/index.ts';
+import type { Handle, Prepared } from '../../../providers/registry/index.ts';
+import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
+import type { Connected } from '../ports.ts';
+import { PROCESSES_WITHIN_MS } from '../rules.ts';
+import type { ClaimedPost, Outcome } from './attempt.ts';
+import { markSent, saveHandle } from './marks.ts';
+import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
+import type { Work } from './work.ts';
+
+/** Nothing has left, and this host will not send it. */
+export class NotSent extends Error {}
+
+/** How long an attempt waits for the network to get ready; a longer wait hands the slot back. */
+const SHORT_WAIT_MS = 5_000;
+
+/**
+ * Calls the adapter: first the steps that come before publishing, then the one that cannot be undone. What fails before
+ * that one may be tried again.
+ */
+export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<Outcome> {
+  const { clock, limiter, log, sql } = deps;
+  const { claimed } = work;
+  const { connected } = ready;
+  const place = await limiter.enter(claimed.orgId, { lane: connected.lane });
+  let latenessMs = 0;
+  let called: number | undefined;
+  let failed = false;
+  let mayBePublic = false;
+  try {
+    await expectSafe(deps, work);
+    work.stage = 'calling';
+    called = clock.monotonic();
+    latenessMs = claimed.lateMs + (called - work.since);
+    deps.late(latenessMs);
+    const post = postOf(deps, claimed, ready.links, ready.files);
+    const settings = settingsOf(claimed);
+    const attempt = handleOf(deps, work);
+
+    const { prepare } = connected.social;
+    if (prepare) {
+      const waitMs = await inTime(
+        clock,
+        prepared(deps, work, () => prepare(post, settings, attempt)),
+        work.ended,
+      );
+      if (waitMs !== undefined) return notReady(waitMs, claimed, connected);
+      await expectSafe(deps, work);
+    }
+    if (connected.once === 'at-most-once') {
+      if (!(await markSent(sql, claimed))) throw new NotSent();
+      if (deps.isClosed() || !deps.works.isSafe(work)) throw new NotSent();
+    }
+    mayBePublic = true; // nothing is awaited between the last look and the call
+    const answer = await inTime(clock, connected.social.publish(post, settings, attempt), work.ended);
+    return 'processingMs' in answer
+      ? { kind: 'processing', processingMs: waitOf(answer.processingMs) }
+      : released(answer);
+  } catch (error) {
+    if (error instanceof NotSent) throw error;
+    failed = true;
+    const known = mayBePublic ? failureOf(error) : failureBefore(error);
+    if (known) return known;
+    const { postId, channel } = claimed;
+    log.error({ err: error, postId, provider: channel.providerId }, 'an adapter failed in a way it should not');
+    const message = 'The network answered something that cannot be read';
+    return { kind: mayBePublic ? 'lost' : 'unavailable', message };
+  } finally {
+    place.leave(failed && hasHung(clock, called));
+    if (called !== undefined)
+      deps.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
+  }
+}
+
+/** A network that does not get ready in the longest time it may take is given up; a retry begins anew. */
+const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): Outcome =>
+  savedMs < (connected.processesWithinMs ?? PROCESSES_WITHIN_MS)
+    ? { kind: 'preparing', againMs: waitMs }
+    : { kind: 'rejected', message: 'The network did not get ready for the post' };
+
+/** What the adapter is handed to note its steps. */
+function handleOf({ sql }: SenderDeps, { claimed }: Work): Handle {
+  const attempt: Handle = {
+    saved: claimed.saved,
+    thread: claimed.thread,
+    async save(handle) {
+      if (!(await saveHandle(sql, claimed, cleanJson(handle))))
+        throw new ProviderError('lost', 'This host was replaced while it was sending');
+      attempt.saved = handle;
+    },
+  };
+  return attempt;
+}
+
+/**
+ * Runs the steps before publishing until the network is ready. Answers how long to wait where it is not ready soon: the
+ * channel goes on meanwhile.
+ */
+async function prepared(
+  { clock }: SenderDeps,
+  { ended }: Work,
+  step: () => Promise<Prepared>,
+): Promise<number | undefined> {
+  const begun = clock.monotonic();
+  for (;;) {
+    const answer = await step();
+    if (answer === 'ready') return undefined;
+    const waitMs = waitOf(answer.againMs);
+    if (clock.monotonic() - begun + waitMs > SHORT_WAIT_MS) return waitMs;
+    await clock.sleep(waitMs, ended.signal);
+  }
+}
+
+/** The slot is surely this host's, right before a call. */
+async function expectSafe(deps: SenderDeps, work: Work): Promise<void> {
+  // a silence of this host, or a long wait: only the rows know
+  if (!deps.isClosed() && !deps.works.isSafe(work)) await deps.works.hold([work]);
+  if (deps.isClosed() || !deps.works.isSafe(work)) throw new NotSent();
+}

@@ -1,0 +1,106 @@
+import type { Database } from '../../../platform/db/index.ts';
+import type { Clock } from '../../../platform/kernel/index.ts';
+import type { Heartbeat, Log } from '../ports.ts';
+import { CALL_MS, HEARTBEAT_FRESH_MS, SLOT_LEASE_MS } from '../rules.ts';
+import type { ClaimedPost } from './attempt.ts';
+import { renew } from './recover.ts';
+
+/** What this host does for a claimed post: it waits for its turn, then the network is called. */
+export interface Work {
+  readonly claimed: ClaimedPost;
+  stage: 'preparing' | 'calling';
+  readonly since: number;
+  /** By the monotonic clock: since when the rows have surely said that this host holds the slot. */
+  heldSince: number;
+  /** Another host has taken it over. */
+  lost: boolean;
+  /** Aborted when nobody waits for the network any more: nothing more may be sent. */
+  readonly ended: AbortController;
+}
+
+/** The work under way on this host, whose slots are held in the rows. */
+export interface Works extends Disposable {
+  readonly all: ReadonlySet<Work>;
+  begin(claimed: ClaimedPost): Work;
+  end(work: Work): void;
+  /**
+   * Nobody can have taken the post over: others do so after a silence of this host, or when the time of the slot is
+   * over.
+   */
+  isSafe(work: Work): boolean;
+  /** Prolongs slots, and learns which of them others hold by now. */
+  hold(held: readonly Work[]): Promise<void>;
+}
+
+const RENEW_MS = 15_000;
+/**
+ * Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a
+ * stack.
+ */
+export const OVER = new Error('The attempt is over');
+
+/** Prolongs the slots of posts that wait for their turn, so that a long queue is not taken for a dead host. */
+export function openWorks({
+  sql,
+  clock,
+  heartbeat,
+  log,
+}: {
+  sql: Database;
+  clock: Clock;
+  heartbeat: Heartbeat;
+  log: Log;
+}): Works {
+  const works = new Set<Work>();
+
+  async function hold(held: readonly Work[]): Promise<void> {
+    const since = clock.monotonic();
+    const still = await renew(
+      sql,
+      held.map(({ claimed }) => claimed),
+      SLOT_LEASE_MS,
+    );
+    for (const work of held) {
+      if (still.has(work.claimed.postId)) work.heldSince = since;
+      else work.lost = true;
+    }
+  }
+  async function renewSlots(): Promise<void> {
+    const since = clock.monotonic();
+    const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
+    try {
+      await hold(old);
+    } catch (error) {
+      log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
+    }
+  }
+  const renewal = setInterval(() => void renewSlots(), RENEW_MS / 3);
+  renewal.unref();
+
+  return {
+    all: works,
+    begin(claimed) {
+      const work: Work = {
+        claimed,
+        stage: 'preparing',
+        since: clock.monotonic(),
+        heldSince: claimed.heldSince,
+        lost: false,
+        ended: new AbortController(),
+      };
+      works.add(work);
+      return work;
+    },
+    end(work) {
+      work.ended.abort(OVER);
+      works.delete(work);
+    },
+    isSafe: (work) =>
+      !work.lost &&
+      heartbeat.heartbeatAgeMs() <= HEARTBEAT_FRESH_MS &&
+      heartbeat.steadySince() <= work.heldSince &&
+      clock.monotonic() - work.heldSince <= SLOT_LEASE_MS - CALL_MS,
+    hold,
+    [Symbol.dispose]: () => clearInterval(renewal),
+  };
+}
