@@ -65,12 +65,12 @@ export default mailApi({
   },
   api: 'https://api.mailgun.net',
   regions: { eu: 'https://api.eu.mailgun.net' },
+  auth: { in: 'basic', user: { text: 'api' }, password: { field: 'apiKey' } },
   // the key, the domain or its region, which an operator can correct
   errors: { 403: 'reauthorize', 404: 'reauthorize' },
 
   send: ({ id, to, subject, text: plain, html }, { values }) => ({
     path: `/v3/${values.domain}/messages`,
-    headers: login(values),
     form: {
       from: mailbox(values.fromName, values.fromAddress),
       to,
@@ -86,7 +86,7 @@ export default mailApi({
   async check({ http, values }) {
     const { domain, fromName, fromAddress } = values;
     const Domain = z.object({ domain: z.object({ state: z.string() }) });
-    const known = await http.find(`/v4/domains/${domain}`, Domain, { headers: login(values), absent: z.unknown() });
+    const known = await http.find(`/v4/domains/${domain}`, Domain, { absent: z.unknown() });
     if (known) return `Mailgun takes the key, and ${domain} is ${known.domain.state}`;
     // A sending key may not read domains: it is checked by a mail in test mode, which is accepted and not delivered.
     const mail = {
@@ -96,7 +96,7 @@ export default mailApi({
       text: 'Test',
       'o:testmode': 'yes',
     };
-    await http.post(`/v3/${domain}/messages`, z.object({ id: z.string() }), { headers: login(values), form: mail });
+    await http.post(`/v3/${domain}/messages`, z.object({ id: z.string() }), { form: mail });
     return `Mailgun takes the key, which may only send from ${domain}`;
   },
 
@@ -117,5 +117,3 @@ export default mailApi({
       },
   },
 });
-
-const login = ({ apiKey }: { apiKey: string }) => ({ authorization: `Basic ${btoa(`api:${apiKey}`)}` });

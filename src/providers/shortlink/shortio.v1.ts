@@ -6,7 +6,6 @@ import { Clicks, ownDomain, shortlink, ShortUrl } from './_contract.ts';
 const Link = z
   .object({ idString: z.string().min(1), shortURL: ShortUrl, secureShortURL: ShortUrl.nullish() })
   .transform(({ idString, shortURL, secureShortURL }) => ({ id: idString, shortUrl: secureShortURL ?? shortURL }));
-const STATISTICS = 'https://statistics.short.io/statistics/link/';
 
 export default shortlink({
   id: 'shortio',
@@ -22,16 +21,19 @@ export default shortlink({
     domain: { ...ownDomain, required: true, help: 'A domain of the account' },
   },
   api: 'https://api.short.io',
-  auth: { in: 'header', name: 'authorization', prefix: '', field: 'apiKey' },
+  hosts: { statistics: 'https://statistics.short.io/statistics' },
+  auth: [
+    { in: 'header', name: 'authorization', field: 'apiKey' },
+    { in: 'header', name: 'authorization', field: 'apiKey', host: 'statistics' },
+  ],
   errors: { 403: 'reauthorize' },
   repeatable: true,
   shorten: ({ http, values }, url) =>
     http.post('/links', Link, { json: { originalURL: url, domain: values.domain }, creates: true }),
-  async clicks({ http, values }, { id }) {
-    const headers = { authorization: values.apiKey }; // another host, to which `auth` does not apply
+  async clicks({ http, hosts }, { id }) {
     const reply = z.object({ totalClicks: Clicks });
-    return (await http.get(STATISTICS + encodeURIComponent(id), reply, { headers, query: { period: 'total' } }))
-      .totalClicks;
+    const path = `${hosts['statistics']}/link/${encodeURIComponent(id)}`;
+    return (await http.get(path, reply, { query: { period: 'total' } })).totalClicks;
   },
   async check({ http, values }) {
     const domains = await http.get('/api/domains', z.array(z.object({ hostname: z.string() })));

@@ -24,18 +24,19 @@ export default shortlink({
     domainId: text('Domain id', { required: false, validation: '[0-9]{1,15}', help: 'Without it the usual domain' }),
   },
   api: 'https://t2mio.com/api/v1',
-  auth: { in: 'header', name: 'apikey', prefix: '', field: 'apiKey' },
+  auth: [
+    { in: 'header', name: 'apikey', field: 'apiKey' },
+    { in: 'header', name: 'apisecret', field: 'apiSecret' },
+  ],
   errors: ERRORS,
   errorInside: Refusal, // the body holds the real status
-  shorten: ({ http, values: { apiSecret, domainId } }, url) =>
+  shorten: ({ http, values: { domainId } }, url) =>
     http.post('/urls', Link, {
-      headers: { apisecret: apiSecret },
       json: { destination: url, ...(domainId && { domain_id: Number(domainId) }) },
       creates: true,
     }),
-  async clicks({ http, values }, { id }) {
+  async clicks({ http }, { id }) {
     const reply = z.object({ data: z.object({ hits: Clicks }) });
-    return (await http.get(`/urls/${encodeURIComponent(id)}`, reply, { headers: { apisecret: values.apiSecret } })).data
-      .hits;
+    return (await http.get(`/urls/${encodeURIComponent(id)}`, reply)).data.hits;
   },
 });

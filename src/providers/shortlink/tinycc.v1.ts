@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Manifest } from '../kit/declare/adapter.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import { Clicks, shortlink, type ShortlinkLine, ShortUrl } from './_contract.ts';
+import { Clicks, shortlink, ShortUrl } from './_contract.ts';
 
 const first = <S extends z.ZodType>(url: S) => z.object({ urls: z.tuple([url], z.unknown()) });
 const Made = first(z.object({ hash: z.string().min(1), short_url_with_protocol: ShortUrl })).transform(
@@ -26,10 +26,6 @@ const Refusal = z.union([
     ({ urls: [{ error }] }) => error.code,
   ),
 ]);
-const credentials = { username: text('User name'), apiKey: secret('API key') };
-const logIn = ({ values: { username, apiKey } }: Pick<ShortlinkLine<typeof credentials>, 'values'>) => ({
-  authorization: `Basic ${btoa(`${username}:${apiKey}`)}`,
-});
 
 /** https://tiny.cc/tiny/api-docs-v3; the same software at tinycc.com documents a root of its own. */
 export default shortlink({
@@ -41,23 +37,20 @@ export default shortlink({
   website: 'https://tinycc.com',
   authType: 'basic',
   setupNotes: 'The key is at tiny.cc > My account > API.',
-  credentials,
+  credentials: { username: text('User name'), apiKey: secret('API key') },
   api: 'https://tiny.cc/tiny/api/3',
+  auth: { in: 'basic', user: { field: 'username' }, password: { field: 'apiKey' } },
   facts: { defaultDomain: 'tiny.cc' },
   errors: { 403: 'reauthorize' },
   errorOf: Refusal.refine((code) => failureOf(code) !== undefined).transform((code) => failureOf(code)!),
   errorInside: Refusal.transform((code) => failureOf(code) ?? 'rejected'),
-  terse: true, // a refusal may repeat the header of the login
-  shorten: ({ http, values }, url) =>
-    http.post('/urls', Made, { headers: logIn({ values }), json: { urls: [{ long_url: url }] }, creates: true }),
-  async clicks({ http, values }, { id }) {
-    const { urls } = await http.get(`/urls/${encodeURIComponent(id)}`, first(z.object({ total_clicks: Clicks })), {
-      headers: logIn({ values }),
-    });
+  shorten: ({ http }, url) => http.post('/urls', Made, { json: { urls: [{ long_url: url }] }, creates: true }),
+  async clicks({ http }, { id }) {
+    const { urls } = await http.get(`/urls/${encodeURIComponent(id)}`, first(z.object({ total_clicks: Clicks })));
     return urls[0].total_clicks;
   },
-  async check({ http, values }) {
-    await http.get('/account', z.looseObject({ account: z.unknown() }), { headers: logIn({ values }) });
+  async check({ http }) {
+    await http.get('/account', z.looseObject({ account: z.unknown() }));
     return 'Tiny.cc takes the key';
   },
 });

@@ -74,7 +74,7 @@ export interface SocialProviders {
 
 export interface SocialOptions {
   /** App credentials of the operator, by provider id; `server` where they belong to one of many servers. */
-  apps: Readonly<Record<string, App & { server?: string }>>;
+  apps: Readonly<Record<string, App & { server?: string; botToken?: string }>>;
   appName: string;
 }
 
@@ -92,14 +92,18 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
   const asked = <T>(adapter: SocialAdapter, secrets: readonly (string | undefined)[], work: () => Promise<T>) =>
     lines.call(adapter, { secrets }, work);
 
+  function operatorApp(adapter: SocialAdapter, values: Values) {
+    const app = apps[adapter.id];
+    const server = Object.entries(adapter.credentials).find(([, { form }]) => form === 'origin')?.[0];
+    return app?.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? '')
+      ? undefined // it belongs to another server
+      : app;
+  }
+
   return {
     ownApp(adapter, values) {
-      const app = apps[adapter.id];
-      if (!app) return undefined;
-      const server = Object.entries(adapter.credentials).find(([, { form }]) => form === 'origin')?.[0];
-      if (app.server !== undefined && server !== undefined && !sameOrigin(app.server, values[server] ?? ''))
-        return undefined; // it belongs to another server
-      return { clientId: app.clientId, clientSecret: app.clientSecret };
+      const app = operatorApp(adapter, values);
+      return app && { clientId: app.clientId, clientSecret: app.clientSecret };
     },
     async registerApp(adapter, values, redirectUri, egressRoute) {
       const { login } = adapter;
@@ -167,6 +171,7 @@ export function openSocial(lines: Lines, { apps, appName }: SocialOptions): Soci
         { ...values, ...tokens?.values },
         {
           token: tokens?.accessToken,
+          app: operatorApp(adapter, values),
           secrets: hidden(tokens),
           renew: renew && (async () => (await renew()).accessToken),
           outbound: egressRoute,

@@ -41,20 +41,17 @@ export default vpn({
   tunnel: true,
   oneOf: [['accessToken'], ['serviceUsername', 'servicePassword']],
   api: 'https://api.nordvpn.com',
+  auth: { in: 'basic', user: { text: 'token' }, password: { field: 'accessToken' } },
   places: placesOf(HOSTS),
   async proxy({ http, values: { accessToken, serviceUsername, servicePassword, location: place } }) {
     const own = at(HOSTS, place, serviceUsername, servicePassword);
     if (own || !accessToken) return own;
-    const { username, password } = await http.get('/v1/users/services/credentials', Login, {
-      headers: basic(accessToken),
-    });
+    const { username, password } = await http.get('/v1/users/services/credentials', Login);
     return at(HOSTS, place, username, password);
   },
   async account({ http, values: { accessToken } }) {
     if (!accessToken) return undefined;
-    await http.get('/v1/users/services/credentials', Login, { headers: basic(accessToken) });
+    await http.get('/v1/users/services/credentials', Login);
     return 'The access token is good';
   },
 });
-
-const basic = (accessToken: string) => ({ authorization: `Basic ${btoa(`token:${accessToken}`)}` });

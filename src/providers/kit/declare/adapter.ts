@@ -53,7 +53,8 @@ export interface Manifest<F extends Fields = Fields> {
   regions?: Readonly<Record<string, string>>;
   /** Base URLs of further servers, by name: for example of a directory. */
   hosts?: Readonly<Record<string, string>>;
-  auth?: Auth<Extract<keyof F, string>>;
+  /** The credentials of each call, one or several. */
+  auth?: Auth<Extract<keyof F, string>> | readonly Auth<Extract<keyof F, string>>[];
   /** Failures by status, where they differ from `failureOfStatus`. */
   errors?: Readonly<Record<number, ProviderFailure>>;
   /**

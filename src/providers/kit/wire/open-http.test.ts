@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 import { type Receiver, startReceiver } from '../../../../test/support/wire/receiver.ts';
 import { systemClock } from '../../../platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../platform/outbound/index.ts';
+import type { Auth, Call } from './http.ts';
 import { type HttpOptions, openHttp } from './open-http.ts';
 
 let receiver: Receiver;
@@ -80,5 +83,212 @@ describe('a refusal', () => {
         retryAfterMs: 120_000,
       });
     }
+  });
+});
+
+describe('credentials', () => {
+  const demo = {
+    values: { key: 'the-key', user: 'ann' },
+    token: 'the-token',
+    app: { clientId: 'app-1', botToken: 'bot-1' },
+  };
+  const sent = () => {
+    const { path, headers, body } = receiver.ledger.at(-1)!;
+    return { path, authorization: headers.authorization, ...(body.length > 0 && { body: body.toString() }) };
+  };
+  beforeEach(() => answers(200));
+
+  test.each<[string, Auth | readonly Auth[], Call, ReturnType<typeof sent>]>([
+    ['the token as Bearer', { in: 'token' }, {}, { path: '/', authorization: 'Bearer the-token' }],
+    [
+      'the token bare',
+      { in: 'header', name: 'authorization', token: true },
+      {},
+      { path: '/', authorization: 'the-token' },
+    ],
+    [
+      "the app's bot with a prefix of its own",
+      { in: 'header', name: 'authorization', prefix: 'Bot ', app: 'botToken' },
+      {},
+      { path: '/', authorization: 'Bot bot-1' },
+    ],
+    [
+      'a login',
+      { in: 'basic', user: { field: 'user' }, password: { field: 'key' } },
+      {},
+      { path: '/', authorization: `Basic ${btoa('ann:the-key')}` },
+    ],
+    [
+      'a login with a constant name',
+      { in: 'basic', user: { text: 'api' }, password: { token: true } },
+      {},
+      { path: '/', authorization: `Basic ${btoa('api:the-token')}` },
+    ],
+    [
+      'the token in the query',
+      { in: 'query', name: 'access_token', token: true },
+      { query: { v: '5' } },
+      { path: '/?v=5&access_token=the-token', authorization: undefined },
+    ],
+    [
+      'the token in the form',
+      { in: 'form', name: 'access_token', token: true },
+      { form: { message: 'x' } },
+      { path: '/', authorization: undefined, body: 'access_token=the-token&message=x' },
+    ],
+    [
+      'the token in the query of a call without a form',
+      { in: 'form', name: 'access_token', token: true },
+      { json: {} },
+      { path: '/?access_token=the-token', authorization: undefined, body: '{}' },
+    ],
+    [
+      'several at once, and none without a value',
+      [
+        { in: 'token' },
+        { in: 'query', name: 'client', app: 'clientId' },
+        { in: 'query', name: 'secret', app: 'clientSecret' },
+        { in: 'query', name: 'other', field: 'absent' },
+      ],
+      {},
+      { path: '/?client=app-1', authorization: 'Bearer the-token' },
+    ],
+  ])('are sent: %s', async (_, auth, call, expected) => {
+    await open({ auth }, demo).post('/', anything, call);
+    expect(sent()).toEqual(expected);
+  });
+
+  test('are a field of a form with files', async () => {
+    const file = {
+      name: 'a.txt',
+      contentType: 'text/plain',
+      size: 2,
+      open: async function* () {
+        yield Buffer.from('hi');
+      },
+    };
+    await open({ auth: { in: 'form', name: 'access_token', token: true } }, demo).post('/', anything, {
+      multipart: { file },
+    });
+    const { body, headers } = receiver.ledger[0]!;
+    const form = await new Response(new Uint8Array(body), {
+      headers: { 'content-type': headers['content-type']! },
+    }).formData();
+    expect([...form.keys()]).toEqual(['access_token', 'file']);
+    expect(form.get('access_token')).toBe('the-token');
+  });
+
+  test('stay behind for every origin but their own', async () => {
+    await using elsewhere = await startReceiver({ answer: (response) => void response.writeHead(200).end('{}') });
+    const auth: Auth[] = [
+      { in: 'token' },
+      { in: 'header', host: 'upload', name: 'authorization', prefix: 'OAuth ', token: true },
+    ];
+    const http = open({ auth, hosts: { upload: elsewhere.url } }, demo);
+    await http.get('/', anything);
+    await http.get(`${elsewhere.url}/x`, anything);
+    expect(sent().authorization).toBe('Bearer the-token');
+    expect(elsewhere.ledger[0]!.headers.authorization).toBe('OAuth the-token');
+    await open({ auth: { in: 'token' } }, demo).get(`${elsewhere.url}/x`, anything);
+    expect(elsewhere.ledger[1]!.headers.authorization).toBeUndefined();
+  });
+
+  test('are renewed once after a refusal, wherever the token is', async () => {
+    receiver.answer = (response, { path }) =>
+      void response.writeHead(path === '/?access_token=fresh' ? 200 : 401).end('{}');
+    const auth: Auth = { in: 'query', name: 'access_token', token: true };
+    const renew = async () => 'fresh';
+    await open({ auth }, { ...demo, renew }).get('/', anything);
+    expect(receiver.ledger.map(({ path }) => path)).toEqual(['/?access_token=the-token', '/?access_token=fresh']);
+    await expect(
+      open({ auth: { in: 'header', name: 'key', field: 'key' } }, { ...demo, renew }).get('/', anything),
+    ).rejects.toMatchObject({ failure: 'reauthorize' });
+    expect(receiver.ledger).toHaveLength(3);
+  });
+
+  test('never stand in a failure, a login neither as it is sent', async () => {
+    const auth: Auth = { in: 'basic', user: { text: 'api' }, password: { field: 'key' } };
+    answers(400, { error: { message: `${btoa('api:the-key')} and bot-1 and the-token` } });
+    await expect(open({ auth }, { ...demo, secrets: ['the-key'] }).get('/', anything)).rejects.toMatchObject({
+      message: 'Demo answered 400: *** and *** and ***',
+    });
+  });
+});
+
+describe('a call', () => {
+  const query = () => receiver.ledger.at(-1)!.path;
+  test('repeats a name of the query and of the form for each of its values', async () => {
+    answers(200);
+    await open().post('/?fields=id', anything, {
+      query: { uris: ['at://1', 'at://2'], none: undefined, empty: [] },
+      form: { tag: ['a', 'b'], text: 'x y' },
+    });
+    expect(query()).toBe('/?fields=id&uris=at%3A%2F%2F1&uris=at%3A%2F%2F2');
+    expect(receiver.ledger[0]!.body.toString()).toBe('tag=a&tag=b&text=x+y');
+  });
+
+  test('sends a raw part of the query as it stands', async () => {
+    answers(200);
+    const rawQuery = 'ids=List(urn%3Ali%3Aperson%3A1,urn%3Ali%3Aperson%3A2)';
+    await open().get('/', anything, { rawQuery });
+    await open().get('/', anything, { rawQuery, query: { q: 'a b' } });
+    expect(receiver.ledger.map(({ path }) => path)).toEqual([`/?${rawQuery}`, `/?q=a+b&${rawQuery}`]);
+  });
+
+  test('is sent with PATCH', async () => {
+    answers(200, { ok: 1 });
+    expect(await open().patch('/x', z.object({ ok: z.literal(1) }), { json: { a: 1 } })).toEqual({ ok: 1 });
+    expect(receiver.ledger[0]).toMatchObject({ method: 'PATCH', path: '/x' });
+  });
+
+  test('reads the status beside the body', async () => {
+    const Media = z.object({ id: z.string(), status: z.int() }).transform(({ id, status }) => [id, status === 202]);
+    for (const status of [200, 202]) {
+      answers(status, { id: 'm' });
+      expect(await open().post('/', Media, { replyStatus: true })).toEqual(['m', status === 202]);
+    }
+  });
+
+  test('takes a redirect as an answer only where it asks for it', async () => {
+    answers(308, '', { range: 'bytes=0-9' });
+    const Progress = z.object({ status: z.literal(308), headers: z.object({ range: z.string() }) });
+    const call = { replyStatus: true, replyHeaders: ['range'] } as const;
+    expect(await open().put('/', Progress, { ...call, accepts: [308] })).toEqual({
+      status: 308,
+      headers: { range: 'bytes=0-9' },
+    });
+    await expect(open().put('/', Progress, call)).rejects.toMatchObject({ failure: 'rejected' });
+  });
+
+  test('has a time of its own', async () => {
+    receiver.answer = () => undefined; // it never answers
+    await expect(open({ timeoutMs: 600_000 }).post('/', anything, { timeoutMs: 50 })).rejects.toMatchObject({
+      failure: 'unavailable',
+    });
+  });
+
+  test('reads its body while it is sent, so that little of it is ever in memory', async () => {
+    const piece = Buffer.alloc(64 * 1024);
+    const pieces = 4_096; // 256 MiB
+    let read = 0;
+    const bytes = {
+      contentType: 'video/mp4',
+      size: pieces * piece.length,
+      async *open() {
+        for (; read < pieces; read += 1) yield piece;
+      },
+    };
+    const sockets: Socket[] = [];
+    const deaf = createServer({ pauseOnConnect: true }, (socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(deaf, 'listening');
+    const api = `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`;
+    await expect(open({ api }).put('/', anything, { bytes, timeoutMs: 1_000 })).rejects.toMatchObject({
+      failure: 'unavailable',
+    });
+    for (const socket of sockets) socket.destroy();
+    deaf.close();
+    expect(sockets).toHaveLength(1);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(pieces / 2);
   });
 });

@@ -1,21 +1,23 @@
 import type { z } from 'zod';
 import { type Clock, ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
-import {
-  type Outbound,
-  type OutboundAnswer,
-  OutboundError,
-  type OutboundRequest,
-} from '../../../platform/outbound/index.ts';
+import { type Outbound, type OutboundAnswer, OutboundError } from '../../../platform/outbound/index.ts';
 import { ANSWER_BYTES, type Manifest, TIMEOUT_MS } from '../declare/adapter.ts';
 import { failureOfStatus } from '../declare/failures.ts';
 import { retryAfterMs, statedWaitMs } from '../declare/waits.ts';
 import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
-import type { Call, Http } from './http.ts';
-import type { Body } from '../declare/media.ts';
-import { multipartOf } from '../protocols/multipart.ts';
+import {
+  addCredential,
+  addNamed,
+  credentialsOf,
+  credentialText,
+  type Held,
+  sendsToken,
+  writtenBody,
+} from './credentials.ts';
+import type { AppValues, Call, Http } from './http.ts';
 import { redactor } from '../declare/redact.ts';
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Some providers refuse requests without a user agent. */
 const USER_AGENT = 'rookery';
 /** Waits before a safe call is repeated after a network error. */
@@ -24,12 +26,14 @@ const SAFE_RETRIES_MS = [100, 400];
 export interface HttpOptions {
   manifest: Pick<
     Manifest,
-    'title' | 'api' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'
+    'title' | 'api' | 'hosts' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'
   >;
   outbound: Pick<Outbound, 'fetch'>;
   clock: Clock;
   values: Readonly<Record<string, string>>;
   token?: string | undefined;
+  /** The app of the channel, where its calls name one. */
+  app?: AppValues | undefined;
   /** Secrets that are removed from errors, beside the token. */
   secrets: readonly (string | undefined)[];
   /** Answers a fresh access token; called once, after the network refused the known one. */
@@ -41,10 +45,22 @@ export const fill = (template: string, values: Readonly<Record<string, string>>)
   template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
 
 /** Opens the tool `http`. One closure, since each step reads the connection: its base, its token, its secrets. */
-export function openHttp({ manifest, outbound, clock, values, token, secrets, renew }: HttpOptions): Http {
+export function openHttp({ manifest, outbound, clock, values, token, app, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
+  const credentials = credentialsOf(manifest.auth);
   let bearer = token;
-  const clean = (text: string) => redactor([...secrets, token, bearer])(text);
+  const held = (): Held => ({ values, token: bearer, app });
+  /** A login is hidden also as it is sent: encoded together with a user name, it is no form of the password. */
+  const logins = () => credentials.filter((one) => one.in === 'basic').map((one) => credentialText(one, held()));
+  const clean = (text: string) =>
+    redactor([
+      ...secrets,
+      token,
+      bearer,
+      app?.clientSecret,
+      app?.botToken,
+      ...logins().map((one) => one?.replace(/^Basic /, '')),
+    ])(text);
   const words = (answer: OutboundAnswer) => (manifest.terse ? codeWordOf(answer) : sentenceOf(answer, clean));
   const fail = (
     failure: ProviderFailure,
@@ -58,44 +74,38 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
       }),
     });
 
-  function address(path: string, call: Call): URL {
-    let url: URL;
+  function address(path: string): URL {
     try {
-      url = new URL(/^https?:/.test(path) ? path : base + path);
+      return new URL(/^https?:/.test(path) ? path : base + path);
     } catch {
       throw fail('rejected', `has no usable address: ${base}`);
     }
-    for (const [name, value] of Object.entries(call.query ?? {}))
-      if (value !== undefined) url.searchParams.set(name, value);
-    return url;
   }
+  /** The origin that gets a credential. */
+  const originOf = (host: string | undefined): string =>
+    new URL(host === undefined ? base : (manifest.hosts?.[host] ?? base)).origin;
 
-  function request(method: Method, path: string, call: Call) {
-    const url = address(path, call);
-    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT, ...call.headers };
-    const { auth } = manifest;
-    if (auth && url.origin === new URL(base).origin) {
-      if (auth.in === 'query') url.searchParams.set(auth.name, values[auth.field] ?? '');
-      else if (auth.in === 'header') headers[auth.name] ??= auth.prefix + (values[auth.field] ?? '');
-      else if (bearer !== undefined) headers['authorization'] ??= `Bearer ${bearer}`;
+  function request(method: Method, path: string, given: Call) {
+    const url = address(path);
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': USER_AGENT, ...given.headers };
+    if (given.query) addNamed(url.searchParams, given.query);
+    let call = given;
+    for (const auth of credentials) {
+      const text = credentialText(auth, held());
+      if (text !== undefined && url.origin === originOf(auth.host))
+        call = addCredential({ url, headers, call }, auth, text);
     }
+    if (call.rawQuery !== undefined) url.search += (url.search === '' ? '' : '&') + call.rawQuery;
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
-    let body: OutboundRequest['body'];
-    const file = call.bytes ?? (call.multipart && multipartOf(call.multipart));
-    if (call.json !== undefined) [body, headers['content-type']] = [JSON.stringify(call.json), 'application/json'];
-    else if (call.form)
-      [body, headers['content-type']] = [
-        new URLSearchParams(call.form).toString(),
-        'application/x-www-form-urlencoded',
-      ];
-    else if (file) [body, headers['content-type']] = [streamOf(file), file.contentType];
+    const { body, contentType } = writtenBody(call);
+    if (contentType !== undefined) headers['content-type'] = contentType;
     return {
       url: url.href,
       options: {
         method,
         headers,
         ...(body !== undefined && { body }),
-        timeoutMs: manifest.timeoutMs ?? TIMEOUT_MS,
+        timeoutMs: call.timeoutMs ?? manifest.timeoutMs ?? TIMEOUT_MS,
         maxBytes: call.answerBytes ?? ANSWER_BYTES,
         redirects: 'none' as const,
       },
@@ -132,6 +142,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
 
   function refusal(answer: OutboundAnswer, call: Call): ProviderError | undefined {
     const { status } = answer;
+    if (call.accepts?.includes(status)) return undefined;
     if (status >= 200 && status < 300) {
       const inside = manifest.errorInside?.safeParse(bodyOf(answer));
       return inside?.success
@@ -154,7 +165,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   ): Promise<OutboundAnswer | undefined> {
     let answer = await ask(method, path, call);
     let problem = gone?.(answer) ? undefined : refusal(answer, call);
-    if (problem?.failure === 'reauthorize' && renew && manifest.auth?.in === 'token' && bearer === token) {
+    if (problem?.failure === 'reauthorize' && renew && sendsToken(manifest.auth) && bearer === token) {
       bearer = await renew(); // the refused call had no effect: it can be repeated
       answer = await ask(method, path, call);
       problem = gone?.(answer) ? undefined : refusal(answer, call);
@@ -164,7 +175,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
   }
 
   function parsed<S extends z.ZodType>(answer: OutboundAnswer, reply: S, call: Call): z.output<S> {
-    const result = reply.safeParse(bodyBeside(answer, { headers: call.replyHeaders }));
+    const result = reply.safeParse(bodyBeside(answer, { headers: call.replyHeaders, status: call.replyStatus }));
     if (result.success) return result.data;
     const issue = result.error.issues[0];
     throw fail(
@@ -181,6 +192,7 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     get: withBody('GET'),
     post: withBody('POST'),
     put: withBody('PUT'),
+    patch: withBody('PATCH'),
     async find(path, reply, { absent, ...call } = {}) {
       const answer = await send(
         call.json === undefined ? 'GET' : 'POST',
@@ -195,11 +207,6 @@ export function openHttp({ manifest, outbound, clock, values, token, secrets, re
     },
   };
 }
-
-const streamOf = (file: Body) => ({
-  from: { [Symbol.asyncIterator]: () => file.open()[Symbol.asyncIterator]() },
-  bytes: file.size,
-});
 
 const isGone = ({ status }: OutboundAnswer): boolean => status === 404 || status === 410;
 

@@ -28,7 +28,7 @@ export interface Outcome {
   ok: boolean;
 }
 
-export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'renew' | 'secrets'>> {
+export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'app' | 'renew' | 'secrets'>> {
   /** Replaces the declared `errorOf`. */
   errorOf?: Manifest['errorOf'];
   /** The egress route of a channel or an organization. */
@@ -119,7 +119,7 @@ export function openLines({
       Object.entries(adapter.hosts ?? {}).map(([name, url]) => [name, servers[`${place}/${name}`] ?? url]),
     );
     const timeoutMs = adapter.timeoutMs ?? usualMs;
-    const manifest = { ...adapter, api, timeoutMs, ...(errorOf && { errorOf }) };
+    const manifest = { ...adapter, api, hosts, timeoutMs, ...(errorOf && { errorOf }) };
     const hidden = [...secretsOf(adapter, values), ...secrets];
     const http = openHttp({ manifest, outbound: egressRoute, clock, values, secrets: hidden, ...more });
     const stream = openStream(egressRoute, timeoutMs);
