@@ -11,6 +11,16 @@ export interface NamedBody extends Body {
   name: string;
 }
 
+/** A file of known length that is read in ranges, never as a whole. */
+export interface RangedFile {
+  name: string;
+  contentType: string;
+  /** In bytes. */
+  size: number;
+  /** Reads from `from` up to, but without, `to`; can be called again. A failure while reading is a `ProviderError`. */
+  read(from: number, to: number): AsyncIterable<Uint8Array>;
+}
+
 /** The limits of a network for one picture. */
 export interface PictureRules {
   /** Greatest size in bytes. */
