@@ -23,9 +23,11 @@ export interface Rendered {
 }
 
 const BUTTON =
-  'display:inline-block;padding:12px 20px;border-radius:6px;background:#2a52be;color:#ffffff;font-weight:600;text-decoration:none';
+  'display:inline-block;padding:12px 20px;border-radius:6px;' +
+  'background:#2a52be;color:#ffffff;font-weight:600;text-decoration:none';
 const BODY =
-  "margin:0 auto;max-width:560px;padding:24px 16px;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
+  'margin:0 auto;max-width:560px;padding:24px 16px;' +
+  "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
 const QUOTE = 'margin:16px 0;padding:0 0 0 12px;border-left:3px solid #8a8a8a';
 const FOOTER = 'margin-top:32px;font-size:13px;opacity:.75';
 
@@ -45,7 +47,10 @@ function htmlOf(part: MailPart): string {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
   if ('quote' in part) return `<blockquote style="${QUOTE}">${part.quote.map(escapeHtml).join('<br>')}</blockquote>`;
   const url = escapeHtml(link(part.url));
-  return `<p><a href="${url}" style="${BUTTON}">${escapeHtml(part.button)}</a></p><p style="font-size:13px">Or open this address: <br><a href="${url}">${url}</a></p>`;
+  return (
+    `<p><a href="${url}" style="${BUTTON}">${escapeHtml(part.button)}</a></p>` +
+    `<p style="font-size:13px">Or open this address: <br><a href="${url}">${url}</a></p>`
+  );
 }
 
 /**

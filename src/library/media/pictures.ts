@@ -57,7 +57,8 @@ const WITH_LIMITS = [
 type Said = { done: Done } | 'ended' | 'broken' | 'late';
 
 function start(): ChildProcess {
-  const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
+  // oxlint-disable-next-line node/no-process-env -- where programs are found, and nothing else of it
+  const env = { PATH: process.env['PATH'] ?? '' };
   const options = { env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] as ['ignore', 'ignore', 'ignore', 'ipc'] };
   const worker =
     process.platform === 'win32' ? spawn(process.execPath, [WORKER], options) : spawn('sh', WITH_LIMITS, options);

@@ -23,7 +23,8 @@ export const ONLY_THE_FILE =
  * long; answers what it printed. Rejects when it fails.
  */
 export async function runSandboxed(command: string, words: readonly string[]): Promise<Buffer> {
-  const env = { PATH: process.env['PATH'] ?? '' }; // oxlint-disable-line node/no-process-env -- where programs are found, and nothing else of it
+  // oxlint-disable-next-line node/no-process-env -- where programs are found, and nothing else of it
+  const env = { PATH: process.env['PATH'] ?? '' };
   const options = {
     env,
     timeout: RUN_MS,

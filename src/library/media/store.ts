@@ -130,10 +130,12 @@ export async function listFile(
   key: string,
   originalName: string | undefined,
 ): Promise<FileRow | undefined> {
+  const named = sql`,
+      original_name = case when listed then original_name else ${originalName ?? null} end,
+      name = case when listed then name else ${originalName ?? null} end`;
   const [row] = await sql<FileRow[]>`
     update files
-    set listed = true, updated_at = now()
-      ${originalName === undefined ? sql`` : sql`, original_name = case when listed then original_name else ${originalName} end, name = case when listed then name else ${originalName} end`}
+    set listed = true, updated_at = now() ${originalName === undefined ? sql`` : named}
     where org_id = ${orgId} and storage_key = ${key} and source_url is null and deleted_at is null
     returning ${columns(sql)}`;
   return row;
@@ -223,11 +225,16 @@ export async function listFiles(
   filter: FileFilter,
   page: { limit: number; offset: number },
 ): Promise<{ files: FileRow[]; total: number }> {
+  const { kind, folder, search } = filter;
+  const found = (text: string) => sql`
+      and (strpos(lower(name), lower(${text})) > 0 or strpos(lower(alt), lower(${text})) > 0)`;
   const where = sql`
-    where org_id = ${orgId} and deleted_at is null and listed
-      ${filter.kind === undefined ? sql`` : sql`and kind = ${filter.kind}`}
-      ${filter.folder === undefined ? sql`` : sql`and folder = ${filter.folder}`}
-      ${filter.search === undefined ? sql`` : sql`and (strpos(lower(name), lower(${filter.search})) > 0 or strpos(lower(alt), lower(${filter.search})) > 0)`}`;
+    where org_id = ${orgId}
+      and deleted_at is null
+      and listed
+      ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
+      ${folder === undefined ? sql`` : sql`and folder = ${folder}`}
+      ${search === undefined ? sql`` : found(search)}`;
   const [counted] = await sql<{ total: number }[]>`select count(*)::int as total from files ${where}`;
   const files = await sql<FileRow[]>`
     select ${columns(sql)}
@@ -259,7 +266,9 @@ export async function updateFile(
       alt = ${change.alt === undefined ? sql`alt` : change.alt},
       folder = ${change.folder === undefined ? sql`folder` : change.folder},
       thumbnail_key = ${change.thumbnailKey === undefined ? sql`thumbnail_key` : change.thumbnailKey},
-      thumbnail_timestamp_ms = ${change.thumbnailTimestampMs === undefined ? sql`thumbnail_timestamp_ms` : change.thumbnailTimestampMs},
+      thumbnail_timestamp_ms = ${
+        change.thumbnailTimestampMs === undefined ? sql`thumbnail_timestamp_ms` : change.thumbnailTimestampMs
+      },
       updated_at = now()
     where org_id = ${orgId} and id = ${id} and deleted_at is null
     returning ${columns(sql)}`;

@@ -133,7 +133,8 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
       });
     if (cacheMs === 0) return ask();
 
-    const key = `stock:${id}@${version}:${source.orgId ?? 'instance'}:${sha256Hex(JSON.stringify([q.toLowerCase(), kind, page]))}`;
+    const digest = sha256Hex(JSON.stringify([q.toLowerCase(), kind, page]));
+    const key = `stock:${id}@${version}:${source.orgId ?? 'instance'}:${digest}`;
     const known = await kept(key);
     // another release may have kept another shape
     const remembered = known === undefined ? undefined : Found.safeParse(JSON.parse(known)).data;

@@ -80,15 +80,16 @@ function row(adapter: AnyAdapter, known: Known): string {
     .join(' | ')} |`;
 }
 
+const HEAD = `| Identity | Name | Fields | Operations | Settings of | Written from | Proven by | Notes |
+|---|---|---|---|---|---|---|---|`;
+
 /** Writes the text of `docs/providers.gen.md`. */
 export function providersReference(known: Known): string {
   const sections = DOMAINS.flatMap((domain) => {
     const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     if (own.length === 0) return [];
     const rows = own.map((adapter) => row(adapter, known));
-    return [
-      `## ${domain}: ${own.length}\n\n| Identity | Name | Fields | Operations | Settings of | Written from | Proven by | Notes |\n|---|---|---|---|---|---|---|---|\n${rows.join('\n')}\n`,
-    ];
+    return [`## ${domain}: ${own.length}\n\n${HEAD}\n${rows.join('\n')}\n`];
   });
   return [INTRO, ...sections].join('\n');
 }

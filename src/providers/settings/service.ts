@@ -42,7 +42,7 @@ export function openProviderSettings(options: ProviderSettingsOptions) {
      * version.
      */
     chosen: <D extends keyof AdapterOf>(owner: Owner, domain: D) => findChosen(deps, owner, domain),
-    /** Answers a setting that a row refers to, enabled or not: 404 for another owner's, 410 `version_retired` (S161). */
+    /** Answers what a row refers to, enabled or not: 404 for another owner's, 410 `version_retired` (S161). */
     pinned: <D extends keyof AdapterOf>(owner: Owner, domain: D, id: string) => getPinned(deps, owner, domain, id),
   };
 }

@@ -59,7 +59,8 @@ export const pinnedAdapter = (
 
 /** The adapter that a row works with; 410 for a retired version. */
 export const usePinned = ({ providers }: Pick<SettingsDeps, 'providers'>, row: SettingRow): AnyAdapter =>
-  providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' }); // a column holds the domain
+  // the column `domain` holds nothing else
+  providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
 
 export function viewOfSetting(deps: Pick<SettingsDeps, 'providers' | 'vault'>, row: SettingRow): SettingView {
   const adapter = pinnedAdapter(deps, row);

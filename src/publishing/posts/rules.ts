@@ -32,9 +32,9 @@ export function retryDelay(
   const usual = RETRIES[failed];
   if (usual === undefined) return undefined;
   if (failure === 'absent') return 0; // looked for long enough and not there: at once
-  return retryAfterMs === undefined
-    ? usual
-    : Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR); // as the network says, and longer where that was not enough
+  if (retryAfterMs === undefined) return usual;
+  // as the network says, and longer where that was not enough
+  return Math.min(Math.max(retryAfterMs, RETRIES[failed - 1] ?? SECOND), 24 * HOUR);
 }
 
 const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_600].map((seconds) => seconds * SECOND);

@@ -281,8 +281,8 @@ async function readAttempt(
   const [row] = await sql<UnsettledRow[]>`${from.with}
     select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent",
       p.look_ups as "lookUps",
-      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",${attemptColumns(sql, 'p')},
-      ${snapshot(sql)} as channel
+      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",
+      ${snapshot(sql)} as channel,${attemptColumns(sql, 'p')}
     from ${from.posts} p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}

@@ -1,3 +1,4 @@
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { postColumns, type PostRow } from './row.ts';
@@ -45,18 +46,22 @@ export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilte
       and p.publish_date <= ${to}
       ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}
-      ${after === undefined ? sql`` : sql`and (p.publish_date, p.seq) > ((${after.at} || 'Z')::timestamptz, ${after.seq}::bigint)`}
+      ${after === undefined ? sql`` : isAfter(sql, after)}
     order by p.publish_date, p.seq
     limit ${limit + 1}`;
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   if (last && filter.limit === undefined)
     throw invalidField(
       'endDate',
-      `endDate: there are more than ${MOST_LISTED} posts up to then: ask for a shorter range, or for parts with limit and cursor`,
+      `endDate: there are more than ${MOST_LISTED} posts up to then: ` +
+        'ask for a shorter range, or for parts with limit and cursor',
       'too_many',
     );
   return { posts: rows.slice(0, limit), next: last && { at: last.at, seq: Number(last.seq) } };
 }
+
+const isAfter = (sql: Sql, { at, seq }: PostCursor): Fragment =>
+  sql`and (p.publish_date, p.seq) > ((${at} || 'Z')::timestamptz, ${seq}::bigint)`;
 
 export interface PageFilter {
   page: number;
@@ -73,6 +78,9 @@ export interface Page {
   hasMore: boolean;
 }
 
+const channelsOf = (sql: Sql, orgId: string, customerId: string): Fragment =>
+  sql`select id from channels where org_id = ${orgId} and customer_id = ${customerId}`;
+
 /** One page of first items, the latest date first. Skipped rows are read from the index alone. */
 export async function listPage(
   { sql }: Needs,
@@ -85,7 +93,7 @@ export async function listPage(
     where p.org_id = ${orgId}
       and p.root_post_id is null
       and p.deleted_at is null
-      ${customerId === undefined ? sql`` : sql`and p.channel_id in (select id from channels where org_id = ${orgId} and customer_id = ${customerId})`}
+      ${customerId === undefined ? sql`` : sql`and p.channel_id in (${channelsOf(sql, orgId, customerId)})`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
   const [rows, [count]] = await Promise.all([
     sql<PostRow[]>`
