@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
 import { bodyOf, channelOfFact, isHeard } from './body.ts';
 import { EVENT_TYPES, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
@@ -31,14 +31,7 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
         ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOf)}::text[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
       ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)
-    ), matched as (
-      select w.id as webhook_id, f.*, row_number() over (partition by w.id order by f.place) as n
-      from facts f
-      join webhooks w
-        on w.org_id = f.org_id
-        and w.deleted_at is null
-        and (w.channel_ids = '{}' or f.channel_id = any(w.channel_ids))
-        and f.event = any(case when w.events = '{}' then ${STANDARD_EVENTS}::text[] else w.events end)
+    ), matched as (${matchedFacts(sql)}
     ), locked as (
       select w.id
       from webhooks w
@@ -64,3 +57,13 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
     from inserted`;
   return rows.map(({ key }) => key);
 }
+
+/** Each fact with each webhook that asks for it, numbered by webhook. */
+const matchedFacts = (sql: Sql): Fragment => sql`
+      select w.id as webhook_id, f.*, row_number() over (partition by w.id order by f.place) as n
+      from facts f
+      join webhooks w
+        on w.org_id = f.org_id
+        and w.deleted_at is null
+        and (w.channel_ids = '{}' or f.channel_id = any(w.channel_ids))
+        and f.event = any(case when w.events = '{}' then ${STANDARD_EVENTS}::text[] else w.events end)`;

@@ -91,12 +91,7 @@ const resumed = (sql: Sql): Fragment => {
     updated_at = now()`;
 };
 
-/**
- * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were
- * deleted with it. The CTE `next` has the next due time of the channel.
- */
-export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
-  ${policy(sql, orgId)}, waited as (
+const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
     set ${resumed(sql)}
     from channel c, policy
@@ -106,8 +101,9 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
       and not c.stopped
       and not ${owed(sql)}
       and (p.publish_date >= policy.horizon or policy.choice = 'drop')
-    returning ${post.names(sql, 'fact', 'p')}
-  ), restored as (
+    returning ${post.names(sql, 'fact', 'p')}`;
+
+const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
     set ${resumed(sql)}
     from channel c, policy
@@ -116,7 +112,28 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
       and p.deleted_at = c.deleted_at
       and c.deleted_at > now() - interval '30 days'
       and p.state <> 'PUBLISHED'
-    returning ${post.names(sql, 'fact', 'p')}
+    returning ${post.names(sql, 'fact', 'p')}`;
+
+/** The later items of threads whose first one is given up go with it. */
+const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
+    update posts p
+    set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = ${PARENT_FAILED}, updated_at = now()
+    from given_up g
+    where p.org_id = ${orgId}
+      and p.root_post_id = g.id
+      and p.state = 'QUEUE'
+      and p.detail = 'scheduled'
+      and p.due_at is null
+      and p.deleted_at is null
+    returning p.id, p.org_id`;
+
+/**
+ * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were
+ * deleted with it. The CTE `next` has the next due time of the channel.
+ */
+export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
+  ${policy(sql, orgId)}, waited as (${resumeWaiting(sql, orgId)}
+  ), restored as (${restoreDeleted(sql, orgId)}
   ), touched as (
     select *
     from waited
@@ -133,17 +150,7 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
     from touched
     where state = 'ERROR'
       and detail = 'missed'
-  ), abandoned as (
-    update posts p
-    set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = ${PARENT_FAILED}, updated_at = now()
-    from given_up g
-    where p.org_id = ${orgId}
-      and p.root_post_id = g.id
-      and p.state = 'QUEUE'
-      and p.detail = 'scheduled'
-      and p.due_at is null
-      and p.deleted_at is null
-    returning p.id, p.org_id
+  ), abandoned as (${abandonThreads(sql, orgId)}
   ), ${timeline(
     sql,
     { from: sql`resumed`, kind: 'resumed', message: 'The channel works again' },

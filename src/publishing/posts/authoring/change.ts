@@ -169,28 +169,8 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
       end as verdict
       from (select 1) one
       left join thread t on t.is_target
-    ), released as (
-      update posts p
-      set state = 'PUBLISHED', detail = null, error_kind = null, error = null, release_id = ${releaseId},
-        published_at = coalesce(p.published_at, now()), look_up_at = null, version = p.version + 1, updated_at = now()
-      from thread b, verdict v
-      where v.verdict = 'done'
-        and b.is_target
-        and p.id = b.id
-        and p.org_id = ${target.orgId}
-      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before
-    ), opened as (
-      update posts p
-      set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null,
-        due_at = case when p.parent_post_id = s.id then ${dueAfterParent(sql)} end
-      from released s, thread b, channel c
-      where p.id = b.id
-        and p.org_id = ${target.orgId}
-        and b.id <> s.id
-        and b.attempt = 0
-        and b.seq > (select seq from thread where id = s.id)
-        and (b.state = 'ERROR' or b.state = 'QUEUE' and b.due_at is null)
-      returning ${post.names(sql, 'fact', 'p')}
+    ), released as (${markReleased(sql, target, releaseId)}
+    ), opened as (${openLaterItems(sql, target)}
     ), changed as (
       select ${post.names(sql, 'fact', 'released')}
       from released
@@ -212,6 +192,31 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
       },
     })}
     ${answer(sql, target)}`;
+
+const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment => sql`
+      update posts p
+      set state = 'PUBLISHED', detail = null, error_kind = null, error = null, release_id = ${releaseId},
+        published_at = coalesce(p.published_at, now()), look_up_at = null, version = p.version + 1, updated_at = now()
+      from thread b, verdict v
+      where v.verdict = 'done'
+        and b.is_target
+        and p.id = b.id
+        and p.org_id = ${orgId}
+      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before`;
+
+/** The later items of the thread, which were given up or wait, go on after the released one. */
+const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
+      update posts p
+      set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null,
+        due_at = case when p.parent_post_id = s.id then ${dueAfterParent(sql)} end
+      from released s, thread b, channel c
+      where p.id = b.id
+        and p.org_id = ${orgId}
+        and b.id <> s.id
+        and b.attempt = 0
+        and b.seq > (select seq from thread where id = s.id)
+        and (b.state = 'ERROR' or b.state = 'QUEUE' and b.due_at is null)
+      returning ${post.names(sql, 'fact', 'p')}`;
 
 /** Frees the slot that a post holds, after it was settled by a person. */
 async function freeSlot(sql: Sql, { orgId, postId }: Target): Promise<void> {

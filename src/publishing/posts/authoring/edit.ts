@@ -97,32 +97,38 @@ const verdictOfEdit = (
       left join thread r on r.root_post_id is null
       left join channel c on true`;
 
+const editedSettings = (sql: Sql, settings: Edit['settings']): Fragment => sql`case
+          when b.is_target and ${settings !== undefined}
+          then case when ${settings?.merge ?? false} then p.settings else '{}' end
+            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          else p.settings
+        end`;
+
+const editedDetail = (sql: Sql, status: Edit['status']): Fragment => sql`case
+          when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
+          when s.state = 'QUEUE'
+            and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
+          else b.detail
+        end`;
+
+const editedDueAt = (sql: Sql): Fragment => sql`case
+          when s.state <> 'QUEUE' then null
+          when p.root_post_id is null
+            and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
+          when b.state <> 'QUEUE' then null
+          else p.due_at
+        end`;
+
 /** `b` is the row as it was locked, `s` its state after the change. */
 const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWhole: boolean): Fragment => sql`
       update posts p
       set ${post.assign(sql, 'edit', 'e', 'b.is_target')},
         ${post.assign(sql, 'thread', 'e')},
         content_clean = p.content_clean or b.is_target and e.given ? 'content',
-        settings = case
-          when b.is_target and ${settings !== undefined}
-          then case when ${settings?.merge ?? false} then p.settings else '{}' end
-            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
-          else p.settings
-        end,
+        settings = ${editedSettings(sql, settings)},
         state = s.state,
-        detail = case
-          when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
-          when s.state = 'QUEUE'
-            and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
-          else b.detail
-        end,
-        due_at = case
-          when s.state <> 'QUEUE' then null
-          when p.root_post_id is null
-            and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
-          when b.state <> 'QUEUE' then null
-          else p.due_at
-        end,
+        detail = ${editedDetail(sql, status)},
+        due_at = ${editedDueAt(sql)},
         error_kind = case when s.state = 'ERROR' then p.error_kind end,
         error = case when s.state = 'ERROR' then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,

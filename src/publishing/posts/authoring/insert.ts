@@ -216,16 +216,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (
         n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text
       ) ${quotas.fresh}
-    ), ${lockedChannels(sql)}, kept as (
-      update idempotency_keys k
-      set status = q.status, reply = q.reply
-      from claim q
-      where k.org_id = q."orgId"
-        and k.scope = q.scope
-        and k.key = q.key
-        and k.claim = q.claim
-        and q.n not in (select n from unknown_channels)
-      returning q.n
+    ), ${lockedChannels(sql)}, kept as (${keepReplies(sql)}
     ), refused as (
       select n, case when locked then 'locked' else 'channel' end as why
       from unknown_channels
@@ -234,19 +225,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       from claim q
       where q.n not in (select n from kept)
         and q.n not in (select n from unknown_channels) ${quotas.refused}
-    ), inserted as (
-      insert into posts (${post.names(sql, 'create')}, org_id, detail, content_clean, publish_date, due_at, created_by)
-      select ${post.values(sql, 'create', 'i')}, c.org_id, case
-        when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
-        coalesce(i."publishDate", now()),
-        case when i.state = 'QUEUE' and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
-        i."createdBy"
-      from item i
-      join channel c on c.id = i."channelId" and c.org_id = i."orgId"
-      where i.n not in (select n from refused)
-      order by i.ordinal
-      on conflict (id) do nothing
-      returning ${post.names(sql, 'fact')}
+    ), inserted as (${insertItems(sql)}
     ), ${timeline(sql, {
       from: sql`inserted`,
       kind: 'created',
@@ -269,6 +248,32 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       ) as earlier, ${quotas.used} as used`;
   return answer!;
 }
+
+/** Completes the idempotency keys of the creates, each while its claim holds. */
+const keepReplies = (sql: Sql): Fragment => sql`
+      update idempotency_keys k
+      set status = q.status, reply = q.reply
+      from claim q
+      where k.org_id = q."orgId"
+        and k.scope = q.scope
+        and k.key = q.key
+        and k.claim = q.claim
+        and q.n not in (select n from unknown_channels)
+      returning q.n`;
+
+const insertItems = (sql: Sql): Fragment => sql`
+      insert into posts (${post.names(sql, 'create')}, org_id, detail, content_clean, publish_date, due_at, created_by)
+      select ${post.values(sql, 'create', 'i')}, c.org_id,
+        case when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
+        coalesce(i."publishDate", now()),
+        case when i.state = 'QUEUE' and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
+        i."createdBy"
+      from item i
+      join channel c on c.id = i."channelId" and c.org_id = i."orgId"
+      where i.n not in (select n from refused)
+      order by i.ordinal
+      on conflict (id) do nothing
+      returning ${post.names(sql, 'fact')}`;
 
 /**
  * The channels of the items, locked, and the creates that name one which is not there, or which somebody else has

@@ -125,6 +125,33 @@ const nextDue = (sql: Sql): Fragment => sql`
 const free = (sql: Sql): Fragment =>
   sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
 
+const lockedFreeChannels = (sql: Sql): Fragment => sql`
+        select c.*
+        from asked i
+        cross join lateral (
+          -- "seen" is as the snapshot of this statement has it, while c.due_version is the newest
+          select c.*, (select s.due_version from channels s where s.id = c.id) as seen
+          from channels c
+          where c.id = i.channel_id
+            and c.org_id = i.org_id
+            and ${free(sql)}
+          for no key update of c
+          skip locked -- whoever holds it, a long transition or a host that stands still, keeps nobody else waiting
+        ) c`;
+
+/** Writes the next due time of channels from which nothing was claimed. */
+const raiseDueTimes = (sql: Sql, horizonMs: number): Fragment => sql`
+        update channels c
+        set next_due_at = n.due_at,
+          reminder_due_at = case
+            when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at
+            else n.reminder_due_at end
+        from next n
+        where c.id = n.id
+          and c.org_id = n.org_id
+          and not n.changed
+          and (n.next_due_at is distinct from n.due_at or n.reminder_due_at is distinct from n.due_at)`;
+
 /**
  * The only door to a provider call: claims the slot and the earliest due post of each channel, or neither, for all who
  * ask now. Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's
@@ -145,19 +172,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       with asked (org_id, channel_id) as materialized (
         select *
         from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
-      ), channel as materialized (
-        select c.*
-        from asked i
-        cross join lateral (
-          -- "seen" is as the snapshot of this statement has it, while c.due_version is the newest
-          select c.*, (select s.due_version from channels s where s.id = c.id) as seen
-          from channels c
-          where c.id = i.channel_id
-            and c.org_id = i.org_id
-            and ${free(sql)}
-          for no key update of c
-          skip locked -- whoever holds it, a long transition or a host that stands still, keeps nobody else waiting
-        ) c
+      ), channel as materialized (${lockedFreeChannels(sql)}
       ), picked as materialized (
         select c.*, c.resting_until > now() as rests, p.id as post_id
         from channel c
@@ -176,17 +191,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
           c.due_version <> c.seen as changed,${nextDue(sql)} as due_at
         from picked c
         where c.post_id is null
-      ), raised as (
-        update channels c
-        set next_due_at = n.due_at,
-          reminder_due_at = case
-            when n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms' then n.due_at
-            else n.reminder_due_at end
-        from next n
-        where c.id = n.id
-          and c.org_id = n.org_id
-          and not n.changed
-          and (n.next_due_at is distinct from n.due_at or n.reminder_due_at is distinct from n.due_at)
+      ), raised as (${raiseDueTimes(sql, horizonMs)}
       )
       select i.channel_id as "channelId", coalesce(n.changed, false) as changed, ${isLocked(sql)} as locked,
         ceil(extract(epoch from n.due_at - now()) * 1000)::float8 as "missingMs", n.due_at as "dueAt",

@@ -38,31 +38,7 @@ export const takeOverSlots = (
   }: { incarnation: string; silenceMs: number; leaseMs: number; limit: number },
 ): Promise<TakenOver[]> => sql<TakenOver[]>`
   /* all orgs */
-  with lost as materialized (
-    select c.id, c.org_id, c.slot_post_id
-    from channels c
-    where c.slot_incarnation is not null
-      and (
-        c.slot_until < now()
-        or (
-          not exists (
-            select
-            from actor_hosts h
-            where h.incarnation = c.slot_incarnation
-              and h.last_heartbeat > now() - ${silenceMs}::float8 * interval '1 ms'
-          )
-          and not exists (
-            select
-            from posts p
-            where p.id = c.slot_post_id
-              and p.org_id = c.org_id
-              and ${unconfirmed(sql)}
-          )
-        )
-      )
-    order by c.id
-    limit ${limit}
-    for no key update of c
+  with lost as materialized (${lostSlots(sql, silenceMs, limit)}
   ), doubtful as (
     update posts p
     set detail = 'unconfirmed', incarnation = ${incarnation}, look_ups = 0, look_up_at = now()
@@ -87,6 +63,33 @@ export const takeOverSlots = (
   select l.org_id as "orgId", l.id as "channelId", d.id as "postId", now() as now
   from lost l
   left join doubtful d on d.channel_id = l.id`;
+
+/** Locks channels whose slot is past its deadline, or is held by a silent host for a post that was being sent. */
+const lostSlots = (sql: Sql, silenceMs: number, limit: number): Fragment => sql`
+    select c.id, c.org_id, c.slot_post_id
+    from channels c
+    where c.slot_incarnation is not null
+      and (
+        c.slot_until < now()
+        or (
+          not exists (
+            select
+            from actor_hosts h
+            where h.incarnation = c.slot_incarnation
+              and h.last_heartbeat > now() - ${silenceMs}::float8 * interval '1 ms'
+          )
+          and not exists (
+            select
+            from posts p
+            where p.id = c.slot_post_id
+              and p.org_id = c.org_id
+              and ${unconfirmed(sql)}
+          )
+        )
+      )
+    order by c.id
+    limit ${limit}
+    for no key update of c`;
 
 /** A channel that would be worked on if its time had come. */
 const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;

@@ -72,46 +72,11 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
       const heldSince = clock.monotonic();
       const input = rows.map((row, n) => ({ ...row, released: row.released ?? null, n }));
       const found = await sql<Row[]>`
-      with input as (
-        select *
-        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
-          n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
-          "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
-          "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
-          retryable boolean, forgets boolean, "claimsNext" boolean
-        )
-      ), channel as materialized (
-        select c.*
-        from (select distinct "orgId", "channelId" from input order by "channelId") i
-        cross join lateral (
-          select c.*, c.disabled or c.refresh_needed as stopped
-          from channels c
-          where c.id = i."channelId"
-            and c.org_id = i."orgId"
-          for no key update of c
-          skip locked
-        ) c
+      with input as (${inputOf(sql, input)}
+      ), channel as materialized (${lockedChannels(sql)}
       ), settled as (${settlePosts(sql, incarnation)}
-      ), opened as (
-        update posts p
-        set due_at = ${dueAfterParent(sql)}
-        from settled s
-        where s.state = 'PUBLISHED'
-          and p.parent_post_id = s.id
-          and p.org_id = s.org_id
-          and ${behindAnother(sql)}
-        returning p.channel_id, p.due_at, p.detail
-      ), abandoned as (
-        update posts p
-        set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}
-        from settled s
-        where s.state = 'ERROR'
-          and p.root_post_id = coalesce(s.root_post_id, s.id)
-          and p.org_id = s.org_id
-          and p.seq > s.seq
-          and p.state = 'QUEUE'
-          and p.deleted_at is null
-        returning p.id, p.org_id
+      ), opened as (${openNextItems(sql)}
+      ), abandoned as (${abandonLaterItems(sql)}
       ), ended as materialized (
         select channel_id,
           array_agg(id) filter (where slot = 'free') as freed,
@@ -120,37 +85,17 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
           max(due_at) filter (where kind = 'rate_limited') as rests_until
         from settled
         group by channel_id
-      ), picked as materialized (
-        select c.*, s.n, q.id as post_id
-        from settled s
-        join channel c on c.id = s.channel_id
-        join ended e on e.channel_id = s.channel_id
-        cross join lateral (${earliestDue(sql)}
-        ) q
-        where s.goes_on
-          and e.rests_until is null
-          and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
-          and s.channel_id not in (select channel_id from opened)
+      ), picked as materialized (${pickNext(sql)}
       ), claimed as (${claimPicked(sql, incarnation)}, c.n
       ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
       ), ${timeline(
         sql,
         { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
         claimedEntry(sql),
-        {
-          from: sql`abandoned`,
-          kind: 'failed',
-          message: PARENT_FAILED,
-        },
+        { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
       )}, ${facts(sql, lateMs)}
       select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
-        k.id is null
-          and exists (
-            select
-            from channels c
-            where c.id = i."channelId"
-              and c.org_id = i."orgId"
-          ) as locked,${claimedColumns(sql)}
+        ${isLocked(sql)} as locked,${claimedColumns(sql)}
       from input i
       left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
       left join settled s on s.n = i.n
@@ -167,6 +112,74 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
       return settled;
     },
   );
+
+const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
+        select *
+        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
+          n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
+          "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
+          "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
+          retryable boolean, forgets boolean, "claimsNext" boolean
+        )`;
+
+const lockedChannels = (sql: Sql): Fragment => sql`
+        select c.*
+        from (select distinct "orgId", "channelId" from input order by "channelId") i
+        cross join lateral (
+          select c.*, c.disabled or c.refresh_needed as stopped
+          from channels c
+          where c.id = i."channelId"
+            and c.org_id = i."orgId"
+          for no key update of c
+          skip locked
+        ) c`;
+
+/** Whether somebody else has the channel of `i` locked; `k` is its row where this statement has it. */
+const isLocked = (sql: Sql): Fragment => sql`
+        k.id is null
+          and exists (
+            select
+            from channels c
+            where c.id = i."channelId"
+              and c.org_id = i."orgId"
+          )`;
+
+/** The items of a thread that wait for one that is published have their time. */
+const openNextItems = (sql: Sql): Fragment => sql`
+        update posts p
+        set due_at = ${dueAfterParent(sql)}
+        from settled s
+        where s.state = 'PUBLISHED'
+          and p.parent_post_id = s.id
+          and p.org_id = s.org_id
+          and ${behindAnother(sql)}
+        returning p.channel_id, p.due_at, p.detail`;
+
+/** The items behind one that has failed are given up with it. */
+const abandonLaterItems = (sql: Sql): Fragment => sql`
+        update posts p
+        set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}
+        from settled s
+        where s.state = 'ERROR'
+          and p.root_post_id = coalesce(s.root_post_id, s.id)
+          and p.org_id = s.org_id
+          and p.seq > s.seq
+          and p.state = 'QUEUE'
+          and p.deleted_at is null
+        returning p.id, p.org_id`;
+
+/** The next post of each channel whose slot goes on, of another thread. */
+const pickNext = (sql: Sql): Fragment => sql`
+        select c.*, s.n, q.id as post_id
+        from settled s
+        join channel c on c.id = s.channel_id
+        join ended e on e.channel_id = s.channel_id
+        cross join lateral (${earliestDue(sql)}
+        ) q
+        where s.goes_on
+          and e.rests_until is null
+          and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
+          and s.channel_id not in (select channel_id from opened)`;
 
 /** What each attempt writes to its post, while the row is still the attempt's own. */
 const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
