@@ -301,7 +301,7 @@ test('the answer of a network is written once the database is back, however long
   open();
   await settles(() =>
     expect(
-      world.log.lines.filter(({ message }) => message === 'a result could not be written yet').length,
+      world.log.lines.filter(({ message }) => message === 'writing a result failed, repeated').length,
     ).toBeGreaterThan(15),
   );
   await setReadOnly(db, false);
