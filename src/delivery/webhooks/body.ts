@@ -7,7 +7,7 @@ type WebhookFact = Fact<WebhookTopic>;
  * The body of a delivery, with its keys in the order of the specification; serialized once and sent as the same bytes
  * each time (W1).
  */
-export const bodyOf = (fact: WebhookFact): string =>
+export const bodyOfFact = (fact: WebhookFact): string =>
   JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
 
 /** The channel that a fact is about, by which webhooks are chosen. */

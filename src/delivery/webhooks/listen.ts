@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
-import { bodyOf, channelOfFact, isHeard } from './body.ts';
+import { bodyOfFact, channelOfFact, isHeard } from './body.ts';
 import { EVENT_TYPES, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
 
 /** The bus topic that wakes webhooks: `{ keys }`, the ids of their actors. */
@@ -28,7 +28,7 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
       from unnest(
         ${facts.map(({ id }) => id)}::bigint[], ${facts.map(({ orgId }) => orgId)}::uuid[],
         ${facts.map(channelOfFact)}::uuid[],
-        ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOf)}::text[],
+        ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOfFact)}::text[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
       ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)
     ), matched as (${matchedFacts(sql)}
