@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { Delivery } from '../../providers/registry/index.ts';
 import { EMAIL_STATUSES } from './store.ts';
 
@@ -17,6 +17,16 @@ export interface Moved {
   id: string;
   status: Delivery['status'];
 }
+const inputOf = (sql: Sql, told: readonly Delivery[]): Fragment => sql`
+    select *
+    from unnest(
+      ${told.map(({ messageId }) => messageId)}::text[],
+      ${told.map(({ id }) => id ?? null)}::uuid[],
+      ${told.map(({ status }) => status)}::text[],
+      ${told.map(({ status }) => RANKS[status])}::int[],
+      ${told.map(({ reason }) => reason ?? null)}::text[]
+    ) with ordinality as t (message_id, own_id, status, rank, reason, n)`;
+
 /**
  * Moves the mails that are named to the furthest status told of each; answers which were moved, and to what. A mail is
  * known by the provider's id, or by ours as long as nothing else is known of it: an event may be here before the answer
@@ -24,13 +34,7 @@ export interface Moved {
  */
 export const advance = (sql: Sql, providerId: string, told: readonly Delivery[]) => sql<Moved[]>`
   /* all orgs */
-  with told as (
-    select *
-    from unnest(
-      ${told.map(({ messageId }) => messageId)}::text[], ${told.map(({ id }) => id ?? null)}::uuid[],
-      ${told.map(({ status }) => status)}::text[],
-      ${told.map(({ status }) => RANKS[status])}::int[], ${told.map(({ reason }) => reason ?? null)}::text[]
-    ) with ordinality as t (message_id, own_id, status, rank, reason, n)
+  with told as (${inputOf(sql, told)}
   ), named as (
     select e.id, t.*
     from told t

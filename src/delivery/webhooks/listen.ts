@@ -23,14 +23,7 @@ export const webhooksListener = listener({
  */
 async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]): Promise<string[]> {
   const rows = await sql<{ key: string }[]>`/* all orgs */
-    with facts as (
-      select *
-      from unnest(
-        ${facts.map(({ id }) => id)}::bigint[], ${facts.map(({ orgId }) => orgId)}::uuid[],
-        ${facts.map(channelOfFact)}::uuid[],
-        ${facts.map(({ topic }) => topic)}::text[], ${facts.map(bodyOfFact)}::text[],
-        ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
-      ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)
+    with facts as (${inputOf(sql, facts)}
     ), matched as (${matchedFacts(sql)}
     ), locked as (
       select w.id
@@ -57,6 +50,17 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
     from inserted`;
   return rows.map(({ key }) => key);
 }
+
+const inputOf = (sql: Sql, facts: readonly Fact<WebhookTopic>[]): Fragment => sql`
+      select *
+      from unnest(
+        ${facts.map(({ id }) => id)}::bigint[],
+        ${facts.map(({ orgId }) => orgId)}::uuid[],
+        ${facts.map(channelOfFact)}::uuid[],
+        ${facts.map(({ topic }) => topic)}::text[],
+        ${facts.map(bodyOfFact)}::text[],
+        ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
+      ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)`;
 
 /** Each fact with each webhook that asks for it, numbered by webhook. */
 const matchedFacts = (sql: Sql): Fragment => sql`

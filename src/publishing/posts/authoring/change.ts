@@ -157,18 +157,7 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
     from verdict v`;
 
 const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number) => sql<FoundThread[]>`
-    with ${lockedThread(sql, target)}, verdict as (
-      select case
-        ${outdated(sql)}
-        when t.id is null then 'not_found'
-        when t.state = 'ERROR'
-          or t.state = 'QUEUE' and t.detail = 'unconfirmed'
-          or t.state = 'PUBLISHED' and coalesce(t.release_id, '') = '' then 'done'
-        when t.state = 'PUBLISHED' then 'published'
-        else 'not_failed'
-      end as verdict
-      from (select 1) one
-      left join thread t on t.is_target
+    with ${lockedThread(sql, target)}, verdict as (${releaseVerdict(sql)}
     ), released as (${markReleased(sql, target, releaseId)}
     ), opened as (${openLaterItems(sql, target)}
     ), changed as (
@@ -192,6 +181,19 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
       },
     })}
     ${answer(sql, target)}`;
+
+const releaseVerdict = (sql: Sql): Fragment => sql`
+      select case
+        ${outdated(sql)}
+        when t.id is null then 'not_found'
+        when t.state = 'ERROR'
+          or t.state = 'QUEUE' and t.detail = 'unconfirmed'
+          or t.state = 'PUBLISHED' and coalesce(t.release_id, '') = '' then 'done'
+        when t.state = 'PUBLISHED' then 'published'
+        else 'not_failed'
+      end as verdict
+      from (select 1) one
+      left join thread t on t.is_target`;
 
 const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment => sql`
       update posts p

@@ -181,17 +181,30 @@ const pickNext = (sql: Sql): Fragment => sql`
           and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
           and s.channel_id not in (select channel_id from opened)`;
 
+/** A person may have logged in, or stopped the channel, since the attempt began. */
+const detailNow = (sql: Sql): Fragment => sql`case
+            when i.detail = 'paused' and not c.stopped then 'retrying'
+            when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
+            else i.detail
+          end`;
+
+/** Never before the date, should the clock have been set back. */
+const dueNow = (sql: Sql): Fragment => sql`case
+            when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds'
+            else coalesce(
+              greatest(now() + i."dueInMs" * interval '1 ms', case
+                when i."dueInMs" is not null then p.publish_date end),
+              p.due_at
+            )
+          end`;
+
 /** What each attempt writes to its post, while the row is still the attempt's own. */
 const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
         update posts p
         set state = i.state,
           error_kind = i."errorKind",
           error = i.error,
-          detail = case -- a person may have logged in, or stopped the channel, meanwhile
-            when i.detail = 'paused' and not c.stopped then 'retrying'
-            when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
-            else i.detail
-          end,
+          detail = ${detailNow(sql)},
           deleted_at = coalesce( -- it goes with its channel, and comes back with it
             p.deleted_at,
             case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end
@@ -200,14 +213,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           release_url = coalesce(i."releaseUrl", p.release_url),
           released = coalesce(nullif(i.released, 'null'), p.released),
           published_at = case when i.state = 'PUBLISHED' then now() else p.published_at end,
-          due_at = case -- never before the date, should the clock have been set back
-            when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds'
-            else coalesce(
-              greatest(now() + i."dueInMs" * interval '1 ms', case
-                when i."dueInMs" is not null then p.publish_date end),
-              p.due_at
-            )
-          end,
+          due_at = ${dueNow(sql)},
           look_up_at = now() + i."lookUpInMs" * interval '1 ms',
           look_ups = p.look_ups + case when ${outcomeUnknown(sql)} then 1 else 0 end,
           attempts_failed = p.attempts_failed + i.failed::int,
