@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Next, Outcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
+import type { Next, AttemptOutcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
@@ -18,7 +18,7 @@ const idle: Next = { kind: 'idle' };
 /** A channel whose rows answer these, one after the other. */
 function channelOf(
   nexts: Next[],
-  outcome: Outcome = { kind: 'published', release: { id: 'r', url: 'u' } },
+  outcome: AttemptOutcome = { kind: 'published', release: { id: 'r', url: 'u' } },
   lookUp?: PendingLookUp,
   behind: ClaimedPost[] = [],
 ) {

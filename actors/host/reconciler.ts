@@ -2,7 +2,8 @@ import { type Actors, type Reminder, reminderOf } from '../../src/platform/actor
 import type { Lease } from '../../src/platform/db/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
-import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Log, type Posts } from '../../src/publishing/posts/index.ts';
+import type { Log } from '../../src/platform/telemetry/index.ts';
+import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { LOOK_UPS, postActor } from '../post/contract.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Outcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
+import type { AttemptOutcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
@@ -9,7 +9,7 @@ const claimed = { orgId: 'o', channelId: 'c', postId: 'p', attempt: 1, incarnati
 
 function postOf({
   waits = true,
-  outcome = { kind: 'absent' } as Outcome,
+  outcome = { kind: 'absent' } as AttemptOutcome,
   next = undefined as PendingLookUp | undefined,
 } = {}) {
   const did: string[] = [];

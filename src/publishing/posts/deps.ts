@@ -1,12 +1,13 @@
 import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { PostAdmission, Admitted } from './authoring/input.ts';
 import type { claimNextOf } from './dispatch/claim.ts';
 import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
-import type { ChannelsPort, Heartbeat, LinksPort, Log, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
+import type { ChannelsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
 
 /** What the room is opened with. */
 export interface PostsOptions {

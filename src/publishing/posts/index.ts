@@ -1,4 +1,4 @@
-export type { Attempt, Next, Outcome, ClaimedPost } from './dispatch/attempt.ts';
+export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
 export { type PostMedia } from './row.ts';
@@ -10,7 +10,6 @@ export type {
   LinksPort,
   ChannelsPort,
   Connected,
-  Log,
   MediaPort,
   NetworkRules,
   DueChange,

@@ -125,10 +125,3 @@ export interface Heartbeat {
    */
   steadySince(): number;
 }
-
-export interface Log {
-  debug(detail: object, message: string): void;
-  info(detail: object, message: string): void;
-  warn(detail: object, message: string): void;
-  error(detail: object, message: string): void;
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Outcome, ClaimedPost } from './dispatch/attempt.ts';
+import type { AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 import { lookUpDelay, lookUpOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
 const claimed = (more: Partial<ClaimedPost> = {}) =>
@@ -13,7 +13,7 @@ const claimed = (more: Partial<ClaimedPost> = {}) =>
     lookUps: 0,
     ...more,
   }) as ClaimedPost;
-const said = (outcome: Outcome, more: Partial<ClaimedPost> = {}, asked?: 'unconfirmed' | 'processing') => {
+const said = (outcome: AttemptOutcome, more: Partial<ClaimedPost> = {}, asked?: 'unconfirmed' | 'processing') => {
   const { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs } = settle(claimed(more), outcome, asked);
   return { state, detail, errorKind, slot, failed, topic, dueInMs, lookUpInMs };
 };

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Attempt, Outcome, ClaimedPost } from './dispatch/attempt.ts';
+import type { Attempt, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 import type { Connected } from './ports.ts';
 import type { Settlement } from './dispatch/settle.ts';
 
@@ -99,7 +99,11 @@ const settlement = (
  * What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to
  * write.
  */
-export function settle(claimed: ClaimedPost, outcome: Outcome, asked?: 'unconfirmed' | 'processing'): Settlement {
+export function settle(
+  claimed: ClaimedPost,
+  outcome: AttemptOutcome,
+  asked?: 'unconfirmed' | 'processing',
+): Settlement {
   const { attemptsFailed, lookUps } = claimed;
   const fail = (errorKind: string, error: string, retryable: boolean) =>
     settlement(claimed, {

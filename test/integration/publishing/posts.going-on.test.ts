@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Sql } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import type { Outcome, Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
+import type { AttemptOutcome, Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
 import { settle as settlementOf } from '../../../src/publishing/posts/rules.ts';
 import { settleOf } from '../../../src/publishing/posts/dispatch/settle.ts';
 import { noEngine } from '../../support/worlds/app.ts';
@@ -59,7 +59,7 @@ async function begun(count = 3) {
   await host.posts.admitPosts(orgId, [{ posts: list, createdBy: orgId }]);
   return { orgId, channelId, ids: list.map(({ id }) => id), claimed: await take(host, orgId, channelId) };
 }
-const out = ({ postId }: { postId: string }): Outcome => ({
+const out = ({ postId }: { postId: string }): AttemptOutcome => ({
   kind: 'published',
   release: { id: `r-${postId}`, url: '' },
 });
@@ -252,7 +252,7 @@ test.each([
   { kind: 'rejected', message: 'no' },
   { kind: 'reauthorize', message: 'expired' },
   { kind: 'not-sent' },
-] satisfies Outcome[])('an attempt that ended as $kind claims nothing with its result', async (outcome) => {
+] satisfies AttemptOutcome[])('an attempt that ended as $kind claims nothing with its result', async (outcome) => {
   const { ids, claimed } = await begun();
   expect((await host.posts.settleAndClaim(claimed, outcome)).next).toBeUndefined();
   expect(await db.sql`select from posts where id in ${db.sql(ids.slice(1))} and attempt > 0`).toHaveLength(0);
@@ -281,7 +281,7 @@ test('an item of the same thread is never claimed with the result before it, who
 });
 
 /** Results of one commit, written by the statement itself. */
-const settleTogether = (...results: { claimed: ClaimedPost; outcome: Outcome; asked?: 'processing' }[]) => {
+const settleTogether = (...results: { claimed: ClaimedPost; outcome: AttemptOutcome; asked?: 'processing' }[]) => {
   const settle = settleOf({
     clock: systemClock,
     incarnation: host.incarnation,
@@ -298,7 +298,7 @@ const settleTogether = (...results: { claimed: ClaimedPost; outcome: Outcome; as
 
 test('a result refused by the database fails alone: the others of its commit are written and claim their next posts', async () => {
   const [bad, good] = [await begun(), await begun()];
-  const unreadable = { kind: 'published', release: { id: 'r', url: '', saved: 'a\0b' } } satisfies Outcome;
+  const unreadable = { kind: 'published', release: { id: 'r', url: '', saved: 'a\0b' } } satisfies AttemptOutcome;
   const results = await settleTogether(
     { claimed: bad.claimed, outcome: unreadable },
     { claimed: good.claimed, outcome: out(good.claimed) },
@@ -335,7 +335,7 @@ test('two results of one channel in one commit claim one post', async () => {
 });
 test('a result claims nothing where another of its commit says that the network is rate limited', async () => {
   const { channelId, ids, processing, underWay } = await withOneProcessing();
-  const limited = { kind: 'rate_limited', message: 'later' } satisfies Outcome;
+  const limited = { kind: 'rate_limited', message: 'later' } satisfies AttemptOutcome;
   const results = await settleTogether(
     { claimed: processing, outcome: limited, asked: 'processing' },
     { claimed: underWay, outcome: out(underWay) },

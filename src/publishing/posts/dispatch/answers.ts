@@ -1,5 +1,5 @@
 import { ProviderError } from '../../../platform/kernel/index.ts';
-import { type Outcome, Release } from './attempt.ts';
+import { type AttemptOutcome, Release } from './attempt.ts';
 import type { LookedUp } from './look-up.ts';
 
 // What networks answer, as outcomes of an attempt.
@@ -12,7 +12,7 @@ export const cleanJson = (value: unknown): unknown =>
     typeof inner === 'string' ? inner.replaceAll('\0', '').toWellFormed() : inner,
   );
 
-export type Failure = Extract<Outcome, { mediaFault?: boolean }>;
+export type Failure = Extract<AttemptOutcome, { mediaFault?: boolean }>;
 
 /** The outcome of a provider's failure; undefined for any other error. */
 export const failureOf = (error: unknown): Failure | undefined =>
@@ -27,7 +27,7 @@ export const failureBefore = (error: unknown): Failure | undefined => {
 };
 
 /** An answer that cannot be read is lost: the post may be out. */
-export function released(answer: unknown): Outcome {
+export function released(answer: unknown): AttemptOutcome {
   const release = Release.safeParse(answer);
   if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
   const { id, url, saved } = release.data;
@@ -45,7 +45,7 @@ export const waitOf = (ms: number): number => Math.max(LEAST_MS, ms);
  * A post of the network that may be another post's is never taken for it: a person decides, unless the other post is
  * about to be settled.
  */
-export const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): Outcome =>
+export const unclear = ({ similar, pending }: Extract<LookedUp, { kind: 'unclear' }>): AttemptOutcome =>
   pending
     ? {
         kind: 'lost',

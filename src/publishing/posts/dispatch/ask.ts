@@ -2,7 +2,7 @@ import { LimiterClosed, type Place } from '../../../platform/flow/index.ts';
 import { draining } from '../../../platform/kernel/index.ts';
 import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
-import type { ClaimedPost, Outcome } from './attempt.ts';
+import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import type { Connected } from '../ports.ts';
 import { PROCESSES_WITHIN_MS, settles } from '../rules.ts';
 import { findOnNetwork } from './look-up.ts';
@@ -14,7 +14,7 @@ export async function askNetwork(
   deps: SenderDeps,
   claimed: ClaimedPost,
   about: 'unconfirmed' | 'processing',
-): Promise<Outcome> {
+): Promise<AttemptOutcome> {
   const { clock, channels, lookUpLimiter } = deps;
   const started = clock.monotonic();
   const ended = new AbortController();
@@ -50,7 +50,11 @@ export async function askNetwork(
 }
 
 /** What a network said of a post that it worked on. */
-function polled(answer: Polled, unansweredMs: number, { processesWithinMs = PROCESSES_WITHIN_MS }: Connected): Outcome {
+function polled(
+  answer: Polled,
+  unansweredMs: number,
+  { processesWithinMs = PROCESSES_WITHIN_MS }: Connected,
+): AttemptOutcome {
   if ('rejected' in answer) return { kind: 'rejected', message: clean(answer.rejected) };
   if ('expired' in answer) return { kind: 'expired' };
   if (!('processingMs' in answer)) return released(answer);
@@ -60,7 +64,7 @@ function polled(answer: Polled, unansweredMs: number, { processesWithinMs = PROC
 }
 
 /** A network that does not show a post may show it later: until `leftMs` are over its answer is open. */
-const notShown = (leftMs: number): Outcome =>
+const notShown = (leftMs: number): AttemptOutcome =>
   leftMs <= 0
     ? { kind: 'absent' }
     : {
@@ -70,7 +74,7 @@ const notShown = (leftMs: number): Outcome =>
       };
 
 /** A network that could not be asked is asked again; that says nothing about the post. */
-function unanswered(error: unknown, { lookUps }: ClaimedPost, about: 'unconfirmed' | 'processing'): Outcome {
+function unanswered(error: unknown, { lookUps }: ClaimedPost, about: 'unconfirmed' | 'processing'): AttemptOutcome {
   const { message = 'The network could not be asked', retryAfterMs } = failureOf(error) ?? {};
   return about === 'unconfirmed'
     ? { kind: 'lost', message, retryAfterMs }

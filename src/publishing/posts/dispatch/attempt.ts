@@ -52,7 +52,7 @@ export const Release = z.object({ id: z.string().min(1), url: z.string(), saved:
  * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `expired`: it
  * dropped what it was given, and nothing was published. `not-sent`: no request has left, and this host will not send it.
  */
-export type Outcome =
+export type AttemptOutcome =
   | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
   | { kind: 'preparing'; againMs: number }

@@ -1,7 +1,7 @@
 import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { lookUpOf, settle } from '../rules.ts';
-import type { ClaimedPost, Next, Outcome } from './attempt.ts';
+import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
@@ -34,7 +34,7 @@ export async function claimNext(deps: PostsDeps, orgId: string, channelId: strin
 }
 
 /** Sends what was claimed. A provider's failure is an outcome, never an exception. */
-export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<Outcome> =>
+export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<AttemptOutcome> =>
   tracked(inHand, sender.send(claimed));
 
 /**
@@ -44,7 +44,7 @@ export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): P
 export const settleAttempt = async (
   deps: PostsDeps,
   claimed: ClaimedPost,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   asked?: 'unconfirmed' | 'processing',
 ): Promise<PendingLookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
 
@@ -55,7 +55,7 @@ export const settleAttempt = async (
 export const settleAndClaim = (
   deps: PostsDeps,
   claimed: ClaimedPost,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
 ): Promise<{ lookUp: PendingLookUp | undefined; next: ClaimedPost | undefined }> =>
   report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
 
@@ -63,7 +63,7 @@ export const settleAndClaim = (
 async function report(
   deps: PostsDeps,
   claimed: ClaimedPost,
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   { asked, claimsNext = false }: { asked?: 'unconfirmed' | 'processing' | undefined; claimsNext?: boolean },
 ) {
   const { inHand, events, media, log } = deps;

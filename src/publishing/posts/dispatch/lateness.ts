@@ -1,6 +1,6 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
-import type { Log } from '../ports.ts';
+import type { Log } from '../../../platform/telemetry/index.ts';
 
 /** Upper bounds of the buckets, in milliseconds; the last bucket has none. */
 export const BOUNDS = [

@@ -3,7 +3,7 @@ import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
 import type { Connected } from '../ports.ts';
 import { PROCESSES_WITHIN_MS } from '../rules.ts';
-import type { ClaimedPost, Outcome } from './attempt.ts';
+import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { markSent, saveHandle } from './marks.ts';
 import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import type { Work } from './work.ts';
@@ -18,7 +18,7 @@ const SHORT_WAIT_MS = 5_000;
  * Calls the adapter: first the steps that come before publishing, then the one that cannot be undone. What fails before
  * that one may be tried again.
  */
-export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<Outcome> {
+export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<AttemptOutcome> {
   const { clock, limiter, log, sql } = deps;
   const { claimed } = work;
   const { connected } = ready;
@@ -73,7 +73,7 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
 }
 
 /** A network that does not get ready in the longest time it may take is given up; a retry begins anew. */
-const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): Outcome =>
+const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): AttemptOutcome =>
   savedMs < (connected.processesWithinMs ?? PROCESSES_WITHIN_MS)
     ? { kind: 'preparing', againMs: waitMs }
     : { kind: 'rejected', message: 'The network did not get ready for the post' };

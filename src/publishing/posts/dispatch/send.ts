@@ -4,19 +4,19 @@ import type { Media } from '../../../providers/registry/index.ts';
 import type { Connected } from '../ports.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import { askNetwork } from './ask.ts';
-import type { ClaimedPost, Outcome } from './attempt.ts';
+import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { filesOf, type Ready, type SenderDeps, type SenderOptions } from './calls.ts';
 import { NotSent, publish } from './publish.ts';
 import { openWorks, type Work } from './work.ts';
 
 export interface Sender {
   /** Fresh token, place, adapter. A provider's failure is an outcome, never an exception. */
-  send(claimed: ClaimedPost): Promise<Outcome>;
+  send(claimed: ClaimedPost): Promise<AttemptOutcome>;
   /**
    * Asks the network for a post whose answer was lost, or that it still works on; waits for its turn among the
    * look-ups.
    */
-  lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<Outcome>;
+  lookUp(claimed: ClaimedPost, about: 'unconfirmed' | 'processing'): Promise<AttemptOutcome>;
   /** From now on nothing is sent. */
   close(): void;
   underWay(): readonly Work[];
@@ -69,7 +69,7 @@ export function openSender(options: SenderOptions): Sender {
 }
 
 /** The channel, the files and the links of a post. Whatever fails here may be tried again: nothing has left. */
-async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Ready | Outcome> {
+async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Ready | AttemptOutcome> {
   let connected: Connected;
   try {
     connected = await deps.channels.connect(claimed.orgId, claimed.channelId, claimed.channel, ended.signal);

@@ -1,6 +1,6 @@
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
-import type { ClaimedPost, Outcome } from './attempt.ts';
+import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { claimLookUp, lastAttempt, waitsFor } from './recover.ts';
 
 /** A look-up that was begun is asked again after this long by whoever finds that nobody asks it. */
@@ -22,7 +22,7 @@ export async function lookUp(
   { sender, inHand: { lookedUp } }: PostsDeps,
   claimed: ClaimedPost,
   about: 'unconfirmed' | 'processing',
-): Promise<Outcome | undefined> {
+): Promise<AttemptOutcome | undefined> {
   if (lookedUp.has(claimed.postId)) return undefined;
   lookedUp.add(claimed.postId);
   try {

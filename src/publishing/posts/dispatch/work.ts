@@ -1,6 +1,7 @@
 import type { Database } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
-import type { Heartbeat, Log } from '../ports.ts';
+import type { Log } from '../../../platform/telemetry/index.ts';
+import type { Heartbeat } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS, SLOT_LEASE_MS } from '../rules.ts';
 import type { ClaimedPost } from './attempt.ts';
 import { renew } from './recover.ts';
