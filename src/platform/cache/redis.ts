@@ -56,111 +56,102 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The cache of many processes. Starts whether or not Redis can be reached, and connects again by itself;
- * meanwhile the limits go on per process, values answer `unavailable`, and `ping` rejects.
- */
-export async function openRedisCache(
-  url: string,
-  clock: Clock,
-  { prefix = 'rookery:', onChange = () => {}, onHandlerError = () => {} }: CacheOptions = {},
-): Promise<Cache> {
-  const options = {
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
-    connectTimeout: CONNECT_MS,
-    disconnectTimeout: 100, // its timer would keep an ending process alive
-    lazyConnect: true,
-  };
+/** One connection to Redis, and what is known of it. */
+interface Link {
+  readonly redis: WithHits;
+  readonly clock: Clock;
+  readonly prefix: string;
+  readonly onChange: NonNullable<CacheOptions['onChange']>;
+  awaySince: Date | undefined;
+  restUntil: number;
+  /** It answers and does not count: full, read-only, or this user may not write. */
+  refusing: boolean;
+  closing: boolean;
+  lastError: string;
+}
+
+const OPTIONS = {
+  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
+  connectTimeout: CONNECT_MS,
+  disconnectTimeout: 100, // its timer would keep an ending process alive
+  lazyConnect: true,
+};
+
+function openRedis(url: string): WithHits {
   const redis = new Redis(url, {
-    ...options,
+    ...OPTIONS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: CLIENT_MS,
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ['hitWindows'], // gathered here
   }) as WithHits;
-  const subscriber = new Redis(url, { ...options, maxRetriesPerRequest: null });
   redis.defineCommand('hitWindows', { lua: HITS });
+  return redis;
+}
 
+function away(link: Link, reason: string): void {
+  link.restUntil = link.clock.monotonic() + REST_MS;
+  if (link.awaySince || link.closing) return;
+  link.awaySince = link.clock.now();
+  link.onChange('away', reason);
+}
+function back(link: Link): void {
+  link.restUntil = 0;
+  if (!link.awaySince || link.refusing) return;
+  link.awaySince = undefined;
+  link.onChange('back');
+}
+
+/** Rejects at once while Redis is known to be away, and remembers when it turns out to be. */
+async function ask<T>(link: Link, question: () => Promise<T>): Promise<T> {
+  if (link.redis.status !== 'ready' || link.clock.monotonic() < link.restUntil) throw unavailable(link.lastError);
+  try {
+    const answer = await inTime(question());
+    back(link);
+    return answer;
+  } catch (cause) {
+    // Redis did answer: the question was wrong
+    if (cause instanceof Error && cause.name === 'ReplyError') throw cause;
+    link.lastError = cause instanceof Error ? cause.message : String(cause);
+    away(link, link.lastError);
+    throw unavailable(cause);
+  }
+}
+
+/** The question of the limits. A Redis that refuses it is away for them, whatever else it answers. */
+async function count(link: Link, hits: readonly Pick<Waiting, 'bucket' | 'windowMs'>[]): Promise<number[]> {
+  const keys = hits.map(({ bucket }) => `${link.prefix}limit:${bucket}`);
+  const windows = hits.map(({ windowMs }) => windowMs);
+  try {
+    const counted = await ask(link, () => link.redis.hitWindows(keys.length, keys, windows));
+    link.refusing = false;
+    back(link);
+    return counted;
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    link.refusing = true;
+    link.lastError = String(error);
+    away(link, link.lastError);
+    throw unavailable(error);
+  }
+}
+
+/**
+ * Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of
+ * its own costs more than the rest of a small request.
+ */
+function gatherHits(link: Link): (hit: Waiting) => void {
+  const { clock } = link;
   const local = windowLimiter(clock);
-  const handlers = new Map<string, Set<(message: string) => void>>();
-  let awaySince: Date | undefined;
-  let restUntil = 0;
-  let refusing = false; // it answers and does not count: full, read-only, or this user may not write
-  let closing = false;
-  let lastError = 'not connected yet';
-
-  function away(reason: string): void {
-    restUntil = clock.monotonic() + REST_MS;
-    if (awaySince || closing) return;
-    awaySince = clock.now();
-    onChange('away', reason);
-  }
-  function back(): void {
-    restUntil = 0;
-    if (!awaySince || refusing) return;
-    awaySince = undefined;
-    onChange('back');
-  }
-  redis.on('error', (error: Error) => (lastError = error.message || String(error)));
-  redis.on('close', () => away(lastError));
-  redis.on('ready', back);
-  subscriber.on('error', () => {}); // the first connection tells; this one follows it
-  subscriber.on('message', (channel: string, message: string) => {
-    for (const handler of handlers.get(channel) ?? [])
-      try {
-        handler(message);
-      } catch (error) {
-        onHandlerError(channel.slice(prefix.length), error);
-      }
-  });
-
-  /** Rejects at once while Redis is known to be away, and remembers when it turns out to be. */
-  async function ask<T>(question: () => Promise<T>): Promise<T> {
-    if (redis.status !== 'ready' || clock.monotonic() < restUntil) throw unavailable(lastError);
-    try {
-      const answer = await inTime(question());
-      back();
-      return answer;
-    } catch (cause) {
-      // Redis did answer: the question was wrong
-      if (cause instanceof Error && cause.name === 'ReplyError') throw cause;
-      lastError = cause instanceof Error ? cause.message : String(cause);
-      away(lastError);
-      throw unavailable(cause);
-    }
-  }
-
-  /** The question of the limits. A Redis that refuses it is away for them, whatever else it answers. */
-  async function count(hits: readonly Pick<Waiting, 'bucket' | 'windowMs'>[]): Promise<number[]> {
-    const keys = hits.map(({ bucket }) => `${prefix}limit:${bucket}`);
-    const windows = hits.map(({ windowMs }) => windowMs);
-    try {
-      const counted = await ask(() => redis.hitWindows(keys.length, keys, windows));
-      refusing = false;
-      back();
-      return counted;
-    } catch (error) {
-      if (error instanceof AppError) throw error;
-      refusing = true;
-      lastError = String(error);
-      away(lastError);
-      throw unavailable(error);
-    }
-  }
-
-  /**
-   * Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of
-   * its own costs more than the rest of a small request.
-   */
-  const gather = openBatcher<Waiting>({
+  return openBatcher<Waiting>({
     max: HITS_AT_ONCE,
     atOnce: EXCHANGES_AT_ONCE,
     soon: setImmediate,
     async send(hits) {
       try {
-        const counted = await count(hits);
+        const counted = await count(link, hits);
         for (const [n, { limit, resolve }] of hits.entries()) {
           const done = counted[2 * n]!;
           resolve({
@@ -174,20 +165,29 @@ export async function openRedisCache(
       }
     },
   });
+}
 
-  await atMost(clock, CONNECT_MS, () => Promise.allSettled([redis.connect(), subscriber.connect()]));
-  if (redis.status !== 'ready') away(lastError);
-
+/** Messages to the handlers of this process, over a connection of their own. */
+function openChannels(
+  url: string,
+  { clock, prefix }: Link,
+  onHandlerError: NonNullable<CacheOptions['onHandlerError']>,
+) {
+  const subscriber = new Redis(url, { ...OPTIONS, maxRetriesPerRequest: null });
+  const handlers = new Map<string, Set<(message: string) => void>>();
+  let closing = false;
+  subscriber.on('error', () => {}); // the first connection tells; this one follows it
+  subscriber.on('message', (channel: string, message: string) => {
+    for (const handler of handlers.get(channel) ?? [])
+      try {
+        handler(message);
+      } catch (error) {
+        onHandlerError(channel.slice(prefix.length), error);
+      }
+  });
   return {
-    kind: 'redis',
-    get: (key) => ask(async () => (await redis.get(prefix + key)) ?? undefined),
-    set: (key, value, ttlMs) =>
-      ask(async () => void (await redis.set(prefix + key, value, 'PX', Math.max(1, Math.ceil(ttlMs))))),
-    delete: (key) => ask(async () => void (await redis.del(prefix + key))),
-    publish: (channel, message) =>
-      ask(async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
-
-    async subscribe(channel, handler) {
+    connect: () => subscriber.connect(),
+    async subscribe(channel: string, handler: (message: string) => void): Promise<AsyncDisposable> {
       const name = prefix + channel;
       const own = (message: string) => handler(message);
       const all = handlers.get(name) ?? new Set();
@@ -203,7 +203,52 @@ export async function openRedisCache(
         },
       };
     },
+    close() {
+      closing = true;
+      handlers.clear();
+      subscriber.disconnect();
+    },
+  };
+}
 
+/**
+ * The cache of many processes. Starts whether or not Redis can be reached, and connects again by itself;
+ * meanwhile the limits go on per process, values answer `unavailable`, and `ping` rejects.
+ */
+export async function openRedisCache(
+  url: string,
+  clock: Clock,
+  { prefix = 'rookery:', onChange = () => {}, onHandlerError = () => {} }: CacheOptions = {},
+): Promise<Cache> {
+  const redis = openRedis(url);
+  const link: Link = {
+    redis,
+    clock,
+    prefix,
+    onChange,
+    awaySince: undefined,
+    restUntil: 0,
+    refusing: false,
+    closing: false,
+    lastError: 'not connected yet',
+  };
+  const channels = openChannels(url, link, onHandlerError);
+  const gather = gatherHits(link);
+  redis.on('error', (error: Error) => (link.lastError = error.message || String(error)));
+  redis.on('close', () => away(link, link.lastError));
+  redis.on('ready', () => back(link));
+  await atMost(clock, CONNECT_MS, () => Promise.allSettled([redis.connect(), channels.connect()]));
+  if (redis.status !== 'ready') away(link, link.lastError);
+
+  return {
+    kind: 'redis',
+    get: (key) => ask(link, async () => (await redis.get(prefix + key)) ?? undefined),
+    set: (key, value, ttlMs) =>
+      ask(link, async () => void (await redis.set(prefix + key, value, 'PX', Math.max(1, Math.ceil(ttlMs))))),
+    delete: (key) => ask(link, async () => void (await redis.del(prefix + key))),
+    publish: (channel, message) =>
+      ask(link, async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
+    subscribe: channels.subscribe,
     hit: (bucket, limit, windowMs) =>
       new Promise((resolve) => {
         gather({ bucket, limit, windowMs, resolve });
@@ -212,15 +257,14 @@ export async function openRedisCache(
     // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps
     // no limits.
     async ping() {
-      restUntil = 0;
-      await count([{ bucket: 'ping', windowMs: 1_000 }]);
+      link.restUntil = 0;
+      await count(link, [{ bucket: 'ping', windowMs: 1_000 }]);
     },
-    health: () => ({ limitsShared: awaySince === undefined, awaySince }),
+    health: () => ({ limitsShared: link.awaySince === undefined, awaySince: link.awaySince }),
     async [Symbol.asyncDispose]() {
-      closing = true;
-      handlers.clear();
+      link.closing = true;
+      channels.close();
       redis.disconnect();
-      subscriber.disconnect();
     },
   };
 }
