@@ -3,15 +3,15 @@ import { AppError, type Clock, draining, invalidField } from '../../kernel/index
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
-import { holdDatabase } from '../database-lock.ts';
+import { type Hold, holdDatabase } from '../database-lock.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import { type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
-import { openDaprBus } from './bus.ts';
+import { openDaprBus, type Subscriptions } from './bus.ts';
 import { drain } from './drain.ts';
 import { openCaller } from './invoke.ts';
 import { watchPlacement } from './placement.ts';
 import { checkProbe, PROBE, type Probe } from './probe.ts';
-import { openSchedulerReminders } from './reminders.ts';
+import { openSchedulerReminders, type SchedulerReminders } from './reminders.ts';
 import { reportOf } from './report.ts';
 import { openHostServer } from './server.ts';
 import { openSidecar, type Sidecar } from './sidecar.ts';
@@ -78,10 +78,119 @@ async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock)
     if (status === 204 || status === 200) return;
     if (clock.monotonic() - started > ms)
       throw new Error(
-        `The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, can it reach placement, scheduler and its components, and does --app-port name this process?`,
+        `The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, ` +
+          'can it reach placement, scheduler and its components, and does --app-port name this process?',
       );
     await clock.sleep(LOOK_MS);
   }
+}
+
+/** What one process knows of its sidecar, and of the host that it serves. */
+interface Link {
+  readonly options: DaprEngineOptions;
+  readonly probe: Probe;
+  readonly readyMs: number;
+  readonly sidecar: Sidecar;
+  readonly reminders: SchedulerReminders;
+  readonly bus: Bus & Subscriptions;
+  readonly hold: Hold;
+  /** Actor types that may be called. */
+  readonly known: Set<string>;
+  hosted: Host | undefined;
+  /** Hosted, and drained: what was still under way is handed back. */
+  left: boolean;
+  heartbeat: HeartbeatLoop | undefined;
+  counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
+}
+
+const away = () =>
+  new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
+
+async function setReminders(link: Link, list: readonly Reminder[]): Promise<void> {
+  for (const { name, due, ...to } of list) {
+    checkReminder(to, name);
+    if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
+  }
+  if (link.left) throw draining();
+  const foreign = list.find(({ type }) => !link.hosted?.types.includes(type));
+  if (foreign)
+    throw new Error(
+      `Reminders of ${foreign.type} can only be set by a process that hosts it: ` +
+        'call a method of the actor, and let it set the reminder',
+    );
+  link.counted = undefined;
+  await link.reminders.register(list);
+}
+
+async function forgetReminder(link: Link, to: Address, name: string): Promise<void> {
+  checkReminder(to, name);
+  link.counted = undefined;
+  await link.reminders.unregister(to, name);
+}
+
+/**
+ * The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless
+ * this process changed it.
+ */
+async function countScheduled(link: Link): Promise<ReminderCounts | undefined> {
+  const { hosted, reminders } = link;
+  const { clock, log } = link.options;
+  if (!hosted) return undefined;
+  if (!link.counted || clock.monotonic() - link.counted.at > COUNT_MS) {
+    const answer = reminders.count(hosted.types).catch((error: unknown) => {
+      log.warn({ err: error }, 'reminders could not be counted');
+      return undefined;
+    });
+    link.counted = { at: clock.monotonic(), answer };
+  }
+  return link.counted.answer;
+}
+
+/** Serves the sidecar's calls until it is disposed of, which drains the host. */
+async function startHosting(link: Link, host: Host): Promise<AsyncDisposable> {
+  const { sidecar, reminders, probe, hold, bus } = link;
+  const { appPort, appToken, clock, log, sql, incarnation } = link.options;
+  const server = openHostServer({
+    host,
+    subscriptions: bus,
+    port: appPort,
+    token: appToken,
+    log,
+    idleMs: IDLE_MS,
+    drainMs: DRAIN_MS,
+    now: clock.monotonic,
+  });
+  await server.listen();
+  let rearming: AsyncDisposable | undefined;
+  const leave = async (properly: boolean) => {
+    const stopped = rearming?.[Symbol.asyncDispose]();
+    if (properly) await drain({ host, server, reminders, probe, clock, log });
+    await stopped;
+    await link.heartbeat?.[Symbol.asyncDispose]();
+    await server.close();
+    link.heartbeat = undefined;
+    link.hosted = undefined;
+    link.left = true;
+  };
+  try {
+    await waitFor(sidecar, '/v1.0/healthz', link.readyMs, clock);
+    link.heartbeat = await startHeartbeat({
+      sql: hold.session,
+      clock,
+      log,
+      incarnation,
+      engine: 'dapr',
+      address: `127.0.0.1:${appPort}`,
+      host,
+    });
+    if (host.types.length > 0)
+      rearming = startRearming({ reminders, types: host.types, sql, holder: incarnation, clock, log });
+  } catch (error) {
+    await leave(false);
+    throw error;
+  }
+  let leaving: Promise<void> | undefined;
+  return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
 }
 
 /**
@@ -111,49 +220,22 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     isType: (type) => known.has(type),
   });
   const placement = watchPlacement({ sidecar, clock, log });
-  const away = () =>
-    new AppError('unavailable', 'Actors cannot be reached at the moment, try again shortly', { retryAfterMs: 5_000 });
-  let hosted: Host | undefined;
-  let left = false; // hosted, and drained: what was still under way is handed back
-  let heartbeat: HeartbeatLoop | undefined;
-  let counted: { at: number; answer: Promise<ReminderCounts | undefined> } | undefined;
-
-  async function remind(list: readonly Reminder[]): Promise<void> {
-    for (const { name, due, ...to } of list) {
-      checkReminder(to, name);
-      if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
-    }
-    if (left) throw draining();
-    const foreign = list.find(({ type }) => !hosted?.types.includes(type));
-    if (foreign)
-      throw new Error(
-        `Reminders of ${foreign.type} can only be set by a process that hosts it: call a method of the actor, and let it set the reminder`,
-      );
-    counted = undefined;
-    await reminders.register(list);
-  }
-
-  async function forget(to: Address, name: string): Promise<void> {
-    checkReminder(to, name);
-    counted = undefined;
-    await reminders.unregister(to, name);
-  }
-
-  /**
-   * The scheduler has no count: it lists every reminder. One list serves everybody who asks within ten seconds, unless
-   * this process changed it.
-   */
-  async function reminderCounts(): Promise<ReminderCounts | undefined> {
-    if (!hosted) return undefined;
-    if (!counted || clock.monotonic() - counted.at > COUNT_MS) {
-      const answer = reminders.count(hosted.types).catch((error: unknown) => {
-        log.warn({ err: error }, 'reminders could not be counted');
-        return undefined;
-      });
-      counted = { at: clock.monotonic(), answer };
-    }
-    return counted.answer;
-  }
+  const link: Link = {
+    options,
+    probe,
+    readyMs,
+    sidecar,
+    reminders,
+    bus,
+    hold,
+    known,
+    hosted: undefined,
+    left: false,
+    heartbeat: undefined,
+    counted: undefined,
+  };
+  const remind = (list: readonly Reminder[]) => setReminders(link, list);
+  const forget = (to: Address, name: string) => forgetReminder(link, to, name);
 
   return {
     name: 'dapr',
@@ -175,62 +257,15 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     },
     forget,
     async host(host) {
-      if (hosted) throw new Error('This process hosts already');
+      if (link.hosted) throw new Error('This process hosts already');
       for (const type of host.types) known.add(type);
-      hosted = host;
+      link.hosted = host;
       host.attach({ remind, forget, ...openState(sidecar) });
-      const server = openHostServer({
-        host,
-        subscriptions: bus,
-        port: options.appPort,
-        token: options.appToken,
-        log,
-        idleMs: IDLE_MS,
-        drainMs: DRAIN_MS,
-        now: clock.monotonic,
-      });
-      await server.listen();
-      let rearming: AsyncDisposable | undefined;
-      const leave = async (properly: boolean) => {
-        const stopped = rearming?.[Symbol.asyncDispose]();
-        if (properly) await drain({ host, server, reminders, probe, clock, log });
-        await stopped;
-        await heartbeat?.[Symbol.asyncDispose]();
-        await server.close();
-        heartbeat = undefined;
-        hosted = undefined;
-        left = true;
-      };
-      try {
-        await waitFor(sidecar, '/v1.0/healthz', readyMs, clock);
-        heartbeat = await startHeartbeat({
-          sql: hold.session,
-          clock,
-          log,
-          incarnation: options.incarnation,
-          engine: 'dapr',
-          address: `127.0.0.1:${options.appPort}`,
-          host,
-        });
-        if (host.types.length > 0)
-          rearming = startRearming({
-            reminders,
-            types: host.types,
-            sql: options.sql,
-            holder: options.incarnation,
-            clock,
-            log,
-          });
-      } catch (error) {
-        await leave(false);
-        throw error;
-      }
-      let leaving: Promise<void> | undefined;
-      return { [Symbol.asyncDispose]: () => (leaving ??= leave(true)) };
+      return startHosting(link, host);
     },
-    heartbeatAgeMs: () => heartbeat?.heartbeatAgeMs() ?? Number.POSITIVE_INFINITY,
-    steadySince: () => heartbeat?.steadySince() ?? Number.POSITIVE_INFINITY,
-    reminderCounts,
+    heartbeatAgeMs: () => link.heartbeat?.heartbeatAgeMs() ?? Number.POSITIVE_INFINITY,
+    steadySince: () => link.heartbeat?.steadySince() ?? Number.POSITIVE_INFINITY,
+    reminderCounts: () => countScheduled(link),
     runtimeReport: () => reportOf(sidecar, options.placementHealthUrl),
     ready: () => waitFor(sidecar, '/v1.0/healthz/outbound', readyMs, clock),
     isAway: placement.isAway,

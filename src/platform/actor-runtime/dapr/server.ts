@@ -64,125 +64,39 @@ const bodyOf = (request: IncomingMessage) =>
  */
 const failure = (error: AppError): Reply => ({ status: 200, body: JSON.stringify(error), isError: true });
 
+/** A server, and what it has been asked so far. */
+interface Serving extends ServerOptions {
+  /** The answer to `/dapr/config`. */
+  readonly config: string;
+  /** Texts behind the digests that came by: a deactivation brings the digest alone. */
+  readonly digests: Map<string, string>;
+  healthy: boolean;
+  lastAsked: number;
+  lastProbed: number;
+}
+
 /**
  * Serves the actor protocol of daprd on 127.0.0.1. A request whose socket closes goes on: its turn counts or is refused
  * by the row.
  */
-export function openHostServer({
-  host,
-  subscriptions,
-  port,
-  token,
-  log,
-  idleMs,
-  drainMs,
-  now,
-}: ServerOptions): HostServer {
-  let healthy = true;
-  let lastAsked = now();
-  let lastProbed = Number.NEGATIVE_INFINITY;
-
-  const config = encode({
-    entities: host.types.map(escapeName),
-    actorIdleTimeout: `${idleMs}ms`,
-    drainOngoingCallTimeout: `${drainMs}ms`,
-    drainRebalancedActors: true,
-    reentrancy: { enabled: false },
-  });
-
-  /** Texts behind the digests that came by: a deactivation brings the digest alone. */
-  const digests = new Map<string, string>();
-  function addressOf(
-    type: string | undefined,
-    wire: string | undefined,
-    told: string | undefined,
-  ): Address | undefined {
-    if (type === undefined || wire === undefined) return undefined;
-    const known = { type: unescapeName(type), id: readName(wire, told ?? digests.get(wire)) };
-    if (known.type === undefined || known.id === undefined) return undefined;
-    if (isDigest(wire)) digests.set(wire, known.id);
-    return { type: known.type, id: known.id };
-  }
-
-  async function deactivate(type: string | undefined, wire: string | undefined): Promise<Reply> {
-    const of = addressOf(type, wire, undefined);
-    if (!of) return { status: 200 };
-    const done = host.deactivate(of).catch((error: unknown) => log.warn({ of, err: error }, 'deactivation failed'));
-    await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
-    digests.delete(wire!);
-    return { status: 200 };
-  }
-
-  async function actor(
-    method: string,
-    [type, id, verb, name, reminder, ...more]: readonly string[],
-    request: IncomingMessage,
-  ): Promise<Reply> {
-    if (method === 'DELETE' && verb === undefined) return deactivate(type, id);
-    if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer' || more.length > 0) return { status: 404 };
-    if (name === 'remind') {
-      const { data, owner, ...told } = decodeFreight(await bodyOf(request));
-      const to = addressOf(type, id, told.id);
-      const which = reminder === undefined ? undefined : readName(reminder, told.name);
-      if (!to || which === undefined) return { status: 404 };
-      await host.fire(to, which, data, owner);
-      return { status: 200 };
-    }
-    const told = request.headers[ID_HEADER];
-    const to = addressOf(type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
-    const called = unescapeName(name);
-    if (!to || called === undefined || reminder !== undefined) return { status: 404 };
-    const commandId = request.headers[COMMAND_HEADER];
-    return {
-      status: 200,
-      body: encode(
-        await host.call(
-          to,
-          called,
-          input(await bodyOf(request)),
-          typeof commandId === 'string' ? commandId : undefined,
-        ),
-      ),
-    };
-  }
-
-  async function answer(request: IncomingMessage): Promise<Reply> {
-    const method = request.method ?? '';
-    const url = request.url ?? '';
-    if (url === '/healthz') {
-      lastProbed = now();
-      return { status: healthy ? 200 : 503 };
-    }
-    const sent = request.headers[TOKEN_HEADER];
-    if (token !== undefined && !(typeof sent === 'string' && equalSecrets(sent, token))) return { status: 401 };
-    lastAsked = now();
-    if (url === '/dapr/config' && method === 'GET') return { status: 200, body: config };
-    if (url === '/dapr/subscribe' && method === 'GET') return { status: 200, body: encode(subscriptions.list()) };
-    const [, first, ...rest] = url.split('/');
-    try {
-      if (first === 'actors') return await actor(method, rest, request);
-      if (first === 'events' && method === 'POST' && rest.length === 1)
-        return { status: 200, body: encode(await subscriptions.deliver(rest[0]!, await bodyOf(request))) };
-    } catch (thrown) {
-      const error = asAppError(thrown);
-      if (error.code === 'internal') log.error({ url, err: error.cause ?? error }, 'turn failed');
-      return failure(error);
-    }
-    return { status: 404 };
-  }
-
-  function send(response: ServerResponse, { status, body = '', isError = false }: Reply): void {
-    if (response.destroyed) return; // daprd cut the call; the turn has ended by its own rules
-    response.writeHead(status, {
-      'content-length': Buffer.byteLength(body),
-      ...(body !== '' && { 'content-type': 'application/json' }),
-      ...(isError && { [ERROR_HEADER]: 'true' }),
-    });
-    response.end(body);
-  }
-
+export function openHostServer(options: ServerOptions): HostServer {
+  const { host, port, log, idleMs, drainMs, now } = options;
+  const serving: Serving = {
+    ...options,
+    config: encode({
+      entities: host.types.map(escapeName),
+      actorIdleTimeout: `${idleMs}ms`,
+      drainOngoingCallTimeout: `${drainMs}ms`,
+      drainRebalancedActors: true,
+      reentrancy: { enabled: false },
+    }),
+    digests: new Map(),
+    healthy: true,
+    lastAsked: now(),
+    lastProbed: Number.NEGATIVE_INFINITY,
+  };
   const server: Server = createServer((request, response) => {
-    answer(request).then(
+    answer(serving, request).then(
       (reply) => send(response, reply),
       (error: unknown) => {
         log.debug({ url: request.url, err: error }, 'request of daprd was cut');
@@ -201,7 +115,8 @@ export function openHostServer({
           fail(
             error.code === 'EADDRINUSE'
               ? new Error(
-                  `Port ${port} for Dapr's calls to this host is taken. Set APP_PORT (and --app-port of daprd) to another one.`,
+                  `Port ${port} for Dapr's calls to this host is taken. ` +
+                    'Set APP_PORT (and --app-port of daprd) to another one.',
                   { cause: error },
                 )
               : error,
@@ -209,15 +124,108 @@ export function openHostServer({
         );
         server.listen(port, '127.0.0.1', done);
       }),
-    turnUnhealthy: () => void (healthy = false),
-    lastAsked: () => lastAsked,
-    lastProbed: () => lastProbed,
+    turnUnhealthy: () => void (serving.healthy = false),
+    lastAsked: () => serving.lastAsked,
+    lastProbed: () => serving.lastProbed,
     close: () =>
       new Promise((done) => {
         server.close(() => done());
         server.closeAllConnections();
       }),
   };
+}
+
+function addressOf(
+  { digests }: Serving,
+  type: string | undefined,
+  wire: string | undefined,
+  told: string | undefined,
+): Address | undefined {
+  if (type === undefined || wire === undefined) return undefined;
+  const known = { type: unescapeName(type), id: readName(wire, told ?? digests.get(wire)) };
+  if (known.type === undefined || known.id === undefined) return undefined;
+  if (isDigest(wire)) digests.set(wire, known.id);
+  return { type: known.type, id: known.id };
+}
+
+async function deactivate(serving: Serving, type: string | undefined, wire: string | undefined): Promise<Reply> {
+  const { host, log, digests } = serving;
+  const of = addressOf(serving, type, wire, undefined);
+  if (!of) return { status: 200 };
+  const done = host.deactivate(of).catch((error: unknown) => log.warn({ of, err: error }, 'deactivation failed'));
+  await Promise.race([done, new Promise((passed) => setTimeout(passed, DEACTIVATE_MS).unref())]);
+  digests.delete(wire!);
+  return { status: 200 };
+}
+
+async function actor(
+  serving: Serving,
+  method: string,
+  [type, id, verb, name, reminder, ...more]: readonly string[],
+  request: IncomingMessage,
+): Promise<Reply> {
+  if (method === 'DELETE' && verb === undefined) return deactivate(serving, type, id);
+  if (method !== 'PUT' || verb !== 'method' || !name || name === 'timer' || more.length > 0) return { status: 404 };
+  if (name === 'remind') {
+    const { data, owner, ...told } = decodeFreight(await bodyOf(request));
+    const to = addressOf(serving, type, id, told.id);
+    const which = reminder === undefined ? undefined : readName(reminder, told.name);
+    if (!to || which === undefined) return { status: 404 };
+    await serving.host.fire(to, which, data, owner);
+    return { status: 200 };
+  }
+  const told = request.headers[ID_HEADER];
+  const to = addressOf(serving, type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
+  const called = unescapeName(name);
+  if (!to || called === undefined || reminder !== undefined) return { status: 404 };
+  const commandId = request.headers[COMMAND_HEADER];
+  return {
+    status: 200,
+    body: encode(
+      await serving.host.call(
+        to,
+        called,
+        input(await bodyOf(request)),
+        typeof commandId === 'string' ? commandId : undefined,
+      ),
+    ),
+  };
+}
+
+async function answer(serving: Serving, request: IncomingMessage): Promise<Reply> {
+  const { token, now, log, subscriptions } = serving;
+  const method = request.method ?? '';
+  const url = request.url ?? '';
+  if (url === '/healthz') {
+    serving.lastProbed = now();
+    return { status: serving.healthy ? 200 : 503 };
+  }
+  const sent = request.headers[TOKEN_HEADER];
+  if (token !== undefined && !(typeof sent === 'string' && equalSecrets(sent, token))) return { status: 401 };
+  serving.lastAsked = now();
+  if (url === '/dapr/config' && method === 'GET') return { status: 200, body: serving.config };
+  if (url === '/dapr/subscribe' && method === 'GET') return { status: 200, body: encode(subscriptions.list()) };
+  const [, first, ...rest] = url.split('/');
+  try {
+    if (first === 'actors') return await actor(serving, method, rest, request);
+    if (first === 'events' && method === 'POST' && rest.length === 1)
+      return { status: 200, body: encode(await subscriptions.deliver(rest[0]!, await bodyOf(request))) };
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    if (error.code === 'internal') log.error({ url, err: error.cause ?? error }, 'turn failed');
+    return failure(error);
+  }
+  return { status: 404 };
+}
+
+function send(response: ServerResponse, { status, body = '', isError = false }: Reply): void {
+  if (response.destroyed) return; // daprd cut the call; the turn has ended by its own rules
+  response.writeHead(status, {
+    'content-length': Buffer.byteLength(body),
+    ...(body !== '' && { 'content-type': 'application/json' }),
+    ...(isError && { [ERROR_HEADER]: 'true' }),
+  });
+  response.end(body);
 }
 
 function percentDecoded(text: string): string | undefined {
