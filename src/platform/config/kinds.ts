@@ -25,7 +25,7 @@ const should = (what: string): never => {
   throw new Error(what);
 };
 
-export const text = <const D extends string | undefined = undefined>(
+export const anyText = <const D extends string | undefined = undefined>(
   meaning: string,
   more: More & { fallback?: D } = {},
 ): Setting<Optional<string, D>> => ({
@@ -36,7 +36,7 @@ export const text = <const D extends string | undefined = undefined>(
   parse: (value) => value as Optional<string, D>,
 });
 
-export const secret = (meaning: string, more: More = {}): Setting<string | undefined> => ({
+export const secretText = (meaning: string, more: More = {}): Setting<string | undefined> => ({
   type: 'secret',
   secret: true,
   fallback: undefined,

@@ -1,5 +1,6 @@
 import {
   address,
+  anyText,
   decimal,
   flag,
   isCidr,
@@ -8,8 +9,7 @@ import {
   isSidecar,
   list,
   oneOf,
-  secret,
-  text,
+  secretText,
   whole,
 } from './kinds.ts';
 
@@ -17,10 +17,11 @@ import {
 // `checks.ts`.
 
 const service = {
-  NODE_ENV: text('`production` turns on every check of a real deployment; nothing embedded starts then.'),
+  NODE_ENV: anyText('`production` turns on every check of a real deployment; nothing embedded starts then.'),
   NOT_SECURED: flag(
     false,
-    'Plain http without cookies marked `Secure`, without CSRF check and security headers. In production all public addresses must be of this machine, and it listens there alone.',
+    'Plain http without cookies marked `Secure`, without CSRF check and security headers. ' +
+      'In production all public addresses must be of this machine, and it listens there alone.',
   ),
   CONFIG_CHECK_STRICT: flag(
     false,
@@ -55,28 +56,31 @@ const service = {
     'Address of this service inside the deployment. Required in production.',
     { otherwise: 'the own address' },
   ),
-  BACKEND_LISTEN_HOST: text('Address to listen on.', {
+  BACKEND_LISTEN_HOST: anyText('Address to listen on.', {
     otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`',
   }),
   PORT: whole(3000, 'Port to listen on; 0 takes a free one.', { max: 65_535 }),
   SHUTDOWN_DELAY_SECONDS: whole(
     undefined,
-    'After SIGTERM: serves on for so long while `/health/ready` answers 503 and connections are told to close, so that a load balancer stops sending. Ending takes up to 10 s more; the grace period of the deployment must be above both.',
+    'After SIGTERM: serves on for so long while `/health/ready` answers 503 and connections are told to close, ' +
+      'so that a load balancer stops sending. Ending takes up to 10 s more; ' +
+      'the grace period of the deployment must be above both.',
     { max: 300, otherwise: '3 in production, 0 elsewhere' },
   ),
-  DATA_FOLDER: text(
+  DATA_FOLDER: anyText(
     'Folder for what the service keeps on this machine: embedded database, uploads, secrets made for development.',
     { fallback: '.data' },
   ),
   TRUST_PROXY_HOPS: whole(
     0,
-    'Number of appending reverse proxies in front; the Nth entry from the right of `x-forwarded-for` is the caller. Unset or invalid: the address of the connection.',
+    'Number of appending reverse proxies in front; the Nth entry from the right of `x-forwarded-for` is the ' +
+      'caller. Unset or invalid: the address of the connection.',
     { max: 32 },
   ),
   API_LIMIT: whole(600, 'Requests per hour of one caller on one route that has no limit of its own.', { min: 1 }),
   RATE_LIMIT_SCALE: decimal(1, 'Multiplies every rate limit, those of single routes included.'),
-  APPS_CHALLENGE: text('What `/.well-known/apps-challenge` answers; without it 404.'),
-  MOBILE_APP_SCHEME: text('Deep link of the mobile application for its login.', {
+  APPS_CHALLENGE: anyText('What `/.well-known/apps-challenge` answers; without it 404.'),
+  MOBILE_APP_SCHEME: anyText('Deep link of the mobile application for its login.', {
     fallback: 'service://auth/callback',
   }),
 };
@@ -107,18 +111,23 @@ const storage = {
 };
 
 const secrets = {
-  JWT_SECRET: secret('Signs sessions. At least 32 characters in production, and none that can be guessed.', {
+  JWT_SECRET: secretText('Signs sessions. At least 32 characters in production, and none that can be guessed.', {
     otherwise: 'outside production made once and kept in `DATA_FOLDER`',
   }),
-  ENCRYPTION_KEY: secret(
-    'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; other values are hashed. Once it is changed, what is stored opens only by `ENCRYPTION_KEY_PREVIOUS`.',
+  ENCRYPTION_KEY: secretText(
+    'Seals stored credentials: 44 characters of base64 or 64 hexadecimal ones that decode to 32 bytes; ' +
+      'other values are hashed. Once it is changed, what is stored opens only by `ENCRYPTION_KEY_PREVIOUS`.',
     { otherwise: 'SHA-256 of `JWT_SECRET`' },
   ),
-  ENCRYPTION_KEY_PREVIOUS: secret(
-    'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, or `JWT_SECRET` when there was none. `node rookery.mjs reencrypt` seals everything anew; remove this setting afterwards.',
+  ENCRYPTION_KEY_PREVIOUS: secretText(
+    'Opens what was sealed before `ENCRYPTION_KEY` was changed: its value until then, ' +
+      'or `JWT_SECRET` when there was none. `node rookery.mjs reencrypt` seals everything anew; ' +
+      'remove this setting afterwards.',
   ),
-  WEBHOOK_SIGNING_SECRET: secret(
-    'Signs webhook deliveries in `X-Service-Signature`, for all organizations: whoever is told it can forge those of others. Receivers check `webhook-signature`, by the secret of their own webhook.',
+  WEBHOOK_SIGNING_SECRET: secretText(
+    'Signs webhook deliveries in `X-Service-Signature`, for all organizations: ' +
+      'whoever is told it can forge those of others. Receivers check `webhook-signature`, ' +
+      'by the secret of their own webhook.',
     { otherwise: 'in production a key derived from `JWT_SECRET`, elsewhere `JWT_SECRET`' },
   ),
 };
@@ -126,7 +135,8 @@ const secrets = {
 const login = {
   DISABLE_REGISTRATION: flag(
     false,
-    'Nobody registers by themselves any more, but for the first super-admin, by the setup token that an empty instance prints, and sign-ins by generic OIDC.',
+    'Nobody registers by themselves any more, but for the first super-admin, ' +
+      'by the setup token that an empty instance prints, and sign-ins by generic OIDC.',
   ),
   ORGANIZATIONS_PER_OWNER: whole(10, 'Organizations that one person may own. Each has limits and shares of its own.', {
     min: 1,
@@ -136,13 +146,14 @@ const login = {
   SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),
   SERVICE_OAUTH_TOKEN_URL: address(['http', 'https'], 'Token address of generic OIDC.'),
   SERVICE_OAUTH_USERINFO_URL: address(['http', 'https'], 'Userinfo address of generic OIDC.'),
-  SERVICE_OAUTH_CLIENT_ID: text('Client id at generic OIDC.'),
-  SERVICE_OAUTH_CLIENT_SECRET: secret('Client secret at generic OIDC.'),
-  SERVICE_OAUTH_SCOPE: text('Scope asked of generic OIDC.', { fallback: 'openid profile email' }),
-  GITHUB_CLIENT_ID: text(
-    'Client id of the OAuth app at GitHub, for login by GitHub; settings made by a super-admin take precedence, as for every login.',
+  SERVICE_OAUTH_CLIENT_ID: anyText('Client id at generic OIDC.'),
+  SERVICE_OAUTH_CLIENT_SECRET: secretText('Client secret at generic OIDC.'),
+  SERVICE_OAUTH_SCOPE: anyText('Scope asked of generic OIDC.', { fallback: 'openid profile email' }),
+  GITHUB_CLIENT_ID: anyText(
+    'Client id of the OAuth app at GitHub, for login by GitHub; settings made by a super-admin take precedence, ' +
+      'as for every login.',
   ),
-  GITHUB_CLIENT_SECRET: secret('Client secret of that app.'),
+  GITHUB_CLIENT_SECRET: secretText('Client secret of that app.'),
   FACEBOOK_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of Facebook are set.'),
   X_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of X are set.'),
   LINKEDIN_SSO_ENABLED: flag(false, 'Adds a login button when the app credentials of LinkedIn are set.'),
@@ -154,9 +165,10 @@ const actors = {
   }),
   DAPR_HTTP_PORT: whole(undefined, 'HTTP port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
   DAPR_GRPC_PORT: whole(undefined, 'gRPC port of the sidecar; set by the sidecar.', { min: 1, max: 65_535 }),
-  DAPR_API_TOKEN: secret('Token that the sidecar asks of its callers. Required when Dapr runs in production.'),
-  APP_API_TOKEN: secret(
-    'Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs in production.',
+  DAPR_API_TOKEN: secretText('Token that the sidecar asks of its callers. Required when Dapr runs in production.'),
+  APP_API_TOKEN: secretText(
+    'Token that the sidecar sends to this process; without it calls to the actor port are refused when Dapr runs ' +
+      'in production.',
   ),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
   DAPR_PLACEMENT_HEALTH_URL: address(
@@ -172,7 +184,8 @@ const actors = {
   }),
   PROVIDER_CALLS_IN_FLIGHT: whole(
     256,
-    'Provider calls under way at a time in one process. One organization alone uses half of them, and leaves the rest to whoever comes.',
+    'Provider calls under way at a time in one process. One organization alone uses half of them, ' +
+      'and leaves the rest to whoever comes.',
     { min: 1, max: 10_000 },
   ),
 };
@@ -189,20 +202,23 @@ const outbound = {
     },
   ),
   OPERATOR_ALLOWED_PRIVATE_CIDRS: list(
-    'Private ranges that providers set for the whole instance (storage, login, mail, …) may reach besides, and no organization.',
+    'Private ranges that providers set for the whole instance (storage, login, mail, …) may reach besides, ' +
+      'and no organization.',
     isCidr,
     'ranges such as 10.0.0.0/8',
     { otherwise: 'none' },
   ),
   EGRESS_SIDECARS: list(
-    'Proxies at private addresses for routes of the instance (`host:port`) or of one organization (`<organization id>@host:port`), and for nothing else.',
+    'Proxies at private addresses for routes of the instance (`host:port`) or of one organization ' +
+      '(`<organization id>@host:port`), and for nothing else.',
     isSidecar,
     'hosts with a port, such as 127.0.0.1:25344, each after <organization id>@ where it is for one organization',
     { otherwise: 'none' },
   ),
   EGRESS_ECHO_URL: address(
     ['http', 'https'],
-    'Tells the address that a call comes from, as text or in JSON as `ip`; asked over each route to see whether it works.',
+    'Tells the address that a call comes from, as text or in JSON as `ip`; ' +
+      'asked over each route to see whether it works.',
     {
       otherwise: '`https://api.ipify.org?format=json`',
     },
@@ -210,7 +226,7 @@ const outbound = {
 };
 
 const media = {
-  UPLOAD_FOLDER: text(
+  UPLOAD_FOLDER: anyText(
     'Folder of local uploads. Several machines need one folder that all of them see: see `UPLOAD_FOLDER_SHARED`.',
     {
       otherwise: '`uploads` in `DATA_FOLDER`',
@@ -218,7 +234,8 @@ const media = {
   ),
   UPLOAD_FOLDER_SHARED: flag(
     undefined,
-    'With Dapr, in production: true when `UPLOAD_FOLDER` is one folder on all machines; false when it is not, and files are kept only in storages of ' +
+    'With Dapr, in production: true when `UPLOAD_FOLDER` is one folder on all machines; ' +
+      'false when it is not, and files are kept only in storages of ' +
       '`/admin/providers/settings` and `/providers/settings`.',
     { otherwise: 'true in one process; with Dapr in production it must be said' },
   ),
@@ -235,7 +252,8 @@ const media = {
 const posts = {
   MISSED_AFTER_MINUTES: whole(
     60,
-    "A post that is first seen so late, because the service was down, follows the organization's rule for missed posts.",
+    'A post that is first seen so late, because the service was down, ' +
+      "follows the organization's rule for missed posts.",
     {
       min: 1,
       later: 'missed posts',
@@ -269,14 +287,14 @@ const posts = {
 };
 
 const payments = {
-  PAYMENTS_PUBLISHABLE_KEY: text('Publishable key of the payment processor; without it billing is off.'),
-  PAYMENTS_SECRET_KEY: secret('Secret key of the payment processor.'),
-  PAYMENTS_SIGNING_KEY: secret('Verifies the events of the payment processor.'),
-  PAYMENTS_DISCOUNT_ID: text('Coupon for existing monthly customers without a discount.'),
-  PAYMENTS_SERVICE_NAME: text('Own name in the metadata of payment events; events of others are ignored.', {
+  PAYMENTS_PUBLISHABLE_KEY: anyText('Publishable key of the payment processor; without it billing is off.'),
+  PAYMENTS_SECRET_KEY: secretText('Secret key of the payment processor.'),
+  PAYMENTS_SIGNING_KEY: secretText('Verifies the events of the payment processor.'),
+  PAYMENTS_DISCOUNT_ID: anyText('Coupon for existing monthly customers without a discount.'),
+  PAYMENTS_SERVICE_NAME: anyText('Own name in the metadata of payment events; events of others are ignored.', {
     fallback: 'service',
   }),
-  BILLING_FEEDBACK_EMAIL: text('Where answers about billing go.', { otherwise: 'the first super-admin' }),
+  BILLING_FEEDBACK_EMAIL: anyText('Where answers about billing go.', { otherwise: 'the first super-admin' }),
 };
 
 const pack = (what: string, fallback: number, more: { later?: string } = {}) =>
@@ -303,52 +321,59 @@ const addons = {
 };
 
 const notifications = {
-  EMAIL_PROVIDER: text(
-    'One of resend, sendgrid, mailgun, postmark, ses, smtp. Unset or unknown: no mail, and users are activated at once. What an administrator sets for it at `/admin/providers/settings` counts before the settings here.',
+  EMAIL_PROVIDER: anyText(
+    'One of resend, sendgrid, mailgun, postmark, ses, smtp. Unset or unknown: no mail, ' +
+      'and users are activated at once. What an administrator sets for it at `/admin/providers/settings` counts ' +
+      'before the settings here.',
   ),
-  EMAIL_FROM_ADDRESS: text('Address that mail comes from. Required with `EMAIL_PROVIDER`.'),
-  EMAIL_FROM_NAME: text('Name beside that address.', { fallback: 'Rookery' }),
-  EMAIL_API_KEY: secret(
-    'What the provider knows us by: API key (resend, sendgrid, mailgun), server token (postmark), secret access key (ses). Required with these.',
+  EMAIL_FROM_ADDRESS: anyText('Address that mail comes from. Required with `EMAIL_PROVIDER`.'),
+  EMAIL_FROM_NAME: anyText('Name beside that address.', { fallback: 'Rookery' }),
+  EMAIL_API_KEY: secretText(
+    'What the provider knows us by: API key (resend, sendgrid, mailgun), server token (postmark), ' +
+      'secret access key (ses). Required with these.',
   ),
-  EMAIL_ACCESS_KEY_ID: text('Id of that secret access key. Required with `EMAIL_PROVIDER=ses`.'),
-  EMAIL_DOMAIN: text('Domain that mailgun sends from. Required with it.'),
-  EMAIL_REGION: text(
+  EMAIL_ACCESS_KEY_ID: anyText('Id of that secret access key. Required with `EMAIL_PROVIDER=ses`.'),
+  EMAIL_DOMAIN: anyText('Domain that mailgun sends from. Required with it.'),
+  EMAIL_REGION: anyText(
     'Region of the account: eu (sendgrid, mailgun), or one of AWS. Required with `EMAIL_PROVIDER=ses`.',
     {
       otherwise: 'that of accounts outside the European Union',
     },
   ),
-  EMAIL_STREAM: text(
+  EMAIL_STREAM: anyText(
     'Message stream of postmark, or configuration set of ses, without which it tells of no deliveries.',
     { otherwise: 'postmark: outbound' },
   ),
-  EMAIL_SMTP_HOST: text('Name or address of the SMTP server. Required with `EMAIL_PROVIDER=smtp`.'),
+  EMAIL_SMTP_HOST: anyText('Name or address of the SMTP server. Required with `EMAIL_PROVIDER=smtp`.'),
   EMAIL_SMTP_PORT: whole(587, 'Port of the SMTP server.', { min: 1, max: 65_535 }),
   EMAIL_SMTP_SECURE: oneOf(
     ['starttls', 'tls', 'none'],
     undefined,
-    'How the connection is encrypted: upgraded before anything is said, from the first byte, or not at all. The certificate is verified.',
+    'How the connection is encrypted: upgraded before anything is said, from the first byte, or not at all. ' +
+      'The certificate is verified.',
     { otherwise: '`tls` on port 465, else `starttls`' },
   ),
-  EMAIL_SMTP_USER: text('User name at the SMTP server; none for a relay that asks for no login.'),
-  EMAIL_SMTP_PASSWORD: secret('Password at the SMTP server.'),
-  EMAIL_WEBHOOK_SECRET: secret(
-    'Proves delivery events at `POST /webhooks/email`: signing secret `whsec_…` (resend), verification key `MFkw…` (sendgrid), HTTP webhook signing key (mailgun), password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: they are refused. smtp tells of none.',
+  EMAIL_SMTP_USER: anyText('User name at the SMTP server; none for a relay that asks for no login.'),
+  EMAIL_SMTP_PASSWORD: secretText('Password at the SMTP server.'),
+  EMAIL_WEBHOOK_SECRET: secretText(
+    'Proves delivery events at `POST /webhooks/email`: signing secret `whsec_…` (resend), ' +
+      'verification key `MFkw…` (sendgrid), HTTP webhook signing key (mailgun), ' +
+      'password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: ' +
+      'they are refused. smtp tells of none.',
   ),
-  FCM_PROJECT_ID: text('Project of Firebase for push; nothing is pushed while one of the three is missing.', {
+  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed while one of the three is missing.', {
     later: 'notifications',
   }),
-  FCM_CLIENT_EMAIL: text('Service account of Firebase.', { later: 'notifications' }),
-  FCM_PRIVATE_KEY: secret('Private key of that service account.', { later: 'notifications' }),
+  FCM_CLIENT_EMAIL: anyText('Service account of Firebase.', { later: 'notifications' }),
+  FCM_PRIVATE_KEY: secretText('Private key of that service account.', { later: 'notifications' }),
 };
 
 const jobs = {
   USE_INNGEST: flag(false, "Declares the job runner's keys. Jobs run on the actors; no outside runner is called."),
-  INNGEST_EVENT_KEY: secret(
+  INNGEST_EVENT_KEY: secretText(
     'Event key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.',
   ),
-  INNGEST_SIGNING_KEY: secret(
+  INNGEST_SIGNING_KEY: secretText(
     'Signing key of the job runner. Required in production with `USE_INNGEST`, unless `INNGEST_DEV`.',
   ),
   INNGEST_DEV: flag(false, 'Local dev mode of the job runner: its keys may be missing.'),
@@ -390,7 +415,7 @@ const collaboration = {
       later: 'collaboration',
     },
   ),
-  COLLAB_REDIS_ADAPTER: text('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
+  COLLAB_REDIS_ADAPTER: anyText('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
 };
 
 const analytics = {
@@ -437,30 +462,32 @@ const telemetry = {
   LOG_FORMAT: oneOf(['json', 'plain'], undefined, 'One JSON object a line, or lines for people.', {
     otherwise: '`plain` on a terminal and under `npm start`, else `json`',
   }),
-  METRICS_TOKEN: secret(
-    'Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, not through a proxy.',
+  METRICS_TOKEN: secretText(
+    'Opens `/metrics` for a bearer; without it nobody may in production, and elsewhere callers on this machine, ' +
+      'not through a proxy.',
   ),
   METRICS_PORT: whole(undefined, 'Port that answers `/metrics` alone, for a process without the API.', {
     min: 1,
     max: 65_535,
     otherwise: 'none',
   }),
-  METRICS_LISTEN_HOST: text('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', {
+  METRICS_LISTEN_HOST: anyText('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', {
     fallback: '127.0.0.1',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', {
     later: 'tracing',
   }),
-  OTEL_SERVICE_NAME: text('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
+  OTEL_SERVICE_NAME: anyText('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
 };
 
 const ofApp = (network: string, word: string) => `${word} of the app at ${network}`;
-const app = (network: string, word: string) => text(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
+const app = (network: string, word: string) =>
+  anyText(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
 const appSecret = (network: string, word = 'Client secret') =>
-  secret(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
+  secretText(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
 /** A credential of an app that people log in by already; its channels are later work. */
-const loginApp = (network: string, word: string) => text(`${ofApp(network, word)}, for login by it.`);
-const loginSecret = (network: string, word = 'Client secret') => secret(`${ofApp(network, word)}.`);
+const loginApp = (network: string, word: string) => anyText(`${ofApp(network, word)}, for login by it.`);
+const loginSecret = (network: string, word = 'Client secret') => secretText(`${ofApp(network, word)}.`);
 const apps = {
   X_CLIENT_ID: loginApp('X', 'OAuth 2 client id'),
   X_CLIENT_SECRET: loginSecret('X', 'OAuth 2 client secret'),
@@ -479,7 +506,7 @@ const apps = {
   SLACK_SECRET: appSecret('Slack'),
   TIKTOK_CLIENT_ID: app('TikTok', 'Client key'),
   TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  YOUTUBE_CLIENT_ID: text('Client id of the app at YouTube, for login by Google.'),
+  YOUTUBE_CLIENT_ID: anyText('Client id of the app at YouTube, for login by Google.'),
   YOUTUBE_CLIENT_SECRET: loginSecret('YouTube'),
   PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'),
   PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
@@ -494,11 +521,11 @@ const apps = {
   MASTODON_URL: address(['http', 'https'], 'Server on which the Mastodon app below is registered.', {
     otherwise: 'https://mastodon.social',
   }),
-  MASTODON_CLIENT_ID: text('Client key of the app at that Mastodon server.'),
-  MASTODON_CLIENT_SECRET: secret('Client secret of the app at that Mastodon server.'),
+  MASTODON_CLIENT_ID: anyText('Client key of the app at that Mastodon server.'),
+  MASTODON_CLIENT_SECRET: secretText('Client secret of the app at that Mastodon server.'),
   MEWE_APP_ID: app('MeWe', 'App id'),
   MEWE_API_KEY: appSecret('MeWe', 'API key'),
-  MEWE_HOST: text("Host of MeWe's API.", { later: 'the provider MeWe' }),
+  MEWE_HOST: anyText("Host of MeWe's API.", { later: 'the provider MeWe' }),
   KICK_CLIENT_ID: app('Kick', 'Client id'),
   KICK_SECRET: appSecret('Kick'),
   GOOGLE_GMB_CLIENT_ID: app('Google Business', 'Client id'),
@@ -515,13 +542,13 @@ const apps = {
   LINE_CLIENT_SECRET: appSecret('LINE'),
 };
 
-const stockKey = (source: string, what = 'API key') => secret(`${what} of ${source} for stock media.`);
+const stockKey = (source: string, what = 'API key') => secretText(`${what} of ${source} for stock media.`);
 const stock = {
   UNSPLASH_ACCESS_KEY: stockKey('Unsplash'),
   PEXELS_API_KEY: stockKey('Pexels'),
   PIXABAY_API_KEY: stockKey('Pixabay'),
   GIPHY_API_KEY: stockKey('Giphy'),
-  OPENVERSE_CLIENT_ID: text('Client id at Openverse, which answers without one too.'),
+  OPENVERSE_CLIENT_ID: anyText('Client id at Openverse, which answers without one too.'),
   OPENVERSE_CLIENT_SECRET: stockKey('Openverse', 'Client secret'),
 };
 
