@@ -1,7 +1,7 @@
 import { AppError, asAppError, type ErrorCode, parse } from '../kernel/index.ts';
 import { addressKey } from './address.ts';
 import { type ActorContract, type Actors, type Method, nothing } from './contract.ts';
-import type { Address, Engine, Settled } from './engine.ts';
+import type { Address, Engine, SettledCall } from './engine.ts';
 import { openBatcher } from '../flow/index.ts';
 
 interface Waiting {
@@ -35,7 +35,7 @@ export function actorsOf(engine: Engine): Actors {
         to,
         name,
         batch.map(({ input }) => input),
-      )) as readonly Settled[];
+      )) as readonly SettledCall[];
       batch.forEach((caller, n) => {
         const answer = answers[n];
         try {

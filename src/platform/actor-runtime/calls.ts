@@ -2,7 +2,7 @@ import { AppError, asAppError, notFound, parse, validationFailed } from '../kern
 import { methodOf } from './activation.ts';
 import type { Address } from './address.ts';
 import type { Method } from './contract.ts';
-import type { Settled } from './engine.ts';
+import type { SettledCall } from './engine.ts';
 import { enqueue, type Hosted, travelling, type Turns } from './mailbox.ts';
 
 type Handler = (input: unknown, turn: unknown) => Promise<unknown>;
@@ -10,7 +10,7 @@ type Handler = (input: unknown, turn: unknown) => Promise<unknown>;
 const INTERNAL = asAppError(undefined).message;
 
 const handlerOf = ({ implementation }: Hosted, name: string) => implementation.spec.methods[name] as Handler;
-const failed = (error: AppError): Settled => ({ ok: false, error: error.toJSON() });
+const failed = (error: AppError): SettledCall => ({ ok: false, error: error.toJSON() });
 
 export function hostedOf({ types }: Turns, { type }: Address): Hosted {
   const hosted = types.get(type);
@@ -50,13 +50,13 @@ async function callMany(
   method: Method,
   max: number,
   raw: unknown,
-): Promise<Settled[]> {
+): Promise<SettledCall[]> {
   const { counters, log } = turns;
   if (!Array.isArray(raw) || raw.length === 0 || raw.length > max)
     throw validationFailed([
       { field: 'inputs', message: `${name} takes a list of 1 to ${max} inputs`, rule: 'too_big' },
     ]);
-  const settled: Settled[] = [];
+  const settled: SettledCall[] = [];
   const inputs: unknown[] = [];
   const places: number[] = [];
   for (const [place, one] of raw.entries()) {

@@ -34,7 +34,7 @@ export interface Engine {
   /** Size as JSON, in bytes, that the inputs of one batch should not exceed; undefined where nothing is copied. */
   readonly batchBytes?: number | undefined;
   /**
-   * Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `Settled`. A
+   * Calls a method and waits for its turn. The input of a `batched` method is a list, its answer a list of `SettledCall`. A
    * call is never aborted; one that the engine repeats carries the same `commandId`, and the host runs it once.
    */
   invoke(to: Address, method: string, input: unknown): Promise<unknown>;
@@ -67,4 +67,4 @@ export interface Engine {
 }
 
 /** One result or one error of a batch, as it travels. */
-export type Settled = { ok: true; value: unknown } | { ok: false; error: { code: string; message: string } };
+export type SettledCall = { ok: true; value: unknown } | { ok: false; error: { code: string; message: string } };

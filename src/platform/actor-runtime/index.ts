@@ -12,7 +12,7 @@ export {
   reminderOf,
 } from './contract.ts';
 export type { Bus } from './bus.ts';
-export type { Address, Engine, Placement, Reminder, ReminderCounts, Settled } from './engine.ts';
+export type { Address, Engine, Placement, Reminder, ReminderCounts, SettledCall } from './engine.ts';
 export { type Hold, holdDatabase, type HoldState } from './database-lock.ts';
 export {
   Fenced,

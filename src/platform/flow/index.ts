@@ -1,6 +1,6 @@
 export { openBatcher } from './batcher.ts';
 export { atMost } from './deadline.ts';
-export { type Limiter, LimiterClosed, openLimiter, type Place } from './limiter.ts';
+export { type Limiter, LimiterClosed, openLimiter, type LimiterPlace } from './limiter.ts';
 export { type Loop, startLoop } from './loop.ts';
 export { FairQueue, Fifo } from './queues.ts';
 export { startWorker } from './worker.ts';

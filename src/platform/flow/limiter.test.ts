@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { LimiterClosed, type LimiterOptions, openLimiter, type Place } from './limiter.ts';
+import { LimiterClosed, type LimiterOptions, openLimiter, type LimiterPlace } from './limiter.ts';
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -7,7 +7,7 @@ const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 function world(options: LimiterOptions) {
   const limiter = openLimiter(options);
   const got: string[] = [];
-  const places: Place[] = [];
+  const places: LimiterPlace[] = [];
   const ask = (owner: string, signal?: AbortSignal) =>
     limiter.enter(owner, signal && { signal }).then((place) => {
       got.push(owner);
@@ -175,7 +175,7 @@ describe('openLimiter', () => {
   test('calls of a lane whose last call hung twice are counted until one of them answers', async () => {
     const limiter = openLimiter({ total: 30, perLane: 30, perOwner: 'share' });
     (await limiter.enter('a', { lane: 'lane' })).leave(true);
-    const inside: Place[] = [];
+    const inside: LimiterPlace[] = [];
     for (let n = 0; n < 30; n++) void limiter.enter('a', { lane: 'lane' }).then((place) => inside.push(place));
     await tick();
     expect(limiter.inFlight).toBe(10); // 20 are free, and it holds 20

@@ -16,7 +16,7 @@ export interface Limiter {
    * Waits for a place. Rejects with the reason of `signal` when that comes first, and with `LimiterClosed` once it is
    * closed.
    */
-  enter(owner: string, at?: { lane?: string; signal?: AbortSignal }): Promise<Place>;
+  enter(owner: string, at?: { lane?: string; signal?: AbortSignal }): Promise<LimiterPlace>;
   /** Whether somebody waits who could have the place of this owner. */
   isWanted(owner: string): boolean;
   /** Refuses whoever waits and whoever comes. */
@@ -25,7 +25,7 @@ export interface Limiter {
   readonly waiting: number;
 }
 /** Disposing of it gives it back. */
-export interface Place extends Disposable {
+export interface LimiterPlace extends Disposable {
   /**
    * The same. `hung`: the work ended because its time was over; the next places in that lane count twice, until one is
    * given back otherwise.
@@ -35,7 +35,7 @@ export interface Place extends Disposable {
 export class LimiterClosed extends Error {}
 
 interface Waiter {
-  resolve(place: Place): void;
+  resolve(place: LimiterPlace): void;
   reject(reason: LimiterClosed): void;
 }
 interface Lane {
@@ -243,7 +243,7 @@ function wait(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
   deal(state);
 }
 
-function enter(state: State, id: string, name: string, signal: AbortSignal | undefined): Promise<Place> {
+function enter(state: State, id: string, name: string, signal: AbortSignal | undefined): Promise<LimiterPlace> {
   const { lanes, owners } = state;
   if (state.closed) return Promise.reject(new LimiterClosed());
   if (signal?.aborted) return Promise.reject(signal.reason);
@@ -258,7 +258,7 @@ function enter(state: State, id: string, name: string, signal: AbortSignal | und
     via: undefined,
   };
   owners.set(id, owner);
-  const { promise, resolve, reject } = Promise.withResolvers<Place>();
+  const { promise, resolve, reject } = Promise.withResolvers<LimiterPlace>();
   const waiter = { resolve, reject };
   wait(state, owner, lane, waiter);
   if (!signal) return promise;

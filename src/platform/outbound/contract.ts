@@ -19,13 +19,13 @@ export interface Outbound extends AsyncDisposable {
    * address; its own address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The
    * same route for the same proxy.
    */
-  through(proxy: Proxy): EgressRoute;
+  through(proxy: OutboundProxy): EgressRoute;
 }
 
 /** Calls that an egress route can make, direct or over a proxy. */
 export type EgressRoute = Pick<Outbound, 'fetch' | 'stream' | 'webSocket'>;
 
-export interface Proxy {
+export interface OutboundProxy {
   /** HTTP CONNECT, over TLS with `https`; SOCKS5 is RFC 1928. */
   protocol: 'socks5' | 'http' | 'https';
   host: string;

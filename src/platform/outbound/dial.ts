@@ -1,5 +1,5 @@
 import { isIP, type Socket } from 'node:net';
-import { OutboundError, type Proxy } from './contract.ts';
+import { OutboundError, type OutboundProxy } from './contract.ts';
 import { type Guard, openGuard } from './guard.ts';
 import { type Connector, pinnedConnector } from './pools.ts';
 import type { Dial } from './proxy.ts';
@@ -46,7 +46,7 @@ export function openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, co
   };
 }
 
-function allowed(proxy: Proxy, guard: Guard, addresses: readonly string[]): string[] {
+function allowed(proxy: OutboundProxy, guard: Guard, addresses: readonly string[]): string[] {
   try {
     return guard.choose(addresses, 'https:'); // what goes to a proxy has its own protection
   } catch (cause) {
@@ -54,7 +54,7 @@ function allowed(proxy: Proxy, guard: Guard, addresses: readonly string[]): stri
   }
 }
 
-const connect = (proxy: Proxy, name: string, connector: Connector) =>
+const connect = (proxy: OutboundProxy, name: string, connector: Connector) =>
   new Promise<Socket>((resolve, reject) => {
     const protocol = proxy.protocol === 'https' ? 'https:' : 'http:';
     connector({ protocol, host: name, hostname: name, port: String(proxy.port) }, (error, socket) =>
@@ -62,7 +62,7 @@ const connect = (proxy: Proxy, name: string, connector: Connector) =>
     );
   });
 
-function asProxyFailure(proxy: Proxy, cause: unknown): ProxyFailure {
+function asProxyFailure(proxy: OutboundProxy, cause: unknown): ProxyFailure {
   const { code } = Object(cause) as { code?: unknown };
   if (cause instanceof OutboundError && cause.failure === 'blocked')
     return new ProxyFailure(proxy, 'blocked', 'has an address that may not be called', { cause });

@@ -7,7 +7,7 @@ export {
   type OutboundHead,
   type OutboundRequest,
   type OutboundStream,
-  type Proxy,
+  type OutboundProxy,
   type ProxyFault,
   type EgressRoute,
 } from './contract.ts';

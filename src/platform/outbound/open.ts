@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { sha256Hex } from '../kernel/index.ts';
-import { type Outbound, OutboundError, type Proxy } from './contract.ts';
+import { type Outbound, OutboundError, type OutboundProxy } from './contract.ts';
 import { openDial } from './dial.ts';
 import { openGuard } from './guard.ts';
 import { type Connector, socketConnector } from './pools.ts';
@@ -101,5 +101,5 @@ export function openOutbound({
   };
 }
 
-const keyOf = ({ protocol, host, port, username, password, label, owner = '' }: Proxy): string =>
+const keyOf = ({ protocol, host, port, username, password, label, owner = '' }: OutboundProxy): string =>
   sha256Hex(JSON.stringify([protocol, host, port, username, password, label, owner]));

@@ -1,19 +1,19 @@
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Proxy } from './contract.ts';
+import type { OutboundProxy } from './contract.ts';
 import type { Connector } from './pools.ts';
 import { ProxyFailure } from './proxy-failure.ts';
 import { askSocks } from './socks.ts';
 
 /** An open connection to the proxy itself; its address was judged, and its certificate where it has one. */
-export type Dial = (proxy: Proxy) => Promise<Socket>;
+export type Dial = (proxy: OutboundProxy) => Promise<Socket>;
 
 /**
  * Connects over a proxy, to the address that was judged here and never to a name: what the proxy would make of a name
  * nobody could judge. TLS begins here and ends at the provider, so that the proxy sees addresses, and of a call over
  * https nothing else.
  */
-export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector, handshakeMs: number): Connector {
+export function proxyConnector(proxy: OutboundProxy, dial: Dial, secure: Connector, handshakeMs: number): Connector {
   return (options, callback) => {
     const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
     tunnel(proxy, dial, options.hostname, port, handshakeMs).then(
@@ -24,7 +24,13 @@ export function proxyConnector(proxy: Proxy, dial: Dial, secure: Connector, hand
   };
 }
 
-async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number, handshakeMs: number): Promise<Socket> {
+async function tunnel(
+  proxy: OutboundProxy,
+  dial: Dial,
+  address: string,
+  port: number,
+  handshakeMs: number,
+): Promise<Socket> {
   const socket = await dial(proxy);
   const tooLate = setTimeout(
     () => socket.destroy(new ProxyFailure(proxy, 'down', 'did not answer in time')),
@@ -44,7 +50,7 @@ async function tunnel(proxy: Proxy, dial: Dial, address: string, port: number, h
 }
 
 /** HTTP CONNECT (RFC 9110 9.3.6), with a login by Basic where there is one. */
-function askConnect(proxy: Proxy, socket: Socket, address: string, port: number): Promise<Socket> {
+function askConnect(proxy: OutboundProxy, socket: Socket, address: string, port: number): Promise<Socket> {
   const target = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   const login =
     proxy.username === undefined
@@ -68,7 +74,7 @@ function askConnect(proxy: Proxy, socket: Socket, address: string, port: number)
   });
 }
 
-function refusal(proxy: Proxy, status: number): ProxyFailure {
+function refusal(proxy: OutboundProxy, status: number): ProxyFailure {
   if (status === 407 || status === 401)
     return new ProxyFailure(proxy, 'login', 'does not take the user name and password'); // 401 is what tinyproxy says
   if (status === 403) return new ProxyFailure(proxy, 'forbidden', 'does not allow this connection');

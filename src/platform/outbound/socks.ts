@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { parseAddress } from './addresses.ts';
-import type { Proxy } from './contract.ts';
+import type { OutboundProxy } from './contract.ts';
 import { ProxyFailure } from './proxy-failure.ts';
 
 const VERSION = 5;
@@ -23,7 +23,7 @@ const REPLIES: Readonly<Record<number, string>> = {
 };
 
 /** Asks a SOCKS5 proxy (RFC 1928, login by RFC 1929) for a connection to an address. */
-export async function askSocks(proxy: Proxy, socket: Socket, address: string, port: number): Promise<Socket> {
+export async function askSocks(proxy: OutboundProxy, socket: Socket, address: string, port: number): Promise<Socket> {
   const { username, password = '' } = proxy;
   const methods = username === undefined ? [NO_LOGIN] : [NO_LOGIN, PASSWORD];
   socket.write(Uint8Array.of(VERSION, methods.length, ...methods));

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/g
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { openOutbound, type OutboundError, type Proxy } from '../../../src/platform/outbound/index.ts';
+import { openOutbound, type OutboundError, type OutboundProxy } from '../../../src/platform/outbound/index.ts';
 import { makeCertificate } from '../../support/wire/certificate.ts';
 import { describePeer } from '../../support/peers/peers.ts';
 import { microsocks, tinyproxy } from '../../support/peers/proxy-peers.ts';
@@ -45,10 +45,10 @@ afterAll(async () => {
 });
 
 const PROTOCOLS = ['socks5', 'http', 'https'] as const;
-async function proxy(options: Parameters<typeof startProxy>[0], more: Partial<Proxy> = {}) {
+async function proxy(options: Parameters<typeof startProxy>[0], more: Partial<OutboundProxy> = {}) {
   const server = await startProxy({ tls, ...options });
   opened.push(server);
-  const given: Proxy = {
+  const given: OutboundProxy = {
     protocol: options.protocol,
     host: 'proxy.test',
     port: server.port,
@@ -357,7 +357,7 @@ describe('the address of a proxy', () => {
   });
 
   test('the same proxy shares one route, another login gets another', () => {
-    const given: Proxy = { protocol: 'socks5', host: 'proxy.test', port: 1080, label: 'x', ...login };
+    const given: OutboundProxy = { protocol: 'socks5', host: 'proxy.test', port: 1080, label: 'x', ...login };
     expect(outbound.through({ ...given })).toBe(outbound.through(given));
     expect(outbound.through({ ...given, password: 'other' })).not.toBe(outbound.through(given));
   });
@@ -374,7 +374,13 @@ for (const [name, protocol, find, address] of [
     ({ start }) => {
       test('accepts our login and addresses, and the target sees the address of the proxy', async () => {
         await using peer = await start();
-        const given: Proxy = { protocol, host: '127.0.0.1', port: Number(peer.env['port']), label: name, ...real };
+        const given: OutboundProxy = {
+          protocol,
+          host: '127.0.0.1',
+          port: Number(peer.env['port']),
+          label: name,
+          ...real,
+        };
         const route = outbound.through(given);
         await route.fetch(hook(), { method: 'POST', body: 'hello' });
         await route.fetch(`${plain.url}/plain`);

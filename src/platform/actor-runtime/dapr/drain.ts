@@ -23,7 +23,7 @@ export interface DrainOptions {
  * Takes a host out of service without cutting anything: health first, so that daprd withdraws the types; new turns are
  * refused and repeated elsewhere by their callers; running turns end before the withdrawal; then silence, then the end.
  */
-export async function drain({ host, server, reminders, probe, clock, log }: DrainOptions): Promise<void> {
+export async function drainHost({ host, server, reminders, probe, clock, log }: DrainOptions): Promise<void> {
   const flip = clock.monotonic();
   server.turnUnhealthy();
   const taken = host.refuse();

@@ -7,7 +7,7 @@ import { type Hold, holdDatabase } from '../database-lock.ts';
 import type { Host, RuntimeLog } from '../host.ts';
 import { type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
 import { openDaprBus, type Subscriptions } from './bus.ts';
-import { drain } from './drain.ts';
+import { drainHost } from './drain.ts';
 import { openCaller } from './invoke.ts';
 import { watchPlacement } from './placement.ts';
 import { checkProbe, PROBE, type Probe } from './probe.ts';
@@ -164,7 +164,7 @@ async function startHosting(link: Link, host: Host): Promise<AsyncDisposable> {
   let rearming: AsyncDisposable | undefined;
   const leave = async (properly: boolean) => {
     const stopped = rearming?.[Symbol.asyncDispose]();
-    if (properly) await drain({ host, server, reminders, probe, clock, log });
+    if (properly) await drainHost({ host, server, reminders, probe, clock, log });
     await stopped;
     await link.heartbeat?.[Symbol.asyncDispose]();
     await server.close();

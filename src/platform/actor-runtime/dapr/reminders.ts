@@ -29,7 +29,7 @@ const PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 const MAX_LIST = 128 * 1024 * 1024;
 
-export interface RemindersOptions {
+export interface SchedulerRemindersOptions {
   port: number;
   token: string | undefined;
   clock: Clock;
@@ -91,7 +91,7 @@ export async function openSchedulerReminders({
   clock,
   retryMs,
   repeatMs,
-}: RemindersOptions): Promise<SchedulerReminders> {
+}: SchedulerRemindersOptions): Promise<SchedulerReminders> {
   const service = (await load(PROTO, { keepCase: true, longs: Number }))[SERVICE] as ServiceDefinition;
   const plain: ChannelCredentials = credentials.createInsecure();
   const client = new Client(`127.0.0.1:${port}`, plain, {

@@ -9,7 +9,7 @@ import { openReminders } from './reminders.ts';
 import { countReminders, stateStore } from './store.ts';
 import { databaseTime } from './time.ts';
 
-export interface EmbeddedOptions {
+export interface EmbeddedEngineOptions {
   sql: Database;
   clock: Clock;
   log: RuntimeLog;
@@ -37,7 +37,7 @@ export async function openEmbeddedEngine({
   retryMs = 5_000,
   sweepMs = 30_000,
   nearMs = 90_000,
-}: EmbeddedOptions): Promise<Engine & AsyncDisposable> {
+}: EmbeddedEngineOptions): Promise<Engine & AsyncDisposable> {
   const hold = await holdDatabase({
     sql,
     mode: 'exclusive',

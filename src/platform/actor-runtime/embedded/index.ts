@@ -1,2 +1,2 @@
 export { openEmbeddedBus } from './bus.ts';
-export { type EmbeddedOptions, openEmbeddedEngine } from './engine.ts';
+export { type EmbeddedEngineOptions, openEmbeddedEngine } from './engine.ts';

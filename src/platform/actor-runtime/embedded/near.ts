@@ -7,7 +7,7 @@ import type { Heap } from './heap.ts';
 import type { Row } from './store.ts';
 import type { DatabaseTime } from './time.ts';
 
-export interface RemindersOptions {
+export interface EmbeddedRemindersOptions {
   sql: Database;
   clock: Clock;
   time: DatabaseTime;
@@ -30,7 +30,7 @@ export interface Near extends Row {
 }
 
 /** What one engine knows of its reminders. */
-export interface NearReminders extends RemindersOptions {
+export interface NearReminders extends EmbeddedRemindersOptions {
   readonly heap: Heap<Near>;
   readonly near: Map<string, Near>;
   /** Default reminders whose time has come. */
@@ -60,11 +60,11 @@ export interface NearReminders extends RemindersOptions {
 export function remember(state: NearReminders, row: Row): void {
   const known = state.near.get(reminderKey(row.type, row.id, row.name));
   if (known && known.version > row.version) return state.loop?.wake();
-  keep(state, { ...row, data: row.data === undefined ? undefined : JSON.parse(JSON.stringify(row.data)) });
+  keepNear(state, { ...row, data: row.data === undefined ? undefined : JSON.parse(JSON.stringify(row.data)) });
 }
 
 /** Takes a row of the table into memory, in the place of what was there under its key. */
-export function keep(state: NearReminders, row: Row): void {
+export function keepNear(state: NearReminders, row: Row): void {
   const key = reminderKey(row.type, row.id, row.name);
   release(state, key);
   if (row.dueMs > state.knownUntil) return;

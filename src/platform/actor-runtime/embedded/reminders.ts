@@ -5,7 +5,7 @@ import { type Address, checkReminder, type Reminder, reminderKey } from '../addr
 import type { Fired, Host } from '../host.ts';
 import { fireDue } from './firing.ts';
 import { Heap } from './heap.ts';
-import { arm, disarm, keep, type NearReminders, release, remember, type RemindersOptions } from './near.ts';
+import { arm, disarm, keepNear, type NearReminders, release, remember, type EmbeddedRemindersOptions } from './near.ts';
 import { type ReminderChange, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
 
 /** Rows that one look at the table takes into memory. */
@@ -23,7 +23,7 @@ const rowOf = ({ type, id, name, due, owner, data }: Reminder): Row => {
  * The reminders of the embedded engine: rows in `actor_reminders`, the near ones in memory too, one timer set to the
  * first of them.
  */
-export function openReminders(options: RemindersOptions) {
+export function openReminders(options: EmbeddedRemindersOptions) {
   const { sql, clock, time, sweepMs } = options;
   const state: NearReminders = {
     ...options,
@@ -157,7 +157,7 @@ function compare(state: NearReminders, rows: readonly Row[], until: number, whol
     seen.add(key);
     const known = near.get(key);
     if (known?.version === row.version || touched?.has(key)) continue;
-    keep(state, row);
+    keepNear(state, row);
     touched?.delete(key);
   }
   if (!whole) return;

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { type Binaries, findBinaries, knownServerUser, placeFor, type ServerUser, serverUser } from './binaries.ts';
 import { commandLine, HeldError, holdFile, processStart } from './processes.ts';
 
-export interface EmbeddedOptions {
+export interface EmbeddedPostgresOptions {
   /**
    * Everything of this server is below it; made when missing. As root it must be reachable for another user, else a
    * folder of the system is taken.
@@ -55,7 +55,7 @@ export async function startEmbeddedPostgres({
   warn = log,
   revive = false,
   settings = {},
-}: EmbeddedOptions): Promise<EmbeddedPostgres> {
+}: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const user = serverUser(resolve(folder), log);
   const place = await placeFor(resolve(folder), user);
   await access(place, constants.W_OK | constants.X_OK).catch((cause: unknown) => {

@@ -1,4 +1,4 @@
-import { LimiterClosed, type Place } from '../../../platform/flow/index.ts';
+import { LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
 import { draining } from '../../../platform/kernel/index.ts';
 import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
@@ -18,7 +18,7 @@ export async function askNetwork(
   const { clock, channels, lookUpLimiter } = deps;
   const started = clock.monotonic();
   const ended = new AbortController();
-  let place: Place | undefined;
+  let place: LimiterPlace | undefined;
   let called: number | undefined;
   let failed = false;
   try {
