@@ -5,7 +5,6 @@ import { type Content, isKey, type MultipartStore, type Part, type Store, type S
 import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const MOST_AT_ONCE = 1_000;
-const TOGETHER = 8;
 
 export interface S3StoreOptions {
   s3: S3;
@@ -14,7 +13,6 @@ export interface S3StoreOptions {
   acl: S3Kind['acl'];
   /** Public base address of the objects, without a trailing slash. */
   publicUrl: string | undefined;
-  deleteOneByOne: boolean;
   partBytes: number | undefined;
   mostParts: number | undefined;
 }
@@ -129,16 +127,9 @@ async function openObject({ s3, at }: Bucket, key: string): Promise<Stored | und
   );
 }
 
-async function removeObjects({ s3, at, deleteOneByOne }: Bucket, keys: readonly string[]): Promise<void> {
-  if (deleteOneByOne || keys.length === 1) {
-    const left = [...keys];
-    await Promise.all(
-      Array.from({ length: TOGETHER }, async () => {
-        for (let key = left.pop(); key !== undefined; key = left.pop()) await s3.delete(at(key));
-      }),
-    );
-    return;
-  }
+async function removeObjects({ s3, at }: Bucket, keys: readonly string[]): Promise<void> {
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1) return s3.delete(at(only));
   for (let n = 0; n < keys.length; n += MOST_AT_ONCE) await s3.deleteMany(keys.slice(n, n + MOST_AT_ONCE).map(at));
 }
 

@@ -4,8 +4,6 @@ import { openS3Store } from './_s3-store.ts';
 
 /** Differences of servers with the S3 API. Absent: as AWS. */
 interface Quirks {
-  /** Refuses `DeleteObjects`, or the checksum that it requires. */
-  deleteOneByOne?: true;
   /** Objects have a visibility of their own (`x-amz-acl`). */
   acl?: true;
   /** The recommended part size. */
@@ -117,7 +115,6 @@ export function s3Compatible({
         publicUrl: (
           values['publicUrl'] ?? (isOpen && publicAt !== undefined ? filled(publicAt, values) : undefined)
         )?.replace(/(?<!\/)\/+$/, ''),
-        deleteOneByOne: quirks.deleteOneByOne ?? false,
         partBytes: quirks.partBytes,
         mostParts: quirks.mostParts,
       });

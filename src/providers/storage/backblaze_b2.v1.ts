@@ -1,5 +1,6 @@
 import { label, s3Compatible } from './_s3.ts';
 
+/** https://www.backblaze.com/apidocs/s3-delete-objects; checksum headers are refused, Content-MD5 is not. */
 export default s3Compatible({
   id: 'backblaze_b2',
   title: 'Backblaze B2',
@@ -10,7 +11,4 @@ export default s3Compatible({
   endpoint: 'https://s3.{region}.backblazeb2.com',
   publicAt: 'https://{bucket}.s3.{region}.backblazeb2.com',
   fields: { region: label('Region', { help: "From the bucket's endpoint, for example us-west-004" }) },
-  quirks: {
-    deleteOneByOne: true, // `DeleteObjects` needs a checksum header, which it refuses
-  },
 });
