@@ -1,4 +1,4 @@
-import { byteLength, findInText } from '../kit/protocols/text.ts';
+import { byteLength, countGraphemes, findInText } from '../kit/protocols/text.ts';
 
 export interface Facet {
   index: { byteStart: number; byteEnd: number };
@@ -23,7 +23,11 @@ export async function facetsOf(
   return facets;
 }
 
-const MAX_TAG = 64;
+/** Of `app.bsky.richtext.facet#tag`. */
+const TAG_GRAPHEMES = 64;
+const TAG_BYTES = 640;
+const isTag = (value: string): boolean =>
+  byteLength(value) <= TAG_BYTES && countGraphemes(value, TAG_GRAPHEMES + 1) <= TAG_GRAPHEMES;
 
 async function featureOf(
   kind: 'link' | 'mention' | 'tag',
@@ -34,7 +38,7 @@ async function featureOf(
     case 'link':
       return { $type: 'app.bsky.richtext.facet#link', uri: value };
     case 'tag':
-      return value.length > MAX_TAG ? undefined : { $type: 'app.bsky.richtext.facet#tag', tag: value };
+      return isTag(value) ? { $type: 'app.bsky.richtext.facet#tag', tag: value } : undefined;
     case 'mention': {
       const did = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) ? await resolve(value.toLowerCase()) : undefined;
       return did === undefined ? undefined : { $type: 'app.bsky.richtext.facet#mention', did };
