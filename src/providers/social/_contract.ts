@@ -164,6 +164,8 @@ export interface Limits {
   textBytes?: number;
   /** Number of characters that every link counts as. */
   linkLength?: number;
+  /** Of a mention `@name@host` only `@name` counts. */
+  shortMentions?: true;
   media: number;
   needsMedia?: boolean;
   mediaTypes: readonly string[];

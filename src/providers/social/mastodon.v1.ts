@@ -10,8 +10,9 @@ export default mastodonApi({
   visibilities: ['public', 'unlisted', 'private', 'direct'],
   limits: {
     text: 500,
-    unit: 'characters',
+    unit: 'graphemes', // as app/validators/status_length_validator.rb of the server does
     linkLength: 23,
+    shortMentions: true,
     media: 4,
     imageBytes: 16_777_216,
     mediaTypes: [

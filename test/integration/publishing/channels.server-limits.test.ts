@@ -49,13 +49,13 @@ describe('limits of the server of a new channel', () => {
     expect(await create(id, 'x'.repeat(5_001))).toEqual([
       400,
       'invalid_content',
-      expect.stringContaining('longer than 5000 characters'),
+      expect.stringContaining('longer than 5000 graphemes'),
     ]);
     expect(await create(id, 'x', 7)).toEqual([400, 'invalid_content', expect.stringContaining('at most 6 files')]);
     const { maxLength, rules } = await settings(id);
     expect([maxLength, rules]).toEqual([
       5_000,
-      expect.stringMatching(/at most 5000 characters; at most 6 pictures.*every link counts as 30/),
+      expect.stringMatching(/at most 5000 graphemes; at most 6 pictures.*every link counts as 30/),
     ]);
   });
 
@@ -65,7 +65,7 @@ describe('limits of the server of a new channel', () => {
     expect(await create(id, 'x'.repeat(101))).toEqual([
       400,
       'invalid_content',
-      expect.stringContaining('longer than 100 characters'),
+      expect.stringContaining('longer than 100 graphemes'),
     ]);
     expect(await create(id, 'x', 2)).toEqual([400, 'invalid_content', expect.stringContaining('at most 1 files')]);
     expect(await create(id, 'x'.repeat(100), 1)).toBe(201);
@@ -91,7 +91,7 @@ describe('limits of the server of a new channel', () => {
     expect(await create(id, 'x'.repeat(501))).toEqual([
       400,
       'invalid_content',
-      expect.stringContaining('longer than 500 characters'),
+      expect.stringContaining('longer than 500 graphemes'),
     ]);
     expect((await settings(id)).maxLength).toBe(500);
   });
@@ -116,7 +116,7 @@ test('the sweep reads changed limits of a server once, and a create never does',
   expect(await create(id, 'x'.repeat(1_001))).toEqual([
     400,
     'invalid_content',
-    expect.stringContaining('longer than 1000 characters'),
+    expect.stringContaining('longer than 1000 graphemes'),
   ]);
 });
 

@@ -39,6 +39,16 @@ describe('textLength', () => {
   });
 });
 
+test.each([
+  ['a mention of another server counts without it', 'hi @bob@social.example:3000, bye', 'hi @bob, bye'.length],
+  ['a mention of the same server counts whole', 'hi @bob', 'hi @bob'.length],
+  ['an emoji of several characters counts once', '👩‍👩‍👧‍👦👋🏽', 2],
+  ['a link counts as 23, whatever stands in it', `https://a.example/@bob@social.example/${'x'.repeat(50)}`, 23],
+  ['links and mentions count side by side', 'https://a.example/ @bob@social.example', 23 + ' @bob'.length],
+])('textLength with short mentions: %s', (_, text, length) =>
+  expect(textLength(text, { unit: 'graphemes', linkLength: 23, shortMentions: true })).toBe(length),
+);
+
 describe('sameText', () => {
   test.each([
     ['<p>Good <b>morning</b></p>', 'Good morning', true],
@@ -63,7 +73,7 @@ describe('reading time grows less than quadratically with the text', () => {
   const heads = ['', '<b>', 'https://a.b/'];
   const read = (text: string) => [
     findInText(text),
-    textLength(text, { unit: 'characters', linkLength: 23 }),
+    textLength(text, { unit: 'characters', linkLength: 23, shortMentions: true }),
     sameText(text, text),
   ];
   /** Milliseconds of the processor, the least of three. */

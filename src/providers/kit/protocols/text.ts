@@ -76,26 +76,34 @@ export function findInText(text: string): Found[] {
   return found;
 }
 
-function withLinks(text: string, stand: string): string {
-  let at = 0;
-  const parts: string[] = [];
-  for (const { start, end } of findLinks(text)) {
-    parts.push(text.slice(at, start), stand);
-    at = end;
-  }
-  return parts.join('') + text.slice(at);
-}
-
 /** The way in which a network counts a text. */
 interface Counting {
   unit: 'graphemes' | 'characters' | 'bytes';
   linkLength?: number;
+  shortMentions?: true;
 }
+
+/** Writes a text as it is counted: each link at its length, of a mention `@name@host` only `@name`. */
+function counted(text: string, { linkLength, shortMentions }: Counting): string {
+  if (linkLength === undefined && !shortMentions) return text;
+  const standIn = ({ kind, value, start, end }: Found): string => {
+    if (kind === 'link' && linkLength !== undefined) return 'x'.repeat(linkLength);
+    return kind === 'mention' && shortMentions ? `@${value.replace(/@.*/s, '')}` : text.slice(start, end);
+  };
+  let at = 0;
+  const parts: string[] = [];
+  for (const found of shortMentions ? findInText(text) : findLinks(text)) {
+    parts.push(text.slice(at, found.start), standIn(found));
+    at = found.end;
+  }
+  return parts.join('') + text.slice(at);
+}
+
 /** Counts a text as a network does. Graphemes, which are expensive, are counted up to `most`. */
-export function textLength(text: string, { unit, linkLength }: Counting, most?: number): number {
-  const counted = linkLength === undefined ? text : withLinks(text, 'x'.repeat(linkLength));
-  if (unit === 'bytes') return byteLength(counted);
-  return unit === 'graphemes' ? countGraphemes(counted, most) : Array.from(counted).length;
+export function textLength(text: string, counting: Counting, most?: number): number {
+  const whole = counted(text, counting);
+  if (counting.unit === 'bytes') return byteLength(whole);
+  return counting.unit === 'graphemes' ? countGraphemes(whole, most) : Array.from(whole).length;
 }
 
 /** Removes all that servers change when they show a text: white space, case, link prefixes, the host of a mention. */
