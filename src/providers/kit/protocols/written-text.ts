@@ -1,0 +1,117 @@
+import { findLinks } from './text.ts';
+import { type Line, markOf, readRichText, type Run } from './rich-text.ts';
+
+/** Puts signs around the text of a run, outside of its blanks, where markdown would not read them. */
+function around(text: string, before: string, after = before): string {
+  const [, head = '', body = '', tail = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(text) ?? [];
+  return body === '' ? text : head + before + body + after + tail;
+}
+
+/** The signs that markdown reads as markup within a line, and those that it reads at the start of one. */
+const escapeSigns = (text: string): string => text.replace(/[\\`*_[\]<>|~&]/g, '\\$&');
+const escapeStart = (written: string): string =>
+  written.replace(/^(?:[#+\-=]|\d{1,9}(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`));
+
+/** Addresses are kept whole: only the signs that would end them are encoded. */
+const addressOf = (href: string): string =>
+  href.replace(/[\s<>()\\]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+
+/** Writes a text without markup; its links stay links. */
+function markdownText(text: string): string {
+  let at = 0;
+  const parts: string[] = [];
+  for (const { start, end, value } of findLinks(text)) {
+    parts.push(escapeSigns(text.slice(at, start)), `<${value.replaceAll('\\', '%5C')}>`);
+    at = end;
+  }
+  return parts.join('') + escapeSigns(text.slice(at));
+}
+
+function markdownRun({ text, strong, em, href }: Run): string {
+  let written = markdownText(text);
+  if (href !== undefined && href !== text) written = around(escapeSigns(text), '[', `](${addressOf(href)})`);
+  if (em) written = around(written, '*');
+  return strong ? around(written, '**') : written;
+}
+
+const HASHES: Partial<Record<Line['kind'], string>> = { h1: '# ', h2: '## ', h3: '### ' };
+
+/**
+ * Writes a content as CommonMark. All signs of the text that could be markup are escaped; what is underlined, which
+ * markdown has not, is plain.
+ */
+export function contentToMarkdown(content: string): string {
+  const lines = readRichText(content);
+  return lines
+    .map((line, n) => {
+      const written =
+        markOf(line) +
+        (line.goesOn ? '' : (HASHES[line.kind] ?? '')) +
+        escapeStart(line.runs.map(markdownRun).join(''));
+      const next = lines[n + 1];
+      if (!next) return written;
+      if (next.goesOn) return line.kind in HASHES ? `${written}\n\n` : `${written}  \n`;
+      return written + (line.kind === 'item' && next.kind === 'item' ? '\n' : '\n\n');
+    })
+    .join('');
+}
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign]!);
+
+const isHeading = ({ kind }: Line): boolean => kind in HASHES;
+/** Headings are strong where there are none. */
+const styled = (line: Line): Run[] =>
+  isHeading(line) ? line.runs.map((run) => ({ ...run, strong: true })) : line.runs;
+
+function htmlRun({ text, strong, em, u, href }: Run): string {
+  let written = escapeHtml(text);
+  if (u) written = `<u>${written}</u>`;
+  if (em) written = `<i>${written}</i>`;
+  if (strong) written = `<b>${written}</b>`;
+  return href === undefined ? written : `<a href="${escapeHtml(href)}">${written}</a>`;
+}
+
+/** The break after a line: an empty line around blocks, but not between items. */
+function breakAfter(line: Line, next: Line | undefined): string {
+  if (!next) return '';
+  return next.goesOn || (line.kind === 'item' && next.kind === 'item') ? '\n' : '\n\n';
+}
+
+/** Writes a content in the few tags that Telegram has (`b i u a`), with line breaks and marks of items as text. */
+export const contentToSimpleHtml = (content: string): string =>
+  readRichText(content)
+    .map((line, n, lines) => markOf(line) + styled(line).map(htmlRun).join('') + breakAfter(line, lines[n + 1]))
+    .join('');
+
+/** A style of a part of a text; `offset` and `length` in UTF-16 units. */
+export interface Entity {
+  type: 'bold' | 'italic' | 'underline' | 'text_link';
+  offset: number;
+  length: number;
+  url?: string;
+}
+
+/** Writes a content as plain text, with its styles as entities beside it. */
+export function contentToEntities(content: string): { text: string; entities: Entity[] } {
+  const entities: Entity[] = [];
+  let text = '';
+  const add = (entity: Entity) => {
+    const last = entities.findLast(({ type }) => type === entity.type);
+    if (last && last.url === entity.url && last.offset + last.length === entity.offset) last.length += entity.length;
+    else entities.push(entity);
+  };
+  readRichText(content).forEach((line, n, lines) => {
+    text += markOf(line);
+    for (const run of styled(line)) {
+      const place = { offset: text.length, length: run.text.length };
+      if (run.strong) add({ type: 'bold', ...place });
+      if (run.em) add({ type: 'italic', ...place });
+      if (run.u) add({ type: 'underline', ...place });
+      if (run.href !== undefined) add({ type: 'text_link', ...place, url: run.href });
+      text += run.text;
+    }
+    text += breakAfter(line, lines[n + 1]);
+  });
+  return { text, entities };
+}
