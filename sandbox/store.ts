@@ -55,7 +55,8 @@ const nameOf = (account: string, key: string | null) => `${account}\n${key}`;
 
 const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]>`
   insert into sandbox_ledger (account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered)
-  select account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered from unnest(
+  select account, post_id, step, text, media, reply_to, idempotency_key, accepted, answered
+  from unnest(
     ${entries.map(({ account }) => account)}::text[], ${entries.map(({ postId }) => postId)}::text[],
     ${entries.map(({ step }) => step)}::text[],
     ${entries.map(({ text }) => text)}::text[], ${entries.map(({ media }) => JSON.stringify(media))}::text[]::jsonb[],
@@ -70,7 +71,8 @@ const insert = (sql: Sql, entries: readonly Entry[]) => sql<{ postId: string }[]
 /** What was accepted under these keys, by account and key. */
 async function firstsOf(sql: Sql, entries: readonly Entry[]): Promise<Map<string, string>> {
   const rows = await sql<{ account: string; key: string; postId: string }[]>`
-    select l.account, l.idempotency_key as key, l.post_id as "postId" from sandbox_ledger l
+    select l.account, l.idempotency_key as key, l.post_id as "postId"
+    from sandbox_ledger l
     join unnest(${entries.map(({ account }) => account)}::text[],
       ${entries.map(({ idempotencyKey }) => idempotencyKey)}::text[]) as t (account, key)
       on l.account = t.account and l.idempotency_key = t.key
@@ -82,12 +84,21 @@ async function firstsOf(sql: Sql, entries: readonly Entry[]): Promise<Map<string
 export const listPosts = (sql: Sql, account: string, key: string | undefined) => sql<
   { id: string; text: string; at: Date; replyTo: string | null }[]
 >`
-  select post_id as id, text, at, reply_to as "replyTo" from sandbox_ledger l
+  select post_id as id, text, at, reply_to as "replyTo"
+  from sandbox_ledger l
   where account = ${account}
     and accepted
-    and step <> 'delete' ${key === undefined ? sql`` : sql`and idempotency_key = ${key}`}
-    and not exists (select from sandbox_ledger d where d.post_id = l.post_id and d.accepted and d.step = 'delete')
-  order by seq desc limit 50`;
+    and step <> 'delete'
+    ${key === undefined ? sql`` : sql`and idempotency_key = ${key}`}
+    and not exists (
+      select
+      from sandbox_ledger d
+      where d.post_id = l.post_id
+        and d.accepted
+        and d.step = 'delete'
+    )
+  order by seq desc
+  limit 50`;
 
 /** Whether the account has this post, and it was not deleted. */
 export async function hasPost(sql: Sql, account: string, postId: string): Promise<boolean> {

@@ -70,8 +70,8 @@ export async function startHeartbeat({
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())},
         ${sql.json(host.mailboxes())})
-      on conflict (incarnation) do update set active = excluded.active, mailboxes = excluded.mailboxes,
-        last_heartbeat = clock_timestamp()
+      on conflict (incarnation) do update
+      set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
       returning clock_timestamp() as at`;
     compare(row!.at.getTime(), earliest, clock.now().getTime());
     const arrived = clock.monotonic();
@@ -130,4 +130,6 @@ export const placement = async (sql: Sql): Promise<Placement[]> =>
   sql<Placement[]>`
     select incarnation, engine, address, types, active as actors, mailboxes, started_at as "startedAt",
       last_heartbeat as "lastHeartbeat", last_heartbeat < now() - interval '5 s' as silent
-    from actor_hosts where last_heartbeat > now() - interval '10 minutes' order by started_at, incarnation`;
+    from actor_hosts
+    where last_heartbeat > now() - interval '10 minutes'
+    order by started_at, incarnation`;

@@ -36,7 +36,8 @@ export async function listAudit(
       ${actor === undefined ? sql`` : sql`and (user_id = ${actor} or impersonator_id = ${actor})`}
       ${action === undefined ? sql`` : sql`and action = ${action}`}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}::bigint`}
-    order by audit_log.id desc limit ${page.limit}`;
+    order by audit_log.id desc
+    limit ${page.limit}`;
 }
 
 /** Changes rows of the log in a transaction of its own; everybody else may only add to it (a trigger refuses it). */
@@ -53,11 +54,13 @@ export async function dropOldAudit(sql: Database, days: number, limit: number): 
     (tx) => tx`
       /* all orgs */
       delete from audit_log
-      where id = any(array(select id
-      from audit_log
-      where at < now() - ${days}::int * interval '1 day'
-      order by at
-      limit ${limit}))`,
+      where id = any(array(
+        select id
+        from audit_log
+        where at < now() - ${days}::int * interval '1 day'
+        order by at
+        limit ${limit}
+      ))`,
   );
   return count;
 }

@@ -32,7 +32,8 @@ export const noteRun = (
 ) => sql`
   insert into cron_runs (name, last_run_at, last_status, last_duration_ms, last_changed)
   values (${name}, now() - ${durationMs}::float8 * interval '1 ms', ${status}, ${Math.round(durationMs)}, ${changed})
-  on conflict (name) do update set last_run_at = excluded.last_run_at, last_status = excluded.last_status,
+  on conflict (name) do update
+  set last_run_at = excluded.last_run_at, last_status = excluded.last_status,
     last_duration_ms = excluded.last_duration_ms, last_changed = excluded.last_changed`;
 
 export const listRuns = (sql: Sql) => sql<CronRun[]>`

@@ -138,9 +138,13 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
       // transactions that stood still between two statements show by now
       await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS));
       await probe`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and usename = current_user and application_name = current_setting('application_name')
-          and state like 'idle in transaction%' and state_change < now() - ${2 * PATIENCE_MS}::float8 * interval '1 ms'`;
+        select pg_terminate_backend(pid)
+        from pg_stat_activity
+        where datname = current_database()
+          and usename = current_user
+          and application_name = current_setting('application_name')
+          and state like 'idle in transaction%'
+          and state_change < now() - ${2 * PATIENCE_MS}::float8 * interval '1 ms'`;
     } catch {
       // the database is away altogether: the next tick asks again
     } finally {
@@ -153,7 +157,11 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
   async function notAtWork(probe: postgres.Sql, pids: ReadonlySet<number>): Promise<Set<number>> {
     if (pids.size === 0) return new Set();
     const rows = await probe<{ pid: number }[]>`
-      select pid from pg_stat_activity where pid = any(${[...pids]}::int[]) and state = 'active' and wait_event_type is distinct from 'Client'`;
+      select pid
+      from pg_stat_activity
+      where pid = any(${[...pids]}::int[])
+        and state = 'active'
+        and wait_event_type is distinct from 'Client'`;
     const busy = new Set(rows.map(({ pid }) => pid));
     return new Set([...pids].filter((pid) => !busy.has(pid)));
   }

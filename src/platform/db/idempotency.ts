@@ -47,8 +47,14 @@ export async function completeKey(
   reply: string,
 ): Promise<boolean> {
   const rows = await sql`
-    update idempotency_keys set status = ${status}, reply = ${reply}
-    where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null returning 1`;
+    update idempotency_keys
+    set status = ${status}, reply = ${reply}
+    where org_id = ${orgId}
+      and scope = ${scope}
+      and key = ${key}
+      and claim = ${claim}
+      and status is null
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -60,7 +66,8 @@ export const releaseKey = (sql: Sql, { orgId, scope, key, claim }: KeyClaim) => 
 /** Drops at most `limit` keys older than a day; answers how many. */
 export async function dropOldKeys(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`/* all orgs */
-    delete from idempotency_keys where ctid = any(array(
+    delete from idempotency_keys
+    where ctid = any(array(
       select ctid
       from idempotency_keys
       where created_at < now() - interval '24 hours'

@@ -52,7 +52,12 @@ export async function migrate(
   const connection = openSession(sql, () => {}); // one session, for its lock
   try {
     await connection`select pg_advisory_lock(${LOCK})`;
-    await connection`create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())`;
+    await connection`
+      create table if not exists migrations (
+        name text primary key,
+        sha256 text not null,
+        applied_at timestamptz not null default now()
+      )`;
     const done = new Map(
       (await connection<{ name: string; sha256: string }[]>`select name, sha256 from migrations`).map((row) => [
         row.name,

@@ -55,14 +55,19 @@ export async function replaceSealed(
 ): Promise<number> {
   const { count } = await sql`/* all orgs */
     with free as (
-      select ctid from ${sql(table)}
-      where ctid = any(${texts.map(({ place }) => place)}::text[]::tid[]) ${held ? sql`and (${held(sql)}) is not true` : sql``}
+      select ctid
+      from ${sql(table)}
+      where ctid = any(${texts.map(({ place }) => place)}::text[]::tid[])
+        ${held ? sql`and (${held(sql)}) is not true` : sql``}
       for update skip locked
     )
-    update ${sql(table)} set ${sql(column)} = given.fresh
+    update ${sql(table)}
+    set ${sql(column)} = given.fresh
     from unnest(${texts.map(({ place }) => place)}::text[]::tid[], ${texts.map(({ sealed }) => sealed)}::text[],
       ${texts.map(({ fresh }) => fresh)}::text[]) as given (place, sealed, fresh),
       free
-    where free.ctid = given.place and ${sql(table)}.ctid = given.place and ${sql(`${table}.${column}`)} = given.sealed`;
+    where free.ctid = given.place
+      and ${sql(table)}.ctid = given.place
+      and ${sql(`${table}.${column}`)} = given.sealed`;
   return count;
 }

@@ -83,11 +83,13 @@ export function openErrorLog({
     async dropOld(limit) {
       const { count } = await sql`
         delete from errors
-        where id = any(array(select id
-        from errors
-        where at < now() - ${retentionDays}::int * interval '1 day'
-        order by at
-        limit ${limit}))`;
+        where id = any(array(
+          select id
+          from errors
+          where at < now() - ${retentionDays}::int * interval '1 day'
+          order by at
+          limit ${limit}
+        ))`;
       return count;
     },
     [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),
@@ -123,6 +125,10 @@ const list = (
   sql: Sql,
   { room, before, limit }: { room?: string | undefined; before?: string | undefined; limit: number },
 ) => sql<ErrorRow[]>`
-  select id::text, at, incarnation, room, message, error, detail from errors
-  where true ${room === undefined ? sql`` : sql`and room = ${room}`} ${before === undefined ? sql`` : sql`and errors.id < ${before}::bigint`}
-  order by errors.id desc limit ${limit}`;
+  select id::text, at, incarnation, room, message, error, detail
+  from errors
+  where true
+    ${room === undefined ? sql`` : sql`and room = ${room}`}
+    ${before === undefined ? sql`` : sql`and errors.id < ${before}::bigint`}
+  order by errors.id desc
+  limit ${limit}`;

@@ -37,9 +37,11 @@ export async function append(sql: Sql, facts: readonly NewFact[]): Promise<void>
   if (facts.length === 0) return;
   await sql`
     insert into outbox (org_id, topic, entity_id, payload)
-    select org_id, topic, entity_id, payload from unnest(
+    select org_id, topic, entity_id, payload
+    from unnest(
       ${facts.map(({ orgId }) => orgId)}::uuid[], ${facts.map(({ topic }) => topic)}::text[],
       ${facts.map(({ entityId }) => entityId)}::uuid[],
       ${facts.map(({ payload }) => JSON.stringify(payload))}::text[]::jsonb[]
-    ) with ordinality as t (org_id, topic, entity_id, payload, n) order by n`;
+    ) with ordinality as t (org_id, topic, entity_id, payload, n)
+    order by n`;
 }

@@ -53,7 +53,8 @@ async function deleteReminders(sql: Sql, changes: readonly ReminderChange[]): Pr
   if (changes.length === 0) return;
   const { types, ids, names } = columns(changes.map(({ row }) => row));
   await sql`
-    delete from actor_reminders where (type, id, name) in (
+    delete from actor_reminders
+    where (type, id, name) in (
       select r.type, r.id, r.name
       from unnest(${types}::text[], ${ids}::text[], ${names}::text[],
         ${changes.map(({ kind, row }) => (kind === 'done' ? row.version : null))}::uuid[]) as gone (type, id, name,
@@ -95,8 +96,10 @@ export const changeReminders = groupCommit<ReminderChange, void>(
 export async function nearReminders(sql: Sql, beforeMs: number, limit: number): Promise<Row[]> {
   const rows = await sql<(Omit<Row, 'owner' | 'data'> & { owner: string | null; data: unknown })[]>`
     select type, id, name, extract(epoch from due_at)::float8 * 1000 as "dueMs", owner, data, version
-    from actor_reminders where due_at <= to_timestamp(${beforeMs}::float8 / 1000)
-    order by due_at limit ${limit}`;
+    from actor_reminders
+    where due_at <= to_timestamp(${beforeMs}::float8 / 1000)
+    order by due_at
+    limit ${limit}`;
   return rows.map(({ type, id, name, dueMs, owner, data, version }) => ({
     type: fromText(type),
     id: fromText(id),
@@ -111,7 +114,8 @@ export async function nearReminders(sql: Sql, beforeMs: number, limit: number): 
 /** All that wait, and those whose time has come. */
 export async function countReminders(sql: Sql): Promise<{ pending: number; overdue: number }> {
   const [row] = await sql<{ pending: number; overdue: number }[]>`
-    select count(*)::int as pending, (count(*) filter (where due_at < now()))::int as overdue from actor_reminders`;
+    select count(*)::int as pending, (count(*) filter (where due_at < now()))::int as overdue
+    from actor_reminders`;
   return row!;
 }
 
