@@ -12,12 +12,15 @@ const Wake = z.object({ keys: z.array(z.string()) });
 export const wakeWebhooks = ({ bus, actors, log }: { bus: Bus; actors: Actors; log: Pick<RuntimeLog, 'warn'> }): void =>
   bus.subscribe(WEBHOOKS_TOPIC, async (message) => {
     const wake = Wake.safeParse(message);
-    if (!wake.success) return log.warn({ topic: WEBHOOKS_TOPIC }, 'A wake-up that cannot be read was dropped');
+    if (!wake.success)
+      return log.warn({ topic: WEBHOOKS_TOPIC }, 'a wake-up that cannot be read was dropped; the scan finds the row');
     await Promise.all(
       wake.data.keys.map((key) =>
         actors(webhookActor, key)
           .deliver({})
-          .catch((error: unknown) => log.warn({ key, err: error }, 'A webhook could not be woken')),
+          .catch((error: unknown) =>
+            log.warn({ key, err: error }, 'a webhook could not be woken; the scan finds its deliveries'),
+          ),
       ),
     );
   });

@@ -42,7 +42,7 @@ export async function activate(
     if (!read.success && loaded !== undefined)
       log.warn(
         { type: to.type, id: to.id, issues: read.error.issues },
-        'A stored state document does not fit its schema: the actor starts anew',
+        'a stored state document does not fit its schema; the actor starts anew',
       );
     state = read.success ? read.data : parse(spec.state, {}); // never the only copy of a fact
   }

@@ -85,7 +85,7 @@ async function callMany(
   if (list.length !== inputs.length)
     log.error(
       { type: to.type, id: to.id, turn: name, inputs: inputs.length, answers: list.length },
-      'A batched method did not answer every input',
+      'a batched method did not answer every input; the others fail',
     );
   places.forEach((place, n) => {
     const answer = list[n];
@@ -99,6 +99,6 @@ async function callMany(
 
 function asTravelling({ log }: Turns, to: Address, name: string, error: Error): AppError {
   if (!(error instanceof AppError))
-    log.error({ err: error, type: to.type, id: to.id, turn: name }, 'An input of a batch failed');
+    log.error({ err: error, type: to.type, id: to.id, turn: name }, 'an input of a batch failed');
   return travelling(error);
 }

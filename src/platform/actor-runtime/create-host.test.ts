@@ -121,7 +121,7 @@ describe('createHost', () => {
     const { call, docs, logged } = hosting({ read: ({ state }) => state.n });
     docs.set('a', { n: 'seven' });
     expect(await call('read')).toBe(0);
-    expect(logged).toEqual(['A stored state document does not fit its schema: the actor starts anew']);
+    expect(logged).toEqual(['a stored state document does not fit its schema; the actor starts anew']);
   });
 
   test('an activation that fails fails its turn only', async () => {
@@ -156,7 +156,7 @@ describe('createHost', () => {
       { ok: false, error: { code: 'internal', message: expect.not.stringContaining('secret') } },
       { ok: true, value: 4 },
     ]);
-    expect(logged).toEqual(['An input of a batch failed']);
+    expect(logged).toEqual(['an input of a batch failed']);
   });
 
   test('waiting nudges are dealt round robin over owners, each actor once', async () => {
@@ -240,10 +240,10 @@ describe('createHost', () => {
     const { passed, open } = gate();
     const { call, logged } = hosting({ slow: () => passed }, { turnMs: 30 });
     const slow = call('slow');
-    await settles(() => expect(logged).toEqual(['A turn lasts too long']));
+    await settles(() => expect(logged).toEqual(['a turn lasts too long; calls of its actor wait']));
     open();
     await slow;
-    expect(logged).toEqual(['A turn lasts too long', 'A slow turn ended']);
+    expect(logged).toEqual(['a turn lasts too long; calls of its actor wait', 'a slow turn ended']);
   });
 
   test('a repeated command waits for the first; one that never ran is tried again; old ones are deleted', async () => {

@@ -140,5 +140,8 @@ async function workOnNudge(turns: Turns, nudge: Fired, begun: () => void): Promi
       .then(run)
       .catch(() => {});
   if (refused?.code === 'busy')
-    log.warn({ type: nudge.to.type, id: nudge.to.id, reminder: nudge.name }, 'A nudge found the mailbox full');
+    log.warn(
+      { type: nudge.to.type, id: nudge.to.id, reminder: nudge.name },
+      'a nudge found the mailbox full; the reconciler brings it back',
+    );
 }

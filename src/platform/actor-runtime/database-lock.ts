@@ -33,8 +33,11 @@ interface Options {
 
 const refusal = (mode: Options['mode'], others: string) =>
   mode === 'exclusive'
-    ? `Another Rookery process works on this database already${others}. The embedded engine runs in one process only: stop the other one, or run several on Dapr (\`npm run cluster\`, or ACTOR_ENGINE=dapr for each of them).`
-    : `A Rookery process on the embedded engine works on this database already${others}. Stop it before starting processes on Dapr.`;
+    ? `Another Rookery process works on this database already${others}. ` +
+      'The embedded engine runs in one process only: stop the other one, ' +
+      'or run several on Dapr (`npm run cluster`, or ACTOR_ENGINE=dapr for each of them).'
+    : `A Rookery process on the embedded engine works on this database already${others}. ` +
+      'Stop it before starting processes on Dapr.';
 
 /**
  * Keeps every engine but one's own kind away from a database: one embedded process, or any number of Dapr ones.
@@ -62,7 +65,7 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
   function lost(): void {
     become('lost');
     graceUntil = clock.monotonic() + GRACE_MS; // our own last session may need that to be noticed
-    log.warn({ mode }, 'The session that holds the database ended; taking it again');
+    log.warn({ mode }, 'the session that holds the database ended, taking it again');
     loop.wake();
   }
 
@@ -73,7 +76,10 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
     else if (state !== 'taken') {
       if (clock.monotonic() < graceUntil) return SOON_MS;
       become('taken');
-      log.error({ mode }, refusal(mode, await whoElse()));
+      log.error(
+        { mode, refusal: refusal(mode, await whoElse()) },
+        'another process has taken the database: no actor runs here until it ends',
+      );
     }
     return AGAIN_MS;
   }
@@ -105,7 +111,7 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
     firstRestMs: HELD_MS,
     restMs: AGAIN_MS,
     round: keep,
-    onError: (error) => log.debug({ err: error }, 'The database is still away'),
+    onError: (error) => log.debug({ err: error }, 'the database is still away, trying again'),
   });
   return {
     session,

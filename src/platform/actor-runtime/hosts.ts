@@ -85,7 +85,7 @@ export async function startHeartbeat({
     if (Math.abs(aheadMs) > DIFFERENCE_MS && !differs)
       log.warn(
         { aheadMs },
-        'The clock of this process differs from that of the database: synchronize both, sessions and due times depend on them',
+        'the clock of this process differs from that of the database: synchronize both, sessions and due times depend on them',
       );
     differs = Math.abs(aheadMs) > DIFFERENCE_MS;
   }
@@ -94,7 +94,7 @@ export async function startHeartbeat({
     await loop[Symbol.asyncDispose]();
     sentAt = -Infinity;
     await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) =>
-      log.warn({ err: error }, 'The row of this host stays behind'),
+      log.warn({ err: error }, 'the row of this host stays behind'),
     );
   }
 

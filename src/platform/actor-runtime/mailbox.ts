@@ -134,7 +134,7 @@ async function takeTurn(turns: Turns, box: Mailbox, job: Job): Promise<void> {
     if (!(thrown instanceof AppError) || thrown.code === 'internal')
       log[isUnavailable(thrown) ? 'warn' : 'error'](
         { err: thrown, type: to.type, id: to.id, turn: job.what },
-        'A turn failed',
+        'turn failed, the actor starts anew with the next',
       );
     job.reject(travelling(thrown));
   }
@@ -143,7 +143,7 @@ async function takeTurn(turns: Turns, box: Mailbox, job: Job): Promise<void> {
     box.slow = false;
     log.warn(
       { type: to.type, id: to.id, turn: job.what, ms: Math.round(clock.monotonic() - start) },
-      'A slow turn ended',
+      'a slow turn ended',
     );
   }
 }
@@ -171,7 +171,7 @@ function startBeside(turns: Turns, { to, hosted }: Mailbox, work: (self: Caller<
   const running = (async () => work(actors(hosted.implementation.contract, to.id)))()
     .catch((thrown: unknown) => {
       const goingAway = turns.refusing && thrown instanceof AppError && thrown.code === 'draining';
-      if (!goingAway) log.error({ err: thrown, type: to.type, id: to.id }, 'Work beside a turn failed');
+      if (!goingAway) log.error({ err: thrown, type: to.type, id: to.id }, 'work beside a turn failed');
     })
     .finally(() => {
       background.delete(running);
@@ -195,7 +195,10 @@ export function lookRound({ atWork, clock, limits, log, mailboxes }: Turns): voi
   for (const box of atWork) {
     if (!box.slow && box.job && now - box.since > limits.turnMs) {
       box.slow = true;
-      log.warn({ type: box.to.type, id: box.to.id, turn: box.job.what }, 'A turn lasts too long');
+      log.warn(
+        { type: box.to.type, id: box.to.id, turn: box.job.what },
+        'a turn lasts too long; calls of its actor wait',
+      );
     }
   }
   for (const box of mailboxes.values()) {

@@ -36,8 +36,8 @@ export function startRearming({ reminders, types, sql, holder, clock, log }: Rea
     async round() {
       if (!(await lease.held())) return;
       const rearmed = await reminders.rearm(types, OVERDUE_MS, AT_MOST);
-      if (rearmed > 0) log.warn({ roused: rearmed }, 'Reminders that the scheduler had not fired were set again');
+      if (rearmed > 0) log.warn({ rearmed }, 'reminders that the scheduler had not fired were set again');
     },
-    onError: (error) => log.warn({ err: error }, 'Overdue reminders could not be looked for'),
+    onError: (error) => log.warn({ err: error }, 'scan for overdue reminders failed, repeated shortly'),
   });
 }

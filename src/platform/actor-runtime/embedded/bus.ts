@@ -32,7 +32,7 @@ export function openEmbeddedBus({ clock, log, againMs = AGAIN_MS }: Options): Bu
       try {
         return await handler(message);
       } catch (error) {
-        log.warn({ err: error, topic: name, try: n }, 'A message could not be handled');
+        log.warn({ err: error, topic: name, try: n }, 'a message could not be handled, to be tried a few times');
         if (n === TRIES) return;
       }
       await clock.sleep(againMs, ended.signal).catch(() => {});
@@ -58,7 +58,7 @@ export function openEmbeddedBus({ clock, log, againMs = AGAIN_MS }: Options): Bu
       if (room < messages.length)
         log.warn(
           { topic: name, dropped: messages.length - room },
-          'Too many messages wait: some wake-ups were dropped',
+          'too many messages wait: some wake-ups were dropped',
         );
       setImmediate(() => pump(name, topic));
     },

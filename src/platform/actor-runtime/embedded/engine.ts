@@ -62,7 +62,7 @@ export async function openEmbeddedEngine({
     host = undefined;
     await reminders.stop(leaving.refuse());
     const left = await leaving.settle();
-    if (left.turns + left.background > 0) log.warn(left, 'The host went away with work that did not end in time');
+    if (left.turns + left.background > 0) log.warn(left, 'the host went away with work that did not end in time');
     await heartbeat?.[Symbol.asyncDispose]();
     heartbeat = undefined;
   }

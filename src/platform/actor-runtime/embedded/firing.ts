@@ -80,7 +80,10 @@ async function run(state: NearReminders, to: Host, one: Near): Promise<void> {
   try {
     await to.fire({ type: one.type, id: one.id }, one.name, one.data, one.owner);
   } catch (error) {
-    state.log.debug({ err: error, type: one.type, id: one.id, reminder: one.name }, 'A reminder comes again');
+    state.log.debug(
+      { err: error, type: one.type, id: one.id, reminder: one.name },
+      'a reminder failed and comes again',
+    );
     return again(state, one, state.retryMs);
   }
   finish(state, one);
@@ -105,7 +108,7 @@ async function deleteDone(state: NearReminders, one: Near): Promise<void> {
     } catch (error) {
       log.debug(
         { err: error, type: one.type, id: one.id, reminder: one.name },
-        'The row of a reminder that is done cannot be deleted yet',
+        'the row of a reminder that is done cannot be deleted yet, trying again',
       );
     }
     if (ended.signal.aborted) return;

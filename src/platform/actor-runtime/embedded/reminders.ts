@@ -143,7 +143,7 @@ async function look(state: NearReminders): Promise<number> {
 }
 
 function afterFailure(state: NearReminders, error: unknown): number {
-  if (!state.unreadable) state.log.warn({ err: error }, 'Reminders cannot be read');
+  if (!state.unreadable) state.log.warn({ err: error }, 'reminders cannot be read, trying again');
   state.unreadable = true;
   return AFTER_FAILURE_MS;
 }
@@ -175,6 +175,6 @@ async function putBack(state: NearReminders, rows: readonly Row[]): Promise<void
       waiting.map((row) => changeReminders(sql, { kind: 'set', row }).then(() => remember(state, row))),
     );
   } catch (error) {
-    log.warn({ err: error, nudges: rows.length }, 'Nudges that had no turn yet are left to the reconciler');
+    log.warn({ err: error, nudges: rows.length }, 'nudges that had no turn yet are left to the reconciler');
   }
 }
