@@ -85,7 +85,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   events: ['operations/metrics'],
   frontendUrl: ['people/auth.account', 'publishing/channels.login', 'billing/grace'],
   http: ['people/auth.account', 'people/federated-login.redirects'],
-  issuer: ['oauth-server/flow'],
+  issuer: ['oauth-server/flow', 'oauth-server/tokens'],
   drain: ['operations/closing'],
   onCall: ['providers/catalog.entries'],
   onChange: ['operations/outages'],

@@ -1,0 +1,289 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import type { MediaRoom } from '../../../src/library/media/index.ts';
+import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
+import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { BACKEND, HASTY, mediaApp } from '../../support/worlds/media.ts';
+import { HEADS, picture } from '../../support/worlds/samples.ts';
+
+const MAX = 3_000_000;
+let db: TestDatabase;
+let app: TestApp;
+/** Beside it over the same folder, with the limits of plans. */
+let paid: TestApp;
+let media: MediaRoom;
+let folder: string;
+let ann: SignedUp;
+let now = () => new Date();
+
+beforeAll(async () => {
+  db = await testDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
+  const env = { MEDIA_UPLOAD_MAX_BYTES: String(MAX) };
+  const parts = { sql: db.sql, folder, clock: { ...HASTY, now: () => now() } };
+  app = await mediaApp({ ...parts, env });
+  paid = await mediaApp({ ...parts, env: { ...env, ...WITH_BILLING } });
+  ({ media } = app.context);
+  ann = await app.signUp();
+});
+afterAll(async () => {
+  await paid?.[Symbol.asyncDispose]();
+  await app?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+type Name = { uploadId: string; key: string };
+/** What lies in the storage: objects, parts, and what is on its way. */
+const lying = async () => ({
+  objects: (await readdir(folder, { recursive: true })).filter((name) => /^[0-9a-f-]{36}\/./.test(name)).toSorted(),
+  parts: await readdir(join(folder, '.parts')).catch(() => []),
+  incoming: await readdir(join(folder, '.incoming')),
+});
+const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length, 7)]);
+const begin = (who: SignedUp, size: number, more: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
+  who.client.post('/files/create-multipart-upload', {
+    file: { name: 'film.mp4', size, type: 'video/mp4', ...file },
+    ...more,
+  });
+const sign = async (who: SignedUp, { uploadId, key }: Name, partNumber: number): Promise<string> =>
+  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(
+    BACKEND,
+    who.client.address,
+  );
+/** As an uploader does it: by the address alone, without a cookie. */
+const put = (url: string, bytes: Uint8Array) => fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> });
+async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
+  const parts = [];
+  for (const [n, piece] of pieces.entries()) {
+    const answer = await put(await sign(who, name, n + 1), piece);
+    expect(answer.status).toBe(200);
+    parts.push({ PartNumber: n + 1, ETag: answer.headers.get('etag')! });
+  }
+  return parts;
+}
+const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) =>
+  who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
+const bytesOf = async (path: string) =>
+  Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
+
+describe('checks of a multipart upload', () => {
+  test('size, kind and quota are checked when the upload is announced [S147, S149, LM20]', async () => {
+    expect((await begin(ann, MAX)).status).toBe(200);
+    expect(await begin(ann, MAX + 1)).toMatchObject({ status: 413, body: { code: 'too_large' } });
+    for (const file of [
+      { type: 'text/html', name: 'a.html' },
+      { type: 'image/svg+xml', name: 'a.svg' },
+      { type: '', name: 'virus.exe' },
+      { type: undefined, name: 'x' },
+    ])
+      expect([file, (await begin(ann, 100, {}, file)).status]).toEqual([file, 415]);
+    for (const [file, extension] of [
+      [{ type: '', name: 'Photo.JPEG' }, 'jpg'],
+      [{ type: 'VIDEO/MP4; codecs=avc1', name: 'x' }, 'mp4'],
+      [{ type: 'application/octet-stream', name: 'a.b.webm' }, 'webm'],
+    ] as const)
+      expect((await begin(ann, 100, {}, file)).body.key.split('.').at(-1)).toBe(extension);
+    const cat = await paid.signUp();
+    await override(db.sql, cat.orgId, { storage_gb: 1 });
+    await db.sql`
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${newId()}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${newId()}, 'video', 'video/mp4', ${1024 ** 3 - 999})`;
+    expect(await begin(cat, 1_000)).toMatchObject({ status: 402, body: { code: 'limit_exceeded' } });
+    expect((await begin(cat, 999)).status).toBe(200);
+    for (const [body, field] of [
+      [{}, 'file'],
+      [{ file: { name: '', size: 5 } }, 'file.name'],
+      [{ file: { name: 'a.png', size: 0 } }, 'file.size'],
+      [{ file: { name: 'a.png', size: '5' } }, 'file.size'],
+      [{ file: { name: 'a.png', size: 5 }, key: 'x' }, 'key'],
+    ] as const) {
+      const answer = await ann.client.post('/files/create-multipart-upload', body);
+      expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
+    }
+  });
+
+  test('an organization has at most a hundred open uploads [S149]', async () => {
+    const cat = await app.signUp();
+    const { uploadId, key } = (await begin(cat, 100)).body;
+    await db.sql`
+      insert into media_uploads select copy.* from media_uploads one, generate_series(2, 99) n,
+        jsonb_populate_record(one,
+          jsonb_build_object('id', gen_random_uuid(), 'storage_key', one.storage_key || n, 'provider_upload_id',
+            n::text)) copy
+      where one.id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+    const refused = await begin(cat, 100);
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    await cat.client.post('/files/abort-multipart-upload', { uploadId, key });
+    expect((await begin(cat, 100)).status).toBe(200);
+  });
+
+  test('open uploads announce at most 10 GiB together, unless they go to a storage of the organization [S149]', async () => {
+    const cat = await app.signUp();
+    const { uploadId } = (await begin(cat, 100)).body;
+    await db.sql`update media_uploads set bytes = ${10 * 1024 ** 3 - 150} where id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+    const refused = await Promise.all([begin(cat, 100), begin(cat, 100)]);
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual([
+      [409, 'conflict'],
+      [409, 'conflict'],
+    ]);
+    await db.sql`update media_uploads set own_storage = true where id = ${uploadId}`;
+    expect((await begin(cat, 100)).status).toBe(200);
+  });
+
+  test('the address of a part is valid at each process of a deployment, and not under another JWT_SECRET [S149]', async () => {
+    const elsewhere = await mediaApp({
+      sql: db.sql,
+      folder,
+      env: { JWT_SECRET: 'the-secret-of-a-deployment-beside-this-one' },
+    });
+    try {
+      const url = await sign(ann, (await begin(ann, 10_000)).body, 1);
+      const at = (address: string) => put(url.replace(ann.client.address, address), Buffer.alloc(10));
+      expect([(await at(elsewhere.address)).status, (await at(paid.address)).status]).toEqual([403, 200]);
+    } finally {
+      await elsewhere[Symbol.asyncDispose]();
+    }
+  });
+
+  test('the address of a part is valid only as signed, and for an hour [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const url = new URL(await sign(ann, name, 1));
+    const other = (await begin(ann, 10_000)).body;
+    const changed = (change: (url: URL) => void) => {
+      const copy = new URL(url);
+      change(copy);
+      return put(copy.href, Buffer.alloc(10));
+    };
+    const cases: [string, (url: URL) => void, number][] = [
+      ['another part', (one) => (one.pathname = one.pathname.replace(/1$/, '2')), 403],
+      ['another upload', (one) => (one.pathname = one.pathname.replace(name.uploadId, other.uploadId)), 403],
+      [
+        'a later end',
+        (one) => one.searchParams.set('expires', String(Number(one.searchParams.get('expires')) + 1)),
+        403,
+      ],
+      ['no signature', (one) => one.searchParams.delete('signature'), 400],
+      ['another signature', (one) => one.searchParams.set('signature', 'a'.repeat(64)), 403],
+      ['a path', (one) => (one.pathname = '/uploads/..%2f..%2fetc/1'), 403],
+    ];
+    for (const [what, change, status] of cases) expect([what, (await changed(change)).status]).toEqual([what, status]);
+    now = () => new Date(Date.now() + 3_602_000);
+    expect((await put(url.href, Buffer.alloc(10))).status).toBe(410);
+    now = () => new Date();
+    expect((await put(url.href, Buffer.alloc(10))).status).toBe(200);
+    expect((await ann.client.post('/files/list-parts', { uploadId: other.uploadId, key: other.key })).body).toEqual([]);
+  });
+
+  test('the parts are never more than announced, and each is needed once [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
+    expect((await put(one, Buffer.alloc(10_001))).status).toBe(413);
+    expect((await put(one, Buffer.alloc(0))).status).toBe(400);
+    const pieces = new Blob([film(6_000) as Uint8Array<ArrayBuffer>]).stream();
+    // of no length
+    expect((await fetch(one, { method: 'PUT', body: pieces, duplex: 'half' } as RequestInit)).status).toBe(400);
+    const etag = (await put(one, film(6_000))).headers.get('etag')!;
+    expect((await put(two, Buffer.alloc(4_001))).status).toBe(413);
+    const refusals: [unknown, string][] = [
+      [[], 'parts'],
+      [[{ PartNumber: 1, ETag: etag }], 'parts'],
+      [[{ PartNumber: 2, ETag: etag }], 'parts.0.PartNumber'],
+      [
+        [
+          { PartNumber: 1, ETag: etag },
+          { PartNumber: 1, ETag: etag },
+        ],
+        'parts.1.PartNumber',
+      ],
+      [[{ PartNumber: 0, ETag: etag }], 'parts.0.PartNumber'],
+      [[{ PartNumber: 1 }], 'parts.0.ETag'],
+    ];
+    for (const [parts, field] of refusals) {
+      const answer = await complete(ann, name, parts);
+      expect([field, answer.status, answer.body.errors[0].field]).toEqual([field, 400, field]);
+    }
+    const last = (await put(two, Buffer.alloc(4_000))).headers.get('etag')!;
+    expect(
+      (
+        await complete(ann, name, [
+          { PartNumber: 2, ETag: last },
+          { PartNumber: 1, ETag: etag },
+        ])
+      ).status,
+    ).toBe(200);
+  });
+
+  test('parts in transit count, and of two uploads of one part the later one wins [S149]', async () => {
+    const name = (await begin(ann, 10_000)).body;
+    const [one, two] = [await sign(ann, name, 1), await sign(ann, name, 2)];
+    const before = (await lying()).incoming.length;
+    const slow = httpRequest(one, { method: 'PUT', headers: { 'content-length': 6_000 } });
+    const cut = new Promise<Error>((failed) => slow.once('error', failed));
+    slow.write(film(3_000));
+    await eventually('half of a part is here', async () => (await lying()).incoming.length > before);
+    expect((await put(two, Buffer.alloc(4_001))).status).toBe(413);
+    const etag = (await put(one, film(6_000))).headers.get('etag')!;
+    await cut;
+    await eventually('what came of it is gone', async () => (await lying()).incoming.length === before);
+    const last = (await put(two, Buffer.alloc(4_000))).headers.get('etag')!;
+    const parts = [
+      { PartNumber: 1, ETag: etag },
+      { PartNumber: 2, ETag: last },
+    ];
+    expect((await complete(ann, name, parts)).body.size).toBe(10_000);
+  });
+
+  test.each([
+    ['a page', Buffer.from('<!doctype html><script>alert(1)</script>')],
+    ['a vector picture', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>')],
+    ['a picture cut off', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+    ['an archive', Buffer.concat([Buffer.from('504b0304140000000000', 'hex'), Buffer.alloc(90)])],
+  ])(
+    'content %s that is announced as a picture is 415 and leaves nothing behind [X4, S147, S149]',
+    async (_, content) => {
+      const before = (await lying()).objects;
+      const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
+      const answer = await complete(ann, name, await send(ann, name, [content]));
+      expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media']);
+      expect((await lying()).objects).toEqual(before);
+      expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
+      expect((await fetch(`${app.address}/uploads/${name.key}`)).status).toBe(404);
+    },
+  );
+
+  test('content of another accepted kind than announced is kept as its own kind [S147, S149]', async () => {
+    const png = await picture(30, 20);
+    const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
+    const { body } = await complete(ann, name, await send(ann, name, [png]));
+    expect(body).toMatchObject({
+      mime: 'image/png',
+      type: 'image',
+      width: 30,
+      height: 20,
+      path: expect.stringMatching(/\.png$/),
+      thumbnail: expect.stringMatching(/\.webp$/),
+    });
+    expect((await bytesOf(body.path)).equals(png)).toBe(true);
+    await media.sweep(100);
+    expect((await lying()).objects).not.toContain(name.key);
+  });
+
+  test('a completion beyond the quota is 402, and nothing stays [LM20, S149]', async () => {
+    const cat = await paid.signUp();
+    const name = (await begin(cat, 5_000)).body;
+    const parts = await send(cat, name, [film(5_000)]);
+    await override(db.sql, cat.orgId, { storage_gb: 0 });
+    const answer = await complete(cat, name, parts);
+    expect([answer.status, answer.body.code]).toEqual([402, 'limit_exceeded']);
+    expect((await lying()).objects).not.toContain(name.key);
+  });
+});
