@@ -10,7 +10,7 @@ import {
   comes,
   openCrowd,
   publishingOf,
-  settled,
+  allSettled,
   waveOf,
 } from '../support/processes/wave.ts';
 
@@ -58,7 +58,7 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
       expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
 
       await service.restart(index);
-      const settledAfterMs = await settled(database.sql).catch((error: unknown) =>
+      const settledAfterMs = await allSettled(database.sql).catch((error: unknown) =>
         Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
       );
       note({ round, engine: name, settledAfterMs });

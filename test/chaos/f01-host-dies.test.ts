@@ -4,7 +4,7 @@ import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { engines, type Service } from '../support/processes/service.ts';
-import { acceptedCount, comes, openCrowd, publishingOf, settled, waveOf } from '../support/processes/wave.ts';
+import { acceptedCount, comes, openCrowd, publishingOf, allSettled, waveOf } from '../support/processes/wave.ts';
 
 // F1: `kill -9` of an actor host in the middle of a wave, judged by the network's own ledger.
 
@@ -76,5 +76,5 @@ describe.each(engines)('kill of a host on the $name engine', ({ name, missing, s
   );
 });
 
-const settledOr = (service: Service, sql: Parameters<typeof settled>[0]) =>
-  settled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));
+const settledOr = (service: Service, sql: Parameters<typeof allSettled>[0]) =>
+  allSettled(sql).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)));

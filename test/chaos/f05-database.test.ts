@@ -11,7 +11,7 @@ import { testDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { startEmbedded } from '../support/processes/service.ts';
-import { acceptedCount, comes, openCrowd, settled, waveOf } from '../support/processes/wave.ts';
+import { acceptedCount, comes, openCrowd, allSettled, waveOf } from '../support/processes/wave.ts';
 
 // F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another
 // server, which stays.
@@ -86,7 +86,7 @@ test.each(rounds(10))(
       await postgres.start();
       note({ round, moment, accepted, downMs });
     }
-    const settledAfterMs = await settled(sql).catch((error: unknown) =>
+    const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
       Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)),
     );
     note({ round, posts: POSTS, settledAfterMs });

@@ -5,7 +5,7 @@ import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { type LedgerRow, violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
-import { comes, openCrowd, settled, type Wanted } from '../support/processes/wave.ts';
+import { comes, openCrowd, allSettled, type Wanted } from '../support/processes/wave.ts';
 
 // F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is
 // well.
@@ -94,7 +94,7 @@ test.each(rounds(4))(
       });
     }
 
-    const settledAfterMs = await settled(sql).catch((error: unknown) =>
+    const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
       Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
     );
     note({ round, posts: crowd.created.length, settledAfterMs });

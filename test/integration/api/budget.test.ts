@@ -8,7 +8,7 @@ import {
   newPost,
   type Network,
   openNetwork,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   settled,
@@ -115,13 +115,13 @@ test('a move is two statements and a check of its links in one commit, a deletio
   await admit(world, orgId, [post]);
   const live = await reminders();
   const moved = await counted(sent, () =>
-    postOf(world, orgId, post.id).setDate({ date: inAnHour(), action: 'schedule' }),
+    postActorOf(world, orgId, post.id).setDate({ date: inAnHour(), action: 'schedule' }),
   );
   expect(moved.statements).toBeLessThanOrEqual(3); // one asks whether its links are to be short: posts alone are two
   expect(moved.texts.filter((text) => !text.includes('short_links')).length).toBeLessThanOrEqual(2);
   expect(moved.commits).toBe(1);
   expect(await reminders()).toBe(live);
-  const removed = await counted(sent, () => postOf(world, orgId, post.id).cancel({}));
+  const removed = await counted(sent, () => postActorOf(world, orgId, post.id).cancel({}));
   expect(removed).toMatchObject({ statements: 1, commits: 1 });
 });
 

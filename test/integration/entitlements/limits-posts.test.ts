@@ -10,7 +10,7 @@ import {
   newPost,
   openNetwork,
   openPublishing,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   startPublisher,
@@ -140,7 +140,7 @@ describe('posts of a billing month', () => {
     const first = thread(channelId, 4);
     await admit(world, orgId, first);
     expect(await used(orgId)).toBe(1);
-    await postOf(world, orgId, first[0]!.id).cancel({});
+    await postActorOf(world, orgId, first[0]!.id).cancel({});
     expect(await used(orgId)).toBe(1);
     await admit(world, orgId, [draft(channelId)]);
     await expect(admit(world, orgId, [draft(channelId)])).rejects.toMatchObject(full(2));

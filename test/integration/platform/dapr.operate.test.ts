@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { freePorts } from '../../support/wire/ports.ts';
-import { createdId, postBody, signUp, type Client } from '../../support/processes/client.ts';
+import { createdId, postBody, signUpAt, type ServiceClient } from '../../support/processes/client.ts';
 import { describeDapr } from '../../support/processes/describe-dapr.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -31,7 +31,7 @@ const Report = z.object({
 describeDapr('operations routes and metrics of a cluster', () => {
   let database: Awaited<ReturnType<typeof testDatabase>>;
   let service: Service;
-  let ann: Client;
+  let ann: ServiceClient;
   let metricsPort: number;
   beforeAll(async () => {
     [metricsPort] = (await freePorts(1)) as [number];
@@ -42,7 +42,7 @@ describeDapr('operations routes and metrics of a cluster', () => {
       redisUrl: process.env['TEST_REDIS_URL'],
       env: { METRICS_PORT: `${metricsPort}` },
     });
-    ann = await signUp(service.url); // the first user: a super-admin
+    ann = await signUpAt(service.url); // the first user: a super-admin
   }, 180_000);
   afterAll(async () => {
     await service?.[Symbol.asyncDispose]();

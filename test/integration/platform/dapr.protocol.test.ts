@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { askHost } from '../../support/wire/fake-sidecar.ts';
-import { openThingHosts, put, TOKEN } from '../../support/processes/thing-host.ts';
+import { openThingHosts, put, HOST_TOKEN } from '../../support/processes/thing-host.ts';
 
 const hosts = await openThingHosts();
 const { start } = hosts;
@@ -82,7 +82,7 @@ describe('HTTP server of a host for daprd', () => {
 
   test('refuses a body that is not JSON', async () => {
     const { port } = await start();
-    const { status, text } = await askHost(port, 'PUT', put('a', 'nothing'), { headers: TOKEN, body: '{"a":' });
+    const { status, text } = await askHost(port, 'PUT', put('a', 'nothing'), { headers: HOST_TOKEN, body: '{"a":' });
     expect([status, JSON.parse(text)]).toEqual([200, expect.objectContaining({ code: 'invalid_json' })]);
   });
 
@@ -164,11 +164,11 @@ describe('HTTP server of a host for daprd', () => {
 
   test('runs a repeated command once', async () => {
     const { ask } = await start();
-    const headers = { ...TOKEN, 'x-command-id': 'one' };
+    const headers = { ...HOST_TOKEN, 'x-command-id': 'one' };
     const answers = [
       await ask('PUT', put('a', 'count'), {}, headers),
       await ask('PUT', put('a', 'count'), {}, headers),
-      await ask('PUT', put('a', 'count'), {}, { ...TOKEN, 'x-command-id': 'two' }),
+      await ask('PUT', put('a', 'count'), {}, { ...HOST_TOKEN, 'x-command-id': 'two' }),
     ];
     expect(answers.map(({ text }) => text)).toEqual(['1', '1', '2']);
   });

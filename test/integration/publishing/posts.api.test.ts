@@ -3,7 +3,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Answer, type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import {
-  channelOf,
+  channelActorOf,
   type Network,
   newPost,
   openNetwork,
@@ -884,7 +884,7 @@ describe('deleting posts', () => {
     expect((await key.get(`/public/v1/posts/${id}`)).status).toBe(404);
     expect((await key.delete(`/public/v1/posts/${id}`)).status).toBe(404);
     await db.sql`update posts set publish_date = now(), due_at = now() where id = ${id}`; // its time comes
-    await channelOf(world, ann.orgId, channel).wake({});
+    await channelActorOf(world, ann.orgId, channel).wake({});
     await published(await made(schedule({ type: 'now' })));
     expect(network.taken.some(({ postId }) => postId === id)).toBe(false);
     expect(

@@ -7,7 +7,7 @@ import {
   newPost,
   openNetwork,
   type Network,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   settled,
@@ -181,12 +181,14 @@ test('a network without a lookup leaves the decision to a person, and a second s
     { topic: 'post.unconfirmed' },
   ]);
 
-  await expect(postOf(world, orgId, post.id).retry({ confirm: false })).rejects.toMatchObject({ code: 'conflict' });
-  await expect(postOf(world, orgId, post.id).setStatus({ status: 'schedule' })).rejects.toMatchObject({
+  await expect(postActorOf(world, orgId, post.id).retry({ confirm: false })).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  await expect(postActorOf(world, orgId, post.id).setStatus({ status: 'schedule' })).rejects.toMatchObject({
     code: 'conflict',
   });
   expect(network.asked).toHaveLength(2);
-  await postOf(world, orgId, post.id).retry({ confirm: true });
+  await postActorOf(world, orgId, post.id).retry({ confirm: true });
   await settled(db.sql, orgId);
   expect(network.asked).toHaveLength(3);
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
@@ -206,14 +208,16 @@ test('a release set by a person publishes the post, frees the slot and continues
   await settles(async () =>
     expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'QUEUE', detail: 'unconfirmed' }),
   );
-  await expect(postOf(world, orgId, root.id).edit({ content: 'changed' })).rejects.toMatchObject({ code: 'conflict' });
-  await expect(postOf(world, orgId, root.id).cancel({})).rejects.toMatchObject({ code: 'conflict' });
-  await postOf(world, orgId, root.id).setRelease({ releaseId: 'by-hand' });
+  await expect(postActorOf(world, orgId, root.id).edit({ content: 'changed' })).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  await expect(postActorOf(world, orgId, root.id).cancel({})).rejects.toMatchObject({ code: 'conflict' });
+  await postActorOf(world, orgId, root.id).setRelease({ releaseId: 'by-hand' });
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'PUBLISHED', releaseId: 'by-hand' });
   expect(network.taken.map(({ text }) => text).toSorted()).toEqual(['other', 'reply']);
   expect(network.asked.find(({ text }) => text === 'reply')!.handle.thread).toMatchObject([{ id: 'by-hand' }]);
-  await expect(postOf(world, orgId, root.id).setRelease({ releaseId: 'again' })).rejects.toMatchObject({
+  await expect(postActorOf(world, orgId, root.id).setRelease({ releaseId: 'again' })).rejects.toMatchObject({
     code: 'already_published',
   });
 });
@@ -249,7 +253,9 @@ test('a post still processed by the network is polled and frees the channel', as
   await settled(db.sql, orgId, { details: ['processing'] });
   expect(await stateOf(db.sql, film.id)).toMatchObject({ state: 'QUEUE', detail: 'processing' });
   expect(await stateOf(db.sql, other.id)).toMatchObject({ state: 'PUBLISHED' });
-  await expect(postOf(world, orgId, film.id).edit({ content: 'changed' })).rejects.toMatchObject({ code: 'conflict' });
+  await expect(postActorOf(world, orgId, film.id).edit({ content: 'changed' })).rejects.toMatchObject({
+    code: 'conflict',
+  });
   ready.open();
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, film.id)).toMatchObject({ state: 'PUBLISHED' });
@@ -311,9 +317,11 @@ describe('threads of posts', () => {
       'ERROR',
     ]);
     expect((await stateOf(db.sql, three.id)).error).toBe('The item of the thread before it was not published');
-    await expect(postOf(world, orgId, three.id).retry({ confirm: false })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(postActorOf(world, orgId, three.id).retry({ confirm: false })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     broken = false;
-    await postOf(world, orgId, two.id).retry({ confirm: false });
+    await postActorOf(world, orgId, two.id).retry({ confirm: false });
     await settled(db.sql, orgId);
     expect(network.taken.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
   });

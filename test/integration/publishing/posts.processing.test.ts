@@ -8,7 +8,7 @@ import {
   newPost,
   openNetwork,
   type Network,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   settled,
@@ -228,7 +228,7 @@ describe('the steps before a post is published', () => {
     });
     ready.open();
     await systemClock.sleep(0);
-    await postOf(world, orgId, film.id).retry({ confirm: false });
+    await postActorOf(world, orgId, film.id).retry({ confirm: false });
     await settled(db.sql, orgId);
     expect(network.asked.at(-1)).toMatchObject({ text: 'film', handle: { saved: undefined } });
   });
@@ -236,9 +236,9 @@ describe('the steps before a post is published', () => {
   test('begin anew when the content is edited meanwhile, and not when its date is', async () => {
     await using _running = await start();
     const { orgId, film, ready } = await slow();
-    await postOf(world, orgId, film.id).edit({ publishDate: new Date(Date.now() + 60_000) });
+    await postActorOf(world, orgId, film.id).edit({ publishDate: new Date(Date.now() + 60_000) });
     expect(await savedOf(film.id)).toEqual({ upload: 1 });
-    await postOf(world, orgId, film.id).edit({ content: 'film ' });
+    await postActorOf(world, orgId, film.id).edit({ content: 'film ' });
     expect(await savedOf(film.id)).toBeNull();
     ready.open();
   });

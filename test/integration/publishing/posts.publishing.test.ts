@@ -5,12 +5,12 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { gate } from '../../support/wire/eventually.ts';
 import {
   admit,
-  channelOf,
+  channelActorOf,
   clockWhere,
   newPost,
   openNetwork,
   type Network,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   settled,
@@ -161,7 +161,7 @@ test('a second nudge of a busy channel finds the slot taken', async () => {
   const { orgId, channelId } = await seedOrg(db.sql);
   network.latencyMs = 150;
   await admit(world, orgId, [newPost(channelId), newPost(channelId)]);
-  await Promise.all(Array.from({ length: 20 }, () => channelOf(world, orgId, channelId).wake({})));
+  await Promise.all(Array.from({ length: 20 }, () => channelActorOf(world, orgId, channelId).wake({})));
   await settled(db.sql, orgId);
   expect(network.taken).toHaveLength(2);
   expect(network.mostAtOnce).toBe(1);
@@ -212,7 +212,7 @@ describe('failures of a publish', () => {
       expect(Math.abs((reminder!['due_at'] as Date).getTime() - dueAt!.getTime())).toBeLessThan(10_000);
     });
     await db.sql`update posts set due_at = now() where id = ${late.id}`; // the time has come
-    await channelOf(world, orgId, channelId).wake({});
+    await channelActorOf(world, orgId, channelId).wake({});
     await settled(db.sql, orgId);
     expect(network.taken.map(({ text }) => text)).toEqual(['other', 'late']);
     expect(await stateOf(db.sql, late.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2, errorKind: null });
@@ -278,7 +278,7 @@ describe('failures of a publish', () => {
     network.behave = failing('unavailable');
     await admit(world, orgId, [post]);
     await db.sql`update posts set attempts_failed = 6, publish_date = now(), due_at = now() where id = ${post.id}`;
-    await channelOf(world, orgId, channelId).wake({});
+    await channelActorOf(world, orgId, channelId).wake({});
     await settled(db.sql, orgId);
     expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', errorKind: 'network' });
   });
@@ -321,7 +321,7 @@ test('an accepted edit or deletion is final, however close to the due time, and 
   const wishes = await Promise.all(
     posts.map(async ({ id }, n) => {
       await systemClock.sleep(Math.max(0, due.getTime() - Date.now() - 40 + ((n * 7) % 90)));
-      const post = postOf(world, orgId, id);
+      const post = postActorOf(world, orgId, id);
       const wish = n % 3 === 0 ? 'edit' : n % 3 === 1 ? 'cancel' : 'later';
       const call =
         wish === 'edit'
@@ -358,8 +358,8 @@ test('a post moved nearer, or away and back, is published at its last date', asy
   const post = newPost(channelId, { publishDate: soon(3_600_000) });
   await admit(world, orgId, [post]);
   const date = soon(500);
-  await postOf(world, orgId, post.id).setDate({ date: soon(100_000), action: 'schedule' });
-  await postOf(world, orgId, post.id).setDate({ date, action: 'schedule' });
+  await postActorOf(world, orgId, post.id).setDate({ date: soon(100_000), action: 'schedule' });
+  await postActorOf(world, orgId, post.id).setDate({ date, action: 'schedule' });
   await settled(db.sql, orgId);
   expect(network.asked[0]!.at).toBeGreaterThanOrEqual(date.getTime());
   expect(network.asked).toHaveLength(1);

@@ -7,7 +7,7 @@ import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire
 import { gate } from '../../support/wire/eventually.ts';
 import {
   admit,
-  channelOf,
+  channelActorOf,
   clockWhere,
   newPost,
   openNetwork,
@@ -155,7 +155,7 @@ test('without a lookup a claimed but unsent post is sent, and one that may have 
   await settled(sql(), calling.orgId);
   expect(await stateOf(sql(), calling.post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed' });
   await sql()`update posts set publish_date = now(), due_at = now() where id = ${waiting.post.id}`;
-  await channelOf(world, waiting.orgId, waiting.channelId).wake({});
+  await channelActorOf(world, waiting.orgId, waiting.channelId).wake({});
   await settled(sql(), waiting.orgId);
   expect(network.taken.map(({ postId }) => postId)).toEqual([waiting.post.id]);
 });
@@ -220,7 +220,7 @@ test('a host whose own heartbeat is older than four seconds sends nothing and re
   );
   expect(network.asked).toEqual([]);
   Object.assign(world.engine, { heartbeatAgeMs });
-  await channelOf(world, orgId, channelId).wake({});
+  await channelActorOf(world, orgId, channelId).wake({});
   await settled(sql(), orgId);
   expect(network.asked).toHaveLength(1);
 });

@@ -12,7 +12,7 @@ import {
   newPost,
   openNetwork,
   openPublishing,
-  postOf,
+  postActorOf,
   type Publisher,
   seedOrg,
   settled,
@@ -246,7 +246,7 @@ describe('short links are made ahead', () => {
     await isMade(near.post.id);
     const far = await schedule(3 * HOUR, `Look: ${B}`);
     expect(await look()).toBe(0);
-    await postOf(world, far.orgId, far.post.id).setDate({ date: systemClock.in(HOUR / 2), action: 'schedule' });
+    await postActorOf(world, far.orgId, far.post.id).setDate({ date: systemClock.in(HOUR / 2), action: 'schedule' });
     await isMade(far.post.id);
     expect(shortener.made.isgd.filter((url) => url === A || url === B)).toEqual([A, B]);
     expect(network.asked).toEqual([]); // neither is out
@@ -257,7 +257,7 @@ describe('short links are made ahead', () => {
     const { orgId, post } = await schedule(HOUR / 2);
     await isMade(post.id);
     shortener.on('GET /create.php', 'silence');
-    await postOf(world, orgId, post.id).setDate({ date: systemClock.in(100), action: 'schedule' });
+    await postActorOf(world, orgId, post.id).setDate({ date: systemClock.in(100), action: 'schedule' });
     await settled(db.sql, orgId);
     expect(sentTexts()).toEqual(['Look: https://is.gd/1']);
   });
@@ -274,14 +274,14 @@ describe('short links are made ahead', () => {
     await admit(world, orgId, [draft]);
     await admit(world, orgId, [deleted]);
     await admit(world, orgId, [changed]);
-    await postOf(world, orgId, deleted.id).cancel({});
+    await postActorOf(world, orgId, deleted.id).cancel({});
     await db.sql`update short_links set ask_at = now() where post_id = ${deleted.id}`;
-    await postOf(world, orgId, changed.id).edit({ content: `New: ${B}`, publishDate: at.publishDate });
+    await postActorOf(world, orgId, changed.id).edit({ content: `New: ${B}`, publishDate: at.publishDate });
     await isMade(changed.id);
     expect(await look()).toBe(0);
     expect(shortener.made.isgd.filter((url) => url === A || url === B)).toEqual([B]);
     expect((await rowsOf(changed.id)).map(({ url }) => url)).toEqual([B]);
-    await postOf(world, orgId, draft.id).setStatus({ status: 'schedule' });
+    await postActorOf(world, orgId, draft.id).setStatus({ status: 'schedule' });
     await isMade(draft.id);
     expect(shortener.made.isgd.filter((url) => url === A || url === B)).toEqual([B, A]);
   });

@@ -2,7 +2,7 @@ import { makeCertificate } from '../wire/certificate.ts';
 import type { Peer } from './peers.ts';
 
 /** One mail as the server took it, parsed by somebody else's parser. */
-export interface Received {
+export interface ReceivedMail {
   envelope: { from: string; to: string[] };
   secure: boolean;
   user: string | null;
@@ -41,7 +41,7 @@ export function mailServer({ url }: Peer) {
     held: async (to: string) => ((await ask('GET', '/held')) as string[]).filter((one) => one === to),
     release: (to: string) => ask('POST', '/released', { to }),
     mails: async (to?: string) =>
-      ((await ask('GET', '/mails')) as Received[]).filter(
+      ((await ask('GET', '/mails')) as ReceivedMail[]).filter(
         ({ envelope }) => to === undefined || envelope.to.includes(to),
       ),
   };

@@ -104,7 +104,7 @@ export interface Told {
   text: string;
 }
 /** A request that the product made. */
-export interface Asked {
+export interface ProcessorCall {
   call: string;
   key: string | undefined;
   fields: Fields;
@@ -230,7 +230,7 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
   /** What is credited to customers, in cents. */
   const balances = new Map<string, number>();
   const answered = new Map<string, { call: string; body: string; status: number; reply: string }>();
-  const asked: Asked[] = [];
+  const asked: ProcessorCall[] = [];
   const told: Told[] = [];
   /**
    * Calls that end without an answer, before anything is done or after; or with an error of the processor, which it

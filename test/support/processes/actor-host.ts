@@ -30,12 +30,12 @@ export type Command =
   | { id: number; do: 'invoke'; to: Address; method: string; input: unknown }
   | { id: number; do: 'remind'; reminders: (Omit<Reminder, 'due'> & { due: string })[] }
   | { id: number; do: 'heartbeatAge' };
-export type Said =
+export type HostSaid =
   | { event: 'ready' | 'drained' | 'refused'; message?: string }
   | { reply: number; value?: unknown; error?: { code: string; message: string } };
 
 const setup = JSON.parse(process.argv[2]!) as ChildSetup;
-const say = (line: Said) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const say = (line: HostSaid) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const log = quietLog();
 const { databaseUrl, incarnation, retryMs, limits = {}, dapr } = setup;
 const sql = openDatabase({ url: databaseUrl, connections: 4 });

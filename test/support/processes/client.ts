@@ -5,7 +5,7 @@ import { type CallAnswer, call } from '../../../src/operations/cli/call.ts';
 type Sent = { method?: string; body?: unknown };
 
 /** A person with an org and an API key of their own, who reaches the product over HTTP only. */
-export interface Client {
+export interface ServiceClient {
   readonly url: string;
   readonly email: string;
   /** With the session. Answers the body of a 2xx that fits, rejects anything else. */
@@ -34,7 +34,7 @@ async function asked<S extends z.ZodType>(
 }
 
 /** Registers a person and an org at a running product, and makes an API key. */
-export async function signUp(url: string, name = 'Acme'): Promise<Client> {
+export async function signUpAt(url: string, name = 'Acme'): Promise<ServiceClient> {
   const email = `person-${randomBytes(6).toString('hex')}@example.com`;
   const { accessToken } = await asked(
     `${url}/auth/register`,

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Address, Reminder } from '../../../src/platform/actor-runtime/index.ts';
-import type { ChildSetup, Command, Said } from './actor-host.ts';
+import type { ChildSetup, Command, HostSaid } from './actor-host.ts';
 
 const PROGRAM = fileURLToPath(new URL('./actor-host.ts', import.meta.url));
 type Unnumbered<C> = C extends unknown ? Omit<C, 'id'> : never;
@@ -34,7 +34,7 @@ export async function startHostProcess(given: Omit<ChildSetup, 'incarnation'>): 
   await new Promise<void>((resolve, reject) => {
     void exited.then((code) => reject(new Error(`The host ended with ${code}`)));
     createInterface({ input: child.stdout! }).on('line', (line) => {
-      const said = JSON.parse(line) as Said;
+      const said = JSON.parse(line) as HostSaid;
       if ('event' in said) {
         if (said.event === 'ready') resolve();
         if (said.event === 'refused') reject(new Error(said.message));

@@ -7,7 +7,7 @@ import { call } from '../../../src/operations/cli/call.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { decodeNpub } from '../../../src/providers/kit/protocols/nostr.ts';
-import { type Client, createdId, postBody, signUp } from './client.ts';
+import { type ServiceClient, createdId, postBody, signUpAt } from './client.ts';
 import { eventually } from '../wire/eventually.ts';
 import { isSigned } from './history.ts';
 import type { Peer } from '../peers/peers.ts';
@@ -46,7 +46,7 @@ const Timeline = z.object({
 });
 
 /** Waits until the post is out, and answers it. A failure ends the wait with its reason. */
-async function published(client: Client, postId: string): Promise<One> {
+async function published(client: ServiceClient, postId: string): Promise<One> {
   let post!: One;
   await eventually(
     `post ${postId} is published`,
@@ -65,7 +65,7 @@ async function published(client: Client, postId: string): Promise<One> {
  * database, for what only a row can tell.
  */
 export async function mainJob(url: string, receiver: Receiver, sql: Database): Promise<void> {
-  const client = await signUp(url, 'Acme');
+  const client = await signUpAt(url, 'Acme');
   expect(client.key).toMatch(/^pm_live_[0-9A-Za-z]{43}$/);
   const account = `main-job-${randomBytes(4).toString('hex')}`;
   const channel = await client.own('/integrations/social-connect/sandbox', Connected, {
@@ -178,7 +178,7 @@ const form = (fields: Record<string, string>): Sent => ({
 });
 
 /** A picture that only this run has, uploaded over the public API. */
-async function upload(client: Client): Promise<z.output<typeof Uploaded>> {
+async function upload(client: ServiceClient): Promise<z.output<typeof Uploaded>> {
   const data = await sharp({
     create: {
       width: 60,
@@ -220,7 +220,7 @@ const ALT = 'Green birds on a wire';
  * is out.
  */
 async function publish(
-  client: Client,
+  client: ServiceClient,
   channelId: string,
   content: string,
 ): Promise<{ post: One; picture: z.output<typeof Uploaded> }> {
@@ -267,7 +267,7 @@ export async function blueskyJob(url: string, pds: Peer): Promise<void> {
   const { alice, bob } = z
     .record(z.string(), z.object({ did: z.string(), handle: z.string(), password: z.string() }))
     .parse(pds.env['accounts']);
-  const client = await signUp(url);
+  const client = await signUpAt(url);
   const { id } = await client.own('/integrations/social-connect/bluesky', Connected, {
     body: { fields: { service: pds.url, identifier: alice!.handle, password: alice!.password } },
   });
@@ -348,7 +348,7 @@ const Status = z.object({
 /** Mastodon's API on a real server: connected by consent, read back by another client. */
 export async function mastodonJob(url: string, snac: Peer): Promise<void> {
   const password = z.record(z.string(), z.string()).parse(snac.env['passwords'])['alice']!;
-  const client = await signUp(url);
+  const client = await signUpAt(url);
   const begun = await client.own(
     `/integrations/social/mastodon?externalUrl=${encodeURIComponent(snac.url)}`,
     z.object({ url: z.string() }),
@@ -394,7 +394,7 @@ const stored = (relay: string, filter: object) =>
 
 /** Nostr on real relays: connected with a key, read back from each relay. `mentioned` is an npub. */
 export async function nostrJob(url: string, relays: readonly Peer[], mentioned: string): Promise<void> {
-  const client = await signUp(url);
+  const client = await signUpAt(url);
   const { id } = await client.own('/integrations/social-connect/nostr', Connected, {
     body: {
       fields: { password: randomBytes(32).toString('hex'), relays: relays.map((relay) => relay.url).join(', ') },

@@ -21,8 +21,8 @@ import { type Answerer, askHost, startFakeSidecar } from '../wire/fake-sidecar.t
 import { freePorts } from '../wire/ports.ts';
 import { testLog } from './dapr-engine.ts';
 
-export const TOKEN = { 'dapr-api-token': 'app-secret' };
-export const thing = actorContract('Thing', {
+export const HOST_TOKEN = { 'dapr-api-token': 'app-secret' };
+const thing = actorContract('Thing', {
   methods: {
     hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
     fail: method({ input: z.strictObject({ how: z.enum(['business', 'unknown']) }) }),
@@ -136,7 +136,7 @@ export async function openThingHosts() {
       let drained: Promise<void> | undefined;
       const drain = () => (drained ??= Promise.resolve(running?.[Symbol.asyncDispose]()));
       cleanUp.push(() => engine.close(), drain);
-      const ask = (verb: string, path: string, body?: unknown, headers: Record<string, string> = TOKEN) =>
+      const ask = (verb: string, path: string, body?: unknown, headers: Record<string, string> = HOST_TOKEN) =>
         askHost(port, verb, path, {
           headers,
           ...(body !== undefined && verb.startsWith('P') && { body: JSON.stringify(body) }),

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Database } from '../../../src/platform/db/index.ts';
-import { type Client, createdId, postBody, signUp } from './client.ts';
+import { type ServiceClient, createdId, postBody, signUpAt } from './client.ts';
 import type { Created, DeliveryRow, History, Hook, LedgerRow, PostRow, ReceivedHook } from './history.ts';
 import { type Receiver, startReceiver } from '../wire/receiver.ts';
 import { SIGNING_SECRET } from './service.ts';
@@ -11,7 +11,7 @@ import { SIGNING_SECRET } from './service.ts';
 export interface Channel {
   id: string;
   account: string;
-  client: Client;
+  client: ServiceClient;
 }
 export interface Wanted {
   channel: Channel;
@@ -61,7 +61,7 @@ export async function openCrowd(
   await eachOf(
     Array.from({ length: orgs }, (_, n) => n),
     async (n) => {
-      const client = await signUp(url, `Org ${n}`);
+      const client = await signUpAt(url, `Org ${n}`);
       const mine: Channel[] = [];
       for (let c = n; c < wanted; c += orgs) {
         const account = `org-${n}-channel-${c}`;
@@ -195,7 +195,7 @@ export async function comes(isSo: () => Promise<boolean>, withinMs: number): Pro
 }
 
 /** Waits until everything has come to an end. Answers after how many milliseconds, or rejects with what is left. */
-export async function settled(sql: Database, withinMs = 150_000): Promise<number> {
+export async function allSettled(sql: Database, withinMs = 150_000): Promise<number> {
   const start = performance.now();
   const isEmpty = async () => Object.values(await unsettled(sql)).every((count) => count === 0);
   if (await comes(isEmpty, withinMs)) return Math.round(performance.now() - start);

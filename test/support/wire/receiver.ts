@@ -16,13 +16,13 @@ export interface Received {
   at: number;
   connection: number;
 }
-export type Answer = (response: ServerResponse, request: Received, message: IncomingMessage) => void;
+export type ReceiverAnswer = (response: ServerResponse, request: Received, message: IncomingMessage) => void;
 
 /** A real server of someone else: keeps a ledger of what it got, and answers as told. */
 export async function startReceiver({
   tls,
   answer = (response) => void response.writeHead(200).end(),
-}: { tls?: { key: string; cert: string }; answer?: Answer } = {}) {
+}: { tls?: { key: string; cert: string }; answer?: ReceiverAnswer } = {}) {
   const ledger: Received[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;

@@ -34,7 +34,7 @@ import { social } from '../../../src/providers/social/_contract.ts';
 import { JWT_SECRET } from './app.ts';
 import { quietLog } from './quiet-log.ts';
 
-export interface Sent {
+export interface SentPost {
   at: number;
   channelId: string;
   postId: string;
@@ -51,7 +51,7 @@ type Once = Connected['once'];
  * product calls it through an adapter that is registered beside its own.
  */
 export function openNetwork() {
-  const asked: Sent[] = [];
+  const asked: SentPost[] = [];
   const taken: { channelId: string; postId: string; text: string }[] = [];
   const inFlight = new Map<string, number>();
   const network = {
@@ -65,7 +65,7 @@ export function openNetwork() {
     looks: 0,
     /** What a publish does instead of taking the post; `accept` takes it. */
     behave: undefined as
-      | ((post: Post, sent: Sent, accept: () => Published) => Promise<Published | { processingMs: number }>)
+      | ((post: Post, sent: SentPost, accept: () => Published) => Promise<Published | { processingMs: number }>)
       | undefined,
     /** What comes before a publish, and what is answered of a post that is worked on. */
     prepare: undefined as ((post: Post, handle: Handle) => Promise<Prepared>) | undefined,
@@ -76,7 +76,7 @@ export function openNetwork() {
       | undefined,
   };
   /** The account that a channel is connected with is the id of the channel. */
-  async function publish(channelId: string, one: Post, settings: unknown, handle: Handle, wait: Sent['wait']) {
+  async function publish(channelId: string, one: Post, settings: unknown, handle: Handle, wait: SentPost['wait']) {
     const now = (inFlight.get(channelId) ?? 0) + 1;
     inFlight.set(channelId, now);
     network.mostAtOnce = Math.max(network.mostAtOnce, now);
@@ -120,7 +120,7 @@ function adapterOf(
     post: Post,
     settings: unknown,
     handle: Handle,
-    wait: Sent['wait'],
+    wait: SentPost['wait'],
   ) => Promise<Published | { processingMs: number }>,
   find: (post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>,
 ): SocialAdapter {
@@ -320,9 +320,9 @@ export const admit = (
   posts: NewPost[],
   more: Partial<Create> = {},
 ) => actors(organizationActor, orgId).admit({ posts, createdBy: newId(), ...more });
-export const postOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) =>
+export const postActorOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, postId: string) =>
   actors(postActor, tenantKey(orgId, postId));
-export const channelOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) =>
+export const channelActorOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) =>
   actors(channelActor, tenantKey(orgId, channelId));
 
 /** Waits until every post of the database is out of the queue, or in one of the details given. */
