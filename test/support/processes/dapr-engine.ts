@@ -15,7 +15,7 @@ import { type DaprCluster, daprMissing, type SidecarHandle, startDapr } from './
 import { testDatabase } from '../wire/database.ts';
 import type { EngineUnderTest, HostSetup, RunningHost } from './engine-harness.ts';
 
-const RETRY_MS = 500;
+const RETRY_MS = 100;
 export const API_TOKEN = 'token-of-the-sidecar';
 export const APP_TOKEN = 'token-of-the-app';
 
@@ -173,6 +173,7 @@ export const daprUnderTest: EngineUnderTest = {
     return {
       sql,
       retryMs: RETRY_MS,
+      setMs: 8_000,
       async startHost(setup) {
         await current?.stop();
         // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails

@@ -34,6 +34,7 @@ export const embeddedEngine: EngineUnderTest = {
     return {
       sql,
       retryMs: RETRY_MS,
+      setMs: 3_000,
       async startHost({ implementations, needs, limits = {} }) {
         const log = quietLog();
         const engine = await openEmbeddedEngine({

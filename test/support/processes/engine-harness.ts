@@ -29,6 +29,8 @@ export interface EngineHarness extends AsyncDisposable {
   readonly sql: Database;
   /** Milliseconds until a failed default reminder comes again. Short, so that tests are. */
   readonly retryMs: number;
+  /** Milliseconds within which 10,000 reminders are set, also on a slow machine. */
+  readonly setMs: number;
   /** Starts a host and waits until calls and reminders reach it. One at a time; reminders and state outlive it. */
   startHost(setup: HostSetup): Promise<RunningHost>;
   /**
