@@ -89,6 +89,7 @@ export async function startHost({
     }),
   );
   const { engine, bus, sql, log, webhooks } = context;
+  opened.defer(() => webhooks.drain(0)); // attempts at receivers that hang, and rests before a retry, are not waited for
   const wakeUps: unknown[] = [];
   const running = opened.move();
   return {
@@ -107,7 +108,7 @@ export async function startHost({
         return publish(topic, messages);
       };
       running.use(await startActors(context, { reconcileMs }));
-      running.defer(() => webhooks.drain(0)); // attempts at receivers that hang are not waited for
+      running.defer(() => webhooks.drain(0)); // before the actors, which wait for rounds
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
