@@ -47,7 +47,9 @@ export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<Fou
         'webhooks', s.extra_webhooks, 'competitors', s.extra_competitors, 'storage_gb', s.extra_storage,
         'video_exports', s.extra_video_exports) as packs,
       c.month_anchor as anchor, c.month_start as "monthStart", c.posts, c.storage_bytes::float8 as "storageBytes"
-    from organizations o left join subscriptions s on s.org_id = o.id left join org_counters c on c.org_id = o.id
+    from organizations o
+    left join subscriptions s on s.org_id = o.id
+    left join org_counters c on c.org_id = o.id
     where o.id = ${orgId}`;
   if (!row) return undefined;
   const {
@@ -122,15 +124,19 @@ export const countedChannels = (sql: Sql, orgId: string) =>
 export const countedMembers = (sql: Sql, orgId: string) => sql<Counted[]>`
   select u.id, coalesce(nullif(trim(p.name || ' ' || p.last_name), ''), u.email) as name, m.created_at as "createdAt",
     m.role_key = 'owner' and row_number() over (partition by m.role_key order by m.created_at, m.user_id) = 1 as kept
-  from memberships m join users u on u.id = m.user_id left join user_profiles p on p.user_id = u.id
-  where m.org_id = ${orgId} and not m.disabled`;
+  from memberships m
+  join users u on u.id = m.user_id
+  left join user_profiles p on p.user_id = u.id
+  where m.org_id = ${orgId}
+    and not m.disabled`;
 
 /** The overrides of an org, locked against another change. */
 export async function overridesForUpdate(sql: Sql, orgId: string): Promise<Overrides | undefined> {
   const [row] = await sql<{ overrides: unknown }[]>`
     select limit_overrides as overrides
     from organizations
-    where id = ${orgId} and deleted_at is null
+    where id = ${orgId}
+      and deleted_at is null
     for no key update`;
   return row && (StoredOverrides.parse(row.overrides) as Overrides);
 }

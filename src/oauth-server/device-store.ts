@@ -37,7 +37,8 @@ export async function insertDevice(sql: Sql, device: NewDevice): Promise<boolean
       now() + ${device.seconds}::int * interval '1 s', now() - interval '1 hour',
       ${device.ip}, ${device.userAgent}
     )
-    on conflict do nothing returning 1`;
+    on conflict do nothing
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -54,7 +55,8 @@ export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Pro
     set asked_at = clock_timestamp(), interval_seconds = case
       when device.early then least(d.interval_seconds + ${step}::int, 60)
       else d.interval_seconds end
-    from device where d.id = device.id
+    from device
+    where d.id = device.id
     returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.ip, d.user_agent as "userAgent",
       d.expires_at <= now() as expired, device.early`;
   return row;
@@ -64,7 +66,10 @@ export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Pro
 export async function waitingDevice(sql: Sql, userHash: Buffer, seconds: number): Promise<WaitingDevice | undefined> {
   const [row] = await sql<WaitingDevice[]>`/* all orgs */
     select ip, user_agent as "userAgent", expires_at - ${seconds}::int * interval '1 s' as "askedAt"
-    from oauth_devices where user_hash = ${userHash} and decision is null and expires_at > now()`;
+    from oauth_devices
+    where user_hash = ${userHash}
+      and decision is null
+      and expires_at > now()`;
   return row;
 }
 
@@ -75,8 +80,12 @@ export async function decideDevice(
   { userHash, userId, decision }: { userHash: Buffer; userId: string; decision: 'approved' | 'denied' },
 ): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    update oauth_devices set decision = ${decision}, org_id = ${orgId}, user_id = ${userId}
-    where user_hash = ${userHash} and decision is null and expires_at > now() returning id`;
+    update oauth_devices
+    set decision = ${decision}, org_id = ${orgId}, user_id = ${userId}
+    where user_hash = ${userHash}
+      and decision is null
+      and expires_at > now()
+    returning id`;
   return row?.id;
 }
 
@@ -85,7 +94,9 @@ export async function claimDevice(sql: Sql, id: string, claim: string): Promise<
   const rows = await sql`/* all orgs */
       update oauth_devices
       set claim = ${claim}
-      where id = ${id} and decision = 'approved' and claim is null
+      where id = ${id}
+        and decision = 'approved'
+        and claim is null
       returning 1`;
   return rows.length > 0;
 }

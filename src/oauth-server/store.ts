@@ -69,8 +69,11 @@ export async function clientByClientId(sql: Sql, clientId: string): Promise<Clie
     select c.id, c.org_id as "orgId", c.client_id as "clientId", c.secret_hash as "secretHash", c.name, c.description,
       c.redirect_uris as "redirectUris", c.scope,
       f.id as "pictureId", f.storage_key as "pictureKey"
-    from oauth_clients c left join organizations o on o.id = c.org_id ${picture(sql)}
-    where c.client_id = ${clientId} and o.deleted_at is null and o.disabled_at is null`;
+    from oauth_clients c
+    left join organizations o on o.id = c.org_id ${picture(sql)}
+    where c.client_id = ${clientId}
+      and o.deleted_at is null
+      and o.disabled_at is null`;
   return row;
 }
 
@@ -79,7 +82,8 @@ export async function appOf(sql: Sql, orgId: string): Promise<AppRow | undefined
     select c.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey",
       c.redirect_uris[1] as "redirectUrl", c.client_id as "clientId", c.scope,
       c.created_at as "createdAt", c.updated_at as "updatedAt"
-    from oauth_clients c ${picture(sql)} where c.org_id = ${orgId}`;
+    from oauth_clients c ${picture(sql)}
+    where c.org_id = ${orgId}`;
   return row;
 }
 
@@ -109,13 +113,17 @@ export async function updateApp(
       redirect_uris = case
         when ${redirectUrl !== undefined} then array[${redirectUrl ?? null}::text]
         else redirect_uris end
-    where org_id = ${orgId} returning id`;
+    where org_id = ${orgId}
+    returning id`;
   return row?.id;
 }
 
 export async function updateSecret(sql: Sql, orgId: string, secretHash: Buffer): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
-    update oauth_clients set secret_hash = ${secretHash}, updated_at = now() where org_id = ${orgId} returning id`;
+    update oauth_clients
+    set secret_hash = ${secretHash}, updated_at = now()
+    where org_id = ${orgId}
+    returning id`;
   return row?.id;
 }
 
@@ -130,7 +138,11 @@ export async function isPicture(sql: Sql, orgId: string, fileId: string): Promis
   const rows = await sql`
       select
       from files
-      where id = ${fileId} and org_id = ${orgId} and kind = 'image' and listed and deleted_at is null`;
+      where id = ${fileId}
+        and org_id = ${orgId}
+        and kind = 'image'
+        and listed
+        and deleted_at is null`;
   return rows.length > 0;
 }
 
@@ -143,7 +155,8 @@ export async function approve(
   const [row] = await sql<{ id: string }[]>`
     with app as (select id from oauth_clients where id = ${approval.appId} for key share)
     insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
-    select ${approval.id}, ${orgId}, ${approval.userId}, app.id, ${[...approval.scope]}::text[] from app
+    select ${approval.id}, ${orgId}, ${approval.userId}, app.id, ${[...approval.scope]}::text[]
+    from app
     on conflict (org_id, user_id, app_id) do update set scope = excluded.scope
     returning id`;
   return row?.id;
@@ -152,12 +165,19 @@ export async function approve(
 export const approvalsOf = (sql: Sql, orgId: string, userId: string) => sql<ApprovalRow[]>`
   select a.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey", c.client_id as "clientId",
     a.scope, a.created_at as "createdAt", a.last_used_at as "lastUsedAt"
-  from oauth_authorizations a join oauth_clients c on c.id = a.app_id ${picture(sql)}
-  where a.org_id = ${orgId} and a.user_id = ${userId} order by a.created_at desc, a.id desc`;
+  from oauth_authorizations a
+  join oauth_clients c on c.id = a.app_id ${picture(sql)}
+  where a.org_id = ${orgId}
+    and a.user_id = ${userId}
+  order by a.created_at desc, a.id desc`;
 
 export async function deleteApproval(sql: Sql, orgId: string, userId: string, id: string): Promise<boolean> {
   const rows = await sql`
-      delete from oauth_authorizations where org_id = ${orgId} and user_id = ${userId} and id = ${id} returning 1`;
+      delete from oauth_authorizations
+      where org_id = ${orgId}
+        and user_id = ${userId}
+        and id = ${id}
+      returning 1`;
   return rows.length > 0;
 }
 
@@ -168,7 +188,9 @@ export const approvalNamesOf = (sql: Sql, userId: string) => sql<{ name: string;
   from oauth_authorizations a
   join oauth_clients c on c.id = a.app_id
   join organizations o on o.id = a.org_id and o.deleted_at is null
-  where a.user_id = ${userId} order by a.created_at desc limit 100`;
+  where a.user_id = ${userId}
+  order by a.created_at desc
+  limit 100`;
 /** Their tokens and codes go with them. */
 export const deleteApprovalsOf = (sql: Sql, userId: string) =>
   sql`/* all orgs */ delete from oauth_authorizations where user_id = ${userId}`;
@@ -179,31 +201,43 @@ export async function noteApprovals(
 ): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.authorizationId < b.authorizationId ? -1 : 1));
   await sql`
-    update oauth_authorizations a set last_used_at = greatest(a.last_used_at, used.at)
+    update oauth_authorizations a
+    set last_used_at = greatest(a.last_used_at, used.at)
     from unnest(${ordered.map((use) => use.authorizationId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
       ${ordered.map((use) => use.at.toISOString())}::timestamptz[]) as used (id, org_id, at)
-    where a.id = used.id and a.org_id = used.org_id`;
+    where a.id = used.id
+      and a.org_id = used.org_id`;
 }
 
 /** Self-registered clients that nobody lets act for them, beyond the newest `most`. */
 export const dropUnusedBeyond = (sql: Sql, most: number) => sql`/* all orgs */
-  delete from oauth_clients where id in (
-    select id from oauth_clients where id in (
-      select c.id from oauth_clients c
-      where c.org_id is null and not exists (select from oauth_authorizations a where a.app_id = c.id)
+  delete from oauth_clients
+  where id in (
+    select id
+    from oauth_clients
+    where id in (
+      select c.id
+      from oauth_clients c
+      where c.org_id is null
+        and not exists (select from oauth_authorizations a where a.app_id = c.id)
       order by c.created_at desc, c.id desc offset ${most}
-    ) for update skip locked
+    )
+    for update skip locked
   )`;
 
 /** Clients that registered themselves 30 days ago and that nobody lets act for them. */
 export async function dropUnusedClients(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */
-    delete from oauth_clients where id in (
-      select c.id from oauth_clients c
+    delete from oauth_clients
+    where id in (
+      select c.id
+      from oauth_clients c
       where c.org_id is null
         and c.created_at < now() - interval '30 days'
         and not exists (select from oauth_authorizations a where a.app_id = c.id)
-      limit ${limit} for update skip locked
-    ) returning 1`;
+      limit ${limit}
+      for update skip locked
+    )
+    returning 1`;
   return rows.length;
 }

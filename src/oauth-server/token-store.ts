@@ -74,24 +74,39 @@ export const insertCode = (sql: Sql, orgId: string, code: NewCode) => sql`
  * each other.
  */
 export const holdAuthorization = (sql: Sql, hash: Buffer) => sql`/* all orgs */
-  select from oauth_authorizations where id = (
-    select authorization_id from oauth_codes where code_hash = ${hash}
-    union all select authorization_id from oauth_tokens where refresh_hash = ${hash}
-    union all select authorization_id from oauth_tokens where access_hash = ${hash} limit 1
-  ) for no key update`;
+  select from oauth_authorizations
+  where id = (
+    select authorization_id
+    from oauth_codes
+    where code_hash = ${hash}
+    union all
+    select authorization_id
+    from oauth_tokens
+    where refresh_hash = ${hash}
+    union all
+    select authorization_id
+    from oauth_tokens
+    where access_hash = ${hash}
+    limit 1
+  )
+  for no key update`;
 
 /** Takes a code, once: whoever comes second gets undefined. */
 export async function useCode(sql: Sql, codeHash: Buffer): Promise<UsedCode | undefined> {
   const [row] = await sql<UsedCode[]>`/* all orgs */
     with used as (
-      update oauth_codes set used_at = now() where code_hash = ${codeHash} and used_at is null
+      update oauth_codes
+      set used_at = now()
+      where code_hash = ${codeHash}
+        and used_at is null
       returning authorization_id, org_id, redirect_uri, redirect_named, challenge, scope, resource, expires_at
     )
     select c.authorization_id as "authorizationId", c.org_id as "orgId", a.user_id as "userId", a.app_id as "appId",
       c.redirect_uri as "redirectUri",
       c.redirect_named as "redirectNamed", c.challenge, c.scope, c.resource, c.expires_at > now()
         and m.user_id is not null as alive
-    from used c join oauth_authorizations a on a.id = c.authorization_id
+    from used c
+      join oauth_authorizations a on a.id = c.authorization_id
       left join (memberships m
         join users u on u.id = m.user_id and u.activated and u.deleted_at is null
         join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null)
@@ -104,7 +119,10 @@ export async function useCode(sql: Sql, codeHash: Buffer): Promise<UsedCode | un
 /** Ends what a code has produced, by whatever refreshes; answers the authorization when anything was alive. */
 export async function revokeOfCode(sql: Sql, codeHash: Buffer): Promise<Revoked | undefined> {
   const rows = await sql<Revoked[]>`/* all orgs */
-    update oauth_tokens set revoked_at = now() where code_hash = ${codeHash} and revoked_at is null
+    update oauth_tokens
+    set revoked_at = now()
+    where code_hash = ${codeHash}
+      and revoked_at is null
     returning org_id as "orgId", authorization_id as "authorizationId", access_hash as "accessHash"`;
   return rows[0];
 }
@@ -118,7 +136,9 @@ export async function revokeOfAuthorization(sql: Sql, orgId: string, authorizati
   await sql`
     update oauth_tokens
     set revoked_at = now()
-    where org_id = ${orgId} and authorization_id = ${authorizationId} and revoked_at is null`;
+    where org_id = ${orgId}
+      and authorization_id = ${authorizationId}
+      and revoked_at is null`;
 }
 
 export const insertPair = (sql: Sql, pair: NewPair) => sql`
@@ -140,7 +160,8 @@ export async function useRefresh(
   }: { refreshHash: Buffer; scope: readonly Scope[] | undefined; resource: Surface | undefined },
 ): Promise<Refreshed | undefined> {
   const [row] = await sql<Refreshed[]>`/* all orgs */
-    update oauth_tokens t set refreshed_at = now()
+    update oauth_tokens t
+    set refreshed_at = now()
     from oauth_authorizations a
       join memberships m on m.org_id = a.org_id and m.user_id = a.user_id and not m.disabled
       join users u on u.id = m.user_id and u.activated and u.deleted_at is null
@@ -151,7 +172,8 @@ export async function useRefresh(
       and t.refresh_expires_at > now()
       and ${scope ? [...scope] : []}::text[] <@ t.refresh_scope
         and coalesce(${resource ?? null}::text = t.resource, true)
-      and a.id = t.authorization_id and a.app_id = ${appId}
+      and a.id = t.authorization_id
+      and a.app_id = ${appId}
     returning t.org_id as "orgId", t.authorization_id as "authorizationId", t.code_hash as "codeHash",
       t.refresh_scope as "refreshScope", t.resource`;
   return row;
@@ -171,7 +193,8 @@ export async function refusedRefresh(sql: Sql, appId: string, refreshHash: Buffe
   const [row] = await sql<Refused[]>`/* all orgs */
     select t.org_id as "orgId", t.authorization_id as "authorizationId", t.refreshed_at is not null as reused,
       t.revoked_at is null and t.refresh_expires_at > now() as alive, t.refresh_scope as "refreshScope", t.resource
-    from oauth_tokens t join oauth_authorizations a on a.id = t.authorization_id and a.app_id = ${appId}
+    from oauth_tokens t
+    join oauth_authorizations a on a.id = t.authorization_id and a.app_id = ${appId}
     where t.refresh_hash = ${refreshHash}`;
   return row;
 }
@@ -185,7 +208,9 @@ export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | unde
 >`/* all orgs */
   with token as (
     select t.id, t.code_hash, t.refresh_hash = ${tokenHash} as whole
-    from oauth_tokens t join oauth_authorizations a on a.id = t.authorization_id join oauth_clients c on c.id = a.app_id
+    from oauth_tokens t
+    join oauth_authorizations a on a.id = t.authorization_id
+    join oauth_clients c on c.id = a.app_id
     where (t.access_hash = ${tokenHash} or t.refresh_hash = ${tokenHash})
       and coalesce(c.client_id = ${clientId ?? null}, true)
   )
@@ -193,7 +218,8 @@ export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | unde
   set access_expires_at = least(t.access_expires_at, now()), revoked_at = case
     when token.whole then coalesce(t.revoked_at, now())
     else t.revoked_at end
-  from token where t.id = token.id or (token.whole and t.code_hash = token.code_hash)
+  from token
+  where t.id = token.id or (token.whole and t.code_hash = token.code_hash)
   returning t.access_hash as "accessHash"`;
 
 /** Looks an access token up by its hash (hexadecimal); look-ups that meet travel together. */
@@ -214,7 +240,8 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
       join organizations o on o.id = a.org_id and o.disabled_at is null and o.deleted_at is null
       left join organizations maker on maker.id = c.org_id
       left join subscriptions s on s.org_id = o.id
-    where maker.deleted_at is null and maker.disabled_at is null`;
+    where maker.deleted_at is null
+      and maker.disabled_at is null`;
   const byInput = new Map(rows.map(({ n, ...holder }) => [n, holder]));
   return hashes.map((_, index) => byInput.get(index + 1));
 });

@@ -60,13 +60,19 @@ export async function waitingRefunds(sql: Sql, orgId: string, charges: readonly 
   const rows = await sql<{ id: string }[]>`
     select subscription_id as id
     from payment_tasks
-    where org_id = ${orgId} and kind = 'refund' and subscription_id = any(${charges}::text[])`;
+    where org_id = ${orgId}
+      and kind = 'refund'
+      and subscription_id = any(${charges}::text[])`;
   return rows.map(({ id }) => id);
 }
 /** Tells whether a charge for the period that runs is still to be refunded. */
 export async function givesBack(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
   const rows = await sql`
-      select 1 from payment_tasks where org_id = ${orgId} and kind = 'refund' and data->>'of' = ${subscription}`;
+      select 1
+      from payment_tasks
+      where org_id = ${orgId}
+        and kind = 'refund'
+        and data->>'of' = ${subscription}`;
   return rows.length > 0;
 }
 /** Tells whether the rest of its period is still to be credited. */
@@ -74,7 +80,10 @@ export async function credits(sql: Sql, orgId: string, subscription: string): Pr
   const rows = await sql`
     select 1
     from payment_tasks
-    where org_id = ${orgId} and kind = 'cancel' and subscription_id = ${subscription} and data->>'refundRest' = 'true'`;
+    where org_id = ${orgId}
+      and kind = 'cancel'
+      and subscription_id = ${subscription}
+      and data->>'refundRest' = 'true'`;
   return rows.length > 0;
 }
 export const failTask = (sql: Sql, orgId: string, id: string, error: string) =>

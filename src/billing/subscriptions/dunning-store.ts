@@ -14,12 +14,17 @@ export async function orgsDue(sql: Sql, limit: number): Promise<string[]> {
     union
     (select org_id
       from subscriptions /* all orgs */ s
-      where is_trial and trial_ends_at <= now() - interval '1 hour' and updated_at <= now() - interval '1 hour'
-      and not exists (select
-        from payment_tasks t
-        where t.org_id = s.org_id and t.subscription_id = s.processor_id and t.kind = 'sync')
-        order by trial_ends_at
-        limit ${limit})`;
+      where is_trial
+        and trial_ends_at <= now() - interval '1 hour'
+        and updated_at <= now() - interval '1 hour'
+        and not exists (
+          select from payment_tasks t
+          where t.org_id = s.org_id
+            and t.subscription_id = s.processor_id
+            and t.kind = 'sync'
+        )
+      order by trial_ends_at
+      limit ${limit})`;
   return rows.map(({ orgId }) => orgId);
 }
 
@@ -37,7 +42,10 @@ export async function overdueTrial(sql: Sql, orgId: string): Promise<string | un
   const [row] = await sql<{ id: string }[]>`
     select processor_id as id
     from subscriptions
-    where org_id = ${orgId} and is_trial and trial_ends_at <= now() and processor_id is not null`;
+    where org_id = ${orgId}
+      and is_trial
+      and trial_ends_at <= now()
+      and processor_id is not null`;
   return row?.id;
 }
 
@@ -49,7 +57,8 @@ export async function dueGrace(
   const [row] = await sql<{ end: Date; over: boolean; notices: number }[]>`
     select grace_period_end as end, grace_period_end <= now() as over, grace_notices as notices
     from subscriptions
-    where org_id = ${orgId} and grace_due_at <= now()
+    where org_id = ${orgId}
+      and grace_due_at <= now()
     for update`;
   return row;
 }
@@ -60,4 +69,6 @@ export const noticeSent = (sql: Sql, orgId: string, next: number, days: number) 
   set grace_notices = grace_notices + 1, grace_due_at = grace_period_end - ${days - next}::float8 * interval '1 day'
   where org_id = ${orgId}`;
 export const lapse = (sql: Sql, orgId: string) => sql`
-  update subscriptions set lapsed = true, grace_due_at = null, updated_at = now() where org_id = ${orgId}`;
+  update subscriptions
+  set lapsed = true, grace_due_at = null, updated_at = now()
+  where org_id = ${orgId}`;

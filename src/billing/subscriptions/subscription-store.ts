@@ -91,7 +91,10 @@ export interface PlanState {
 export async function savePlan(sql: Sql, orgId: string, plan: PlanState): Promise<void> {
   await sql`
     with tried as (
-      update organizations set allow_trial = false where id = ${orgId} and allow_trial
+      update organizations
+      set allow_trial = false
+      where id = ${orgId}
+        and allow_trial
     )
     insert into subscriptions (id, org_id, tier, period, identifier, processor_id, total_channels, pending_tier,
       pending_from, is_lifetime, is_trial, trial_ends_at, cancel_at, current_period_end)
@@ -116,7 +119,9 @@ export const sumPacks = (sql: Sql, orgId: string) => sql`
   with packs as (
     select addon, sum(packs)::int as n
     from payment_subscriptions
-    where org_id = ${orgId} and addon is not null and ended_at is null
+    where org_id = ${orgId}
+      and addon is not null
+      and ended_at is null
     group by addon
   ), extra as (
     select coalesce(sum(n) filter (where addon = 'storage_gb'), 0) as storage,
@@ -134,7 +139,8 @@ export const sumPacks = (sql: Sql, orgId: string) => sql`
     extra_team_seats = e.team_seats,
     extra_posts = e.posts, extra_brand_kits = e.brand_kits, extra_webhooks = e.webhooks,
     extra_competitors = e.competitors, updated_at = now()
-  from extra e where s.org_id = ${orgId}
+  from extra e
+  where s.org_id = ${orgId}
     and (s.extra_storage, s.extra_video_exports, s.extra_channels, s.extra_team_seats, s.extra_posts,
       s.extra_brand_kits, s.extra_webhooks, s.extra_competitors)
       is distinct from (e.storage, e.video_exports, e.channels, e.team_seats, e.posts, e.brand_kits, e.webhooks,
@@ -151,7 +157,9 @@ export async function startGrace(
     update subscriptions
     set grace_period_end = now() + ${days}::float8 * interval '1 day', grace_notices = 1,
       grace_due_at = now() + ${nextNoticeDays}::float8 * interval '1 day', updated_at = now()
-    where org_id = ${orgId} and grace_period_end is null and not is_lifetime
+    where org_id = ${orgId}
+      and grace_period_end is null
+      and not is_lifetime
     returning grace_period_end as end`;
   return row?.end;
 }
@@ -159,11 +167,16 @@ export async function startGrace(
 export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boolean } | undefined> {
   const [row] = await sql<{ lapsed: boolean }[]>`
     with before as (
-      select id, lapsed from subscriptions where org_id = ${orgId} and grace_period_end is not null
+      select id, lapsed
+      from subscriptions
+      where org_id = ${orgId}
+        and grace_period_end is not null
     )
     update subscriptions s
     set grace_period_end = null, grace_notices = 0, grace_due_at = null, lapsed = false, updated_at = now()
-    from before where s.id = before.id returning before.lapsed`;
+    from before
+    where s.id = before.id
+    returning before.lapsed`;
   return row;
 }
 
@@ -172,7 +185,8 @@ export async function noteFeedback(sql: Sql, orgId: string, given: boolean): Pro
   const rows = await sql`
     update subscriptions
     set feedback_at = ${given ? sql`now()` : null}
-    where org_id = ${orgId} and feedback_at is ${given ? sql`null` : sql`not null`}
+    where org_id = ${orgId}
+      and feedback_at is ${given ? sql`null` : sql`not null`}
     returning 1`;
   return rows.length > 0;
 }
@@ -181,7 +195,8 @@ export const startPending = (sql: Sql, orgId: string, totalChannels: number) => 
   update subscriptions
   set tier = pending_tier, total_channels = ${totalChannels}, pending_tier = null, pending_from = null,
     updated_at = now()
-  where org_id = ${orgId} and pending_tier is not null`;
+  where org_id = ${orgId}
+    and pending_tier is not null`;
 
 // Subscriptions at the processor
 // ------------------------------------------------------------------------------------------
@@ -199,7 +214,11 @@ export async function findKnown(sql: Sql, id: string): Promise<KnownSubscription
 }
 /** Lists the subscriptions of the org that run. */
 export const runningOf = (sql: Sql, orgId: string) => sql<KnownSubscription[]>`
-  select ${known(sql)} from payment_subscriptions where org_id = ${orgId} and ended_at is null order by started_at`;
+  select ${known(sql)}
+  from payment_subscriptions
+  where org_id = ${orgId}
+    and ended_at is null
+  order by started_at`;
 
 interface Heard {
   eventAt?: Date | undefined;
@@ -226,11 +245,13 @@ export const saveKnown = (
 export const noteEvent = (sql: Sql, orgId: string, id: string, eventAt: Date) => sql`
   update payment_subscriptions
   set last_event_at = greatest(last_event_at, ${eventAt}), version = version + 1
-  where org_id = ${orgId} and id = ${id}`;
+  where org_id = ${orgId}
+    and id = ${id}`;
 export const endKnown = (sql: Sql, orgId: string, id: string) => sql`
   update payment_subscriptions
   set ended_at = coalesce(ended_at, now()), version = version + 1
-  where org_id = ${orgId} and id = ${id}`;
+  where org_id = ${orgId}
+    and id = ${id}`;
 
 // Customers, members
 // ------------------------------------------------------------------------------------------------------
@@ -246,17 +267,26 @@ export async function keepCustomer(sql: Sql, orgId: string, customer: string): P
 /** The org behind a subscription: by its customer, else by the checkout that it came from. */
 export async function orgOf(sql: Sql, customer: string, identifier: string | null): Promise<string | undefined> {
   const [row] = await sql<{ orgId: string }[]>`
-    select org_id as "orgId" from (
-      select org_id, 1 as n from payment_customers /* all orgs */ where customer_id = ${customer}
-      union all select org_id, 2 from payment_checkouts /* all orgs */ where id::text = ${identifier}
-    ) found order by n limit 1`;
+    select org_id as "orgId"
+    from (
+      select org_id, 1 as n
+      from payment_customers /* all orgs */
+      where customer_id = ${customer}
+      union all
+      select org_id, 2
+      from payment_checkouts /* all orgs */
+      where id::text = ${identifier}
+    ) found
+    order by n
+    limit 1`;
   return row?.orgId;
 }
 /** Addresses of those who answer for what an org pays: by a system role, or by a permission of its own roles. */
 export const payersOf = (sql: Sql, orgId: string, roles: readonly string[], permission: string) => sql<
   { email: string }[]
 >`
-  select distinct u.email from memberships m
+  select distinct u.email
+  from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
   where m.org_id = ${orgId}
@@ -266,7 +296,9 @@ export const payersOf = (sql: Sql, orgId: string, roles: readonly string[], perm
 /** `gone`: it was deleted. */
 export async function nameOf(sql: Sql, orgId: string): Promise<{ name: string; allowTrial: boolean; gone: boolean }> {
   const [row] = await sql<{ name: string; allowTrial: boolean; gone: boolean }[]>`
-    select name, allow_trial as "allowTrial", deleted_at is not null as gone from organizations where id = ${orgId}`;
+    select name, allow_trial as "allowTrial", deleted_at is not null as gone
+    from organizations
+    where id = ${orgId}`;
   return row!;
 }
 export async function emailOf(sql: Sql, userId: string | null): Promise<string | undefined> {
@@ -300,7 +332,8 @@ export async function insertEvent(
   const rows = await sql`
     insert into payment_events (id, type, org_id, subscription_id, outcome, created_at)
     values (${id}, ${type}, ${orgId}, ${subscriptionId}, ${outcome}, ${createdAt})
-    on conflict (id) do nothing returning 1`;
+    on conflict (id) do nothing
+    returning 1`;
   return rows.length > 0;
 }
 export const saveOutcome = (sql: Sql, orgId: string, id: string, outcome: string) =>
@@ -315,6 +348,7 @@ export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean>
   const { count } = await sql`
     update organizations
     set self_refund_at = now()
-    where id = ${orgId} and (self_refund_at is null or self_refund_at < now() - interval '1 year')`;
+    where id = ${orgId}
+      and (self_refund_at is null or self_refund_at < now() - interval '1 year')`;
   return count > 0;
 }

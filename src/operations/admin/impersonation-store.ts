@@ -29,10 +29,16 @@ export async function begin(
     with begun as (
       insert into impersonations (id, admin_id, user_id, session_id, reason, expires_at)
       select ${id}, ${adminId}, u.id, ${sessionId}, ${reason}, now() + interval '1 hour'
-      from users u where u.id = ${userId} and u.deleted_at is null and u.activated and not u.is_super_admin
+      from users u
+      where u.id = ${userId}
+        and u.deleted_at is null
+        and u.activated
+        and not u.is_super_admin
       returning user_id, expires_at
     )
-    select b.expires_at as "expiresAt", u.email from begun b join users u on u.id = b.user_id`;
+    select b.expires_at as "expiresAt", u.email
+    from begun b
+    join users u on u.id = b.user_id`;
   return row;
 }
 
@@ -41,7 +47,9 @@ export async function end(sql: Sql, sessionId: string): Promise<string[]> {
   const rows = await sql<{ userId: string }[]>`
     update impersonations
     set ended_at = now()
-    where session_id = ${sessionId} and ended_at is null and expires_at > now()
+    where session_id = ${sessionId}
+      and ended_at is null
+      and expires_at > now()
     returning user_id as "userId"`;
   return rows.map(({ userId }) => userId);
 }
@@ -62,9 +70,11 @@ export async function actedAs(
       join users u on u.id = i.user_id and not u.is_super_admin and u.activated and u.deleted_at is null
       join lateral (
         select m.org_id, m.role_key, r.permissions as granted
-        from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
+        from memberships m
+          join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
           left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
-        where m.user_id = u.id and not m.disabled
+        where m.user_id = u.id
+          and not m.disabled
         order by (m.org_id = ${wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id
         limit 1
       ) m on true

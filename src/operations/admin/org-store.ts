@@ -26,17 +26,20 @@ export const listOrgs = (
 ) => sql<OrgRow[]>`
   /* all orgs */
   select ${columns(sql)}
-  from organizations o left join subscriptions s on s.org_id = o.id
+  from organizations o
+  left join subscriptions s on s.org_id = o.id
   where o.deleted_at is null ${before === undefined ? sql`` : sql`and o.id < ${before}`}
     ${search === undefined ? sql`` : sql`and (position(lower(${search}) in lower(o.name)) > 0 or o.id::text = ${search})`}
-  order by o.id desc limit ${limit}`;
+  order by o.id desc
+  limit ${limit}`;
 
 export async function findOrg(sql: Sql, orgId: string): Promise<OrgRow | undefined> {
   const [row] = await sql<OrgRow[]>`
     select ${columns(sql)}
     from organizations o
     left join subscriptions s on s.org_id = o.id
-    where o.id = ${orgId} and o.deleted_at is null`;
+    where o.id = ${orgId}
+      and o.deleted_at is null`;
   return row;
 }
 
@@ -45,7 +48,9 @@ export async function setDisabled(sql: Sql, orgId: string, disabled: boolean): P
   const rows = await sql`
     update organizations
     set disabled_at = ${disabled ? sql`now()` : null}
-    where id = ${orgId} and deleted_at is null and (disabled_at is not null) <> ${disabled}
+    where id = ${orgId}
+      and deleted_at is null
+      and (disabled_at is not null) <> ${disabled}
     returning 1`;
   return rows.length > 0;
 }
@@ -57,7 +62,8 @@ export async function setDisabled(sql: Sql, orgId: string, disabled: boolean): P
 export async function restlessOrgs(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     /* all orgs */
-    select o.id from organizations o
+    select o.id
+    from organizations o
     where o.disabled_at is not null
       and exists (select 1 from channels c where c.org_id = o.id and c.deleted_at is null and c.next_due_at is not null)
     limit ${limit}`;

@@ -15,8 +15,13 @@ export async function countQueue(sql: Sql, lateSeconds: number): Promise<QueueCo
   const [row] = await sql<QueueCounts[]>`
     /* all orgs */
     with waiting as (
-      select p.due_at from channels c join posts p on p.channel_id = c.id and p.org_id = c.org_id
-      where c.next_due_at <= now() and not c.disabled and not c.refresh_needed and c.deleted_at is null
+      select p.due_at
+      from channels c
+      join posts p on p.channel_id = c.id and p.org_id = c.org_id
+      where c.next_due_at <= now()
+        and not c.disabled
+        and not c.refresh_needed
+        and c.deleted_at is null
         and p.state = 'QUEUE'
           and p.detail in ('scheduled', 'retrying')
           and p.due_at is not null

@@ -25,15 +25,24 @@ export async function sandboxLedger(
   const [channel] = await sql<{ account: string }[]>`
     select internal_id as account
     from channels
-    where org_id = ${orgId} and id = ${channelId} and provider_id = 'sandbox' and deleted_at is null`;
+    where org_id = ${orgId}
+      and id = ${channelId}
+      and provider_id = 'sandbox'
+      and deleted_at is null`;
   if (!channel) return undefined;
   return sql<LedgerRow[]>`
     select seq::text, at, post_id as "postId", text, media, idempotency_key as "idempotencyKey", accepted
-    from sandbox_ledger l where account = ${channel.account} and seq > ${after}::bigint and step in ('publish', 'reply')
+    from sandbox_ledger l
+    where account = ${channel.account}
+      and seq > ${after}::bigint
+      and step in ('publish', 'reply')
       and exists (select
         from posts p
-        where p.org_id = ${orgId} and p.channel_id = ${channelId} and p.id::text = l.idempotency_key)
-    order by seq limit ${limit}`;
+        where p.org_id = ${orgId}
+          and p.channel_id = ${channelId}
+          and p.id::text = l.idempotency_key)
+    order by seq
+    limit ${limit}`;
 }
 
 /**
@@ -42,7 +51,8 @@ export async function sandboxLedger(
  */
 export async function dropOldLedger(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`
-    delete from sandbox_ledger where seq = any(array(
+    delete from sandbox_ledger
+    where seq = any(array(
       select seq
       from (select seq, at from sandbox_ledger order by seq limit ${limit}) oldest
       where at < now() - interval '7 days'))`;

@@ -34,12 +34,15 @@ export async function localAccount(
   const [row] = await sql<LocalAccount[]>`
     select u.id as "userId", u.email, p.name, u.activated, u.locked_at is not null as locked, true as "isLocal",
       coalesce(u.password_hash, (
-        select r.password_hash from registrations r
-        where r.user_id = u.id and not u.activated
+        select r.password_hash
+        from registrations r
+        where r.user_id = u.id
+          and not u.activated
         order by (r.browser_hash = ${browserHash}::bytea) is true desc, r.created_at desc
         limit 1
       )) as "passwordHash"
-    from users u join user_profiles p on p.user_id = u.id
+    from users u
+    join user_profiles p on p.user_id = u.id
     where ${isAscii(email)}
       and lower(u.email) = lower(${email})
       and u.provider_name = 'local'
@@ -52,7 +55,8 @@ export async function findAccount(sql: Sql, userId: string): Promise<LocalAccoun
     select ${columns(sql)}
     from users u
     join user_profiles p on p.user_id = u.id
-    where u.id = ${userId} and u.deleted_at is null`;
+    where u.id = ${userId}
+      and u.deleted_at is null`;
   return row;
 }
 
@@ -61,7 +65,10 @@ export async function holdPassword(sql: Sql, userId: string, passwordHash: strin
   const rows = await sql`
     select 1
     from users
-    where id = ${userId} and password_hash = ${passwordHash} and activated and deleted_at is null
+    where id = ${userId}
+      and password_hash = ${passwordHash}
+      and activated
+      and deleted_at is null
     for share`;
   return rows.length > 0;
 }
@@ -76,7 +83,9 @@ export async function replacePassword(
   const rows = await sql`
     update users
     set password_hash = ${newHash}
-    where id = ${userId} and password_hash is not distinct from ${oldHash} and deleted_at is null
+    where id = ${userId}
+      and password_hash is not distinct from ${oldHash}
+      and deleted_at is null
     returning 1`;
   return rows.length > 0;
 }
@@ -84,7 +93,9 @@ export async function replacePassword(
 /** By a code of a mail: whoever reads that mailbox is the user, so the account is active from now on. */
 export async function resetPassword(sql: Sql, userId: string, newHash: string): Promise<LocalAccount | undefined> {
   const [row] = await sql<LocalAccount[]>`
-    update users u set password_hash = ${newHash}, activated = true from user_profiles p
+    update users u
+    set password_hash = ${newHash}, activated = true
+    from user_profiles p
     where u.id = ${userId}
       and p.user_id = u.id
       and u.provider_name = 'local'
@@ -99,7 +110,9 @@ export async function isTaken(sql: Sql, email: string): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`
     select exists (select 1
     from users
-    where lower(email) = lower(${email}) and provider_name = 'local' and deleted_at is null) as taken`;
+    where lower(email) = lower(${email})
+      and provider_name = 'local'
+      and deleted_at is null) as taken`;
   return row!.taken;
 }
 

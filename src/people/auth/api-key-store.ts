@@ -63,7 +63,9 @@ export const keysOf = (sql: Sql, orgId: string, userId: string) => sql<ApiKeyRow
   select id, name, prefix, expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",
     created_at as "createdAt"
   from api_keys
-  where org_id = ${orgId} and user_id = ${userId} and (revoked_at is null or revoked_at > now() - interval '90 days')
+  where org_id = ${orgId}
+    and user_id = ${userId}
+    and (revoked_at is null or revoked_at > now() - interval '90 days')
   order by created_at desc, id desc`;
 
 /** Keys of all members, newest first, revoked ones for 90 days. */
@@ -71,8 +73,11 @@ export const keysOfOrg = (sql: Sql, orgId: string) => sql<MemberKeyRow[]>`
   select k.id, k.name, k.prefix, k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
     k.last_used_at as "lastUsedAt", k.created_at as "createdAt",
     k.user_id as "userId", u.email as "userEmail", p.name as "userName"
-  from api_keys k join users u on u.id = k.user_id join user_profiles p on p.user_id = k.user_id
-  where k.org_id = ${orgId} and (k.revoked_at is null or k.revoked_at > now() - interval '90 days')
+  from api_keys k
+  join users u on u.id = k.user_id
+  join user_profiles p on p.user_id = k.user_id
+  where k.org_id = ${orgId}
+    and (k.revoked_at is null or k.revoked_at > now() - interval '90 days')
   order by k.created_at desc, k.id desc`;
 
 /**
@@ -81,14 +86,20 @@ export const keysOfOrg = (sql: Sql, orgId: string) => sql<MemberKeyRow[]>`
  */
 export async function lockMember(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
-    select 1 from memberships m join users u on u.id = m.user_id and u.activated and u.deleted_at is null
-    where m.org_id = ${orgId} and m.user_id = ${userId} and not m.disabled for update of m`;
+    select 1
+    from memberships m
+    join users u on u.id = m.user_id and u.activated and u.deleted_at is null
+    where m.org_id = ${orgId}
+      and m.user_id = ${userId}
+      and not m.disabled
+    for update of m`;
   return rows.length > 0;
 }
 
 export async function countLiveKeys(sql: Sql, orgId: string, userId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from api_keys
+    select count(*)::int as count
+    from api_keys
     where org_id = ${orgId}
       and user_id = ${userId}
       and revoked_at is null
@@ -105,7 +116,9 @@ export async function keyForUpdate(sql: Sql, orgId: string, id: string, userId: 
   const [row] = await sql<{ userId: string; name: string; prefix: string; keyHash: Buffer; revoked: boolean }[]>`
     select user_id as "userId", name, prefix, key_hash as "keyHash", revoked_at is not null as revoked
     from api_keys
-    where id = ${id} and org_id = ${orgId} and user_id = coalesce(${userId ?? null}::uuid, user_id)
+    where id = ${id}
+      and org_id = ${orgId}
+      and user_id = coalesce(${userId ?? null}::uuid, user_id)
     for update`;
   return row;
 }
@@ -121,8 +134,11 @@ export const liveKeysOf = (sql: Sql, userId: string) => sql<LiveKey[]>`
   select k.name, k.prefix, o.name as "orgName"
   from api_keys k
   join organizations o on o.id = k.org_id and o.deleted_at is null
-  where k.user_id = ${userId} and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
-  order by k.created_at desc limit 100`;
+  where k.user_id = ${userId}
+    and k.revoked_at is null
+    and (k.expires_at is null or k.expires_at > now())
+  order by k.created_at desc
+  limit 100`;
 
 /** For the mail about a new key. */
 export async function ownerOf(
@@ -134,26 +150,34 @@ export async function ownerOf(
     select u.email, p.name, o.name as "orgName"
     from users u
     join user_profiles p on p.user_id = u.id, organizations o
-    where u.id = ${userId} and o.id = ${orgId}`;
+    where u.id = ${userId}
+      and o.id = ${orgId}`;
   return row!;
 }
 
 export const revokeKey = (sql: Sql, orgId: string, id: string) => sql`
-  update api_keys set revoked_at = now() where id = ${id} and org_id = ${orgId} and revoked_at is null`;
+  update api_keys
+  set revoked_at = now()
+  where id = ${id}
+    and org_id = ${orgId}
+    and revoked_at is null`;
 
 /** Every living key of a user, whatever the org. */
 export const revokeKeysOf = (sql: Sql, userId: string) => sql<{ keyHash: Buffer }[]>`
   /* all orgs */
   update api_keys
   set revoked_at = now()
-  where user_id = ${userId} and revoked_at is null
+  where user_id = ${userId}
+    and revoked_at is null
   returning key_hash as "keyHash"`;
 
 export async function noteKeys(sql: Sql, uses: readonly KeyUse[]): Promise<void> {
   const ordered = uses.toSorted((a, b) => (a.apiKeyId < b.apiKeyId ? -1 : 1));
   await sql`
-    update api_keys k set last_used_at = greatest(k.last_used_at, used.at)
+    update api_keys k
+    set last_used_at = greatest(k.last_used_at, used.at)
     from unnest(${ordered.map((use) => use.apiKeyId)}::uuid[], ${ordered.map((use) => use.orgId)}::uuid[],
       ${ordered.map((use) => use.at.toISOString())}::timestamptz[]) as used (id, org_id, at)
-    where k.id = used.id and k.org_id = used.org_id`;
+    where k.id = used.id
+      and k.org_id = used.org_id`;
 }

@@ -40,7 +40,9 @@ export async function insertCodeFor(
 ): Promise<Addressee | undefined> {
   const [row] = await sql<Addressee[]>`
     with person as (
-      select u.id, u.email, p.name from users u join user_profiles p on p.user_id = u.id
+      select u.id, u.email, p.name
+      from users u
+      join user_profiles p on p.user_id = u.id
       where lower(u.email) = lower(${email})
         and u.provider_name = 'local'
         and u.locked_at is null
@@ -48,9 +50,11 @@ export async function insertCodeFor(
         and (${kind} <> 'activate' or not u.activated)
     ), code as (
       insert into one_time_codes (code_hash, kind, user_id, expires_at)
-      select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours}) from person
+      select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours})
+      from person
     )
-    select id as "userId", email, name from person`;
+    select id as "userId", email, name
+    from person`;
   return row;
 }
 
@@ -59,7 +63,9 @@ export async function isLive(sql: Sql, kind: CodeKind, codeHash: Buffer): Promis
   const [row] = await sql<{ live: boolean }[]>`
     select exists (select 1
     from one_time_codes
-    where code_hash = ${codeHash} and kind = ${kind} and expires_at > now()) as live`;
+    where code_hash = ${codeHash}
+      and kind = ${kind}
+      and expires_at > now()) as live`;
   return row!.live;
 }
 
@@ -92,7 +98,9 @@ export async function redeem(
 
 /** Every code of a user, or those of one kind. */
 export const dropCodes = (sql: Sql, userId: string, kind: CodeKind | null = null) => sql`
-  delete from one_time_codes where user_id = ${userId} and kind = coalesce(${kind}, kind)`;
+  delete from one_time_codes
+  where user_id = ${userId}
+    and kind = coalesce(${kind}, kind)`;
 
 export async function dropExpiredCodes(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`

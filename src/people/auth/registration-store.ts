@@ -25,14 +25,37 @@ export const keepRegistration = (
   words: RegistrationWords,
 ) => sql`
   with person as (
-    select id from users where id = ${userId} and not activated and locked_at is null and deleted_at is null for share
+    select id
+    from users
+    where id = ${userId}
+      and not activated
+      and locked_at is null
+      and deleted_at is null
+    for share
   ), typed as (
     insert into registrations (user_id, browser_hash, password_hash, name, company, timezone)
     select id, ${words.browserHash}, ${words.passwordHash}, ${words.name}, ${words.company}, ${words.timezone}
     from person
   )
   insert into one_time_codes (code_hash, kind, user_id, expires_at)
-  select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours}) from person`;
+  select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours})
+  from person`;
+
+/** Writes what was typed, the CTE `words`, to profile and org of the CTE `person`. */
+const profileAndOrg = (sql: Sql) => sql`
+    profile as (
+      update user_profiles p
+      set name = words.name, timezone = words.timezone
+      from person, words
+      where p.user_id = person.id
+    ), org as (
+      update organizations o
+      set name = words.company, timezone = words.timezone
+      from person, words, memberships m
+      where m.user_id = person.id
+        and m.role_key = 'owner'
+        and o.id = m.org_id
+    )`;
 
 /**
  * Makes the user active with what was typed in this browser, or without a password where nothing was. Undefined when
@@ -45,23 +68,24 @@ export async function activateRegistration(
 ): Promise<{ hasPassword: boolean } | undefined> {
   const [row] = await sql<{ hasPassword: boolean }[]>`
     with words as (
-      select * from registrations where user_id = ${userId} and browser_hash = ${browserHash}
+      select *
+      from registrations
+      where user_id = ${userId}
+        and browser_hash = ${browserHash}
     ), person as (
-      update users set activated = true, password_hash = (select password_hash from words), last_online = now()
-      where id = ${userId} and not activated and locked_at is null and deleted_at is null
+      update users
+      set activated = true, password_hash = (select password_hash from words), last_online = now()
+      where id = ${userId}
+        and not activated
+        and locked_at is null
+        and deleted_at is null
       returning id, password_hash is not null as has_password
-    ), profile as (
-      update user_profiles p
-      set name = words.name, timezone = words.timezone
-      from person, words
-      where p.user_id = person.id
-    ), org as (
-      update organizations o set name = words.company, timezone = words.timezone from person, words, memberships m
-      where m.user_id = person.id and m.role_key = 'owner' and o.id = m.org_id
-    ), others as (
-      delete from registrations r using person where r.user_id = person.id
+    ), ${profileAndOrg(sql)}, others as (
+      delete from registrations r using person
+      where r.user_id = person.id
     )
-    select has_password as "hasPassword" from person`;
+    select has_password as "hasPassword"
+    from person`;
   return row;
 }
 
@@ -73,30 +97,37 @@ export const dropRegistrations = (sql: Sql, userId: string) => sql`delete from r
  */
 export async function dropPending(sql: Sql, limit: number): Promise<number> {
   const typed = await sql`
-    delete from registrations where (user_id, browser_hash) in (
+    delete from registrations
+    where (user_id, browser_hash) in (
       select user_id, browser_hash
       from registrations
       where created_at < now() - make_interval(days => ${DAYS})
       order by created_at
       limit ${limit}
-    ) returning 1`;
+    )
+    returning 1`;
   const users = await sql`
     /* all orgs */
     with gone as (
-      select id from users u
+      select id
+      from users u
       where not activated
         and locked_at is null
         and deleted_at is null
         and created_at < now() - make_interval(days => ${DAYS})
         and not exists (select from registrations r where r.user_id = u.id)
         and not exists (select from one_time_codes c where c.user_id = u.id and c.expires_at > now())
-      order by created_at limit ${limit} for update skip locked
+      order by created_at
+      limit ${limit}
+      for update skip locked
     ), orgs as (
       delete from organizations o using memberships m, gone
       where m.org_id = o.id
         and m.user_id = gone.id
         and not exists (select from memberships other where other.org_id = o.id and other.user_id <> gone.id)
     )
-    delete from users u using gone where u.id = gone.id returning 1`;
+    delete from users u using gone
+    where u.id = gone.id
+    returning 1`;
   return Math.max(typed.length, users.length);
 }

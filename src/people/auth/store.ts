@@ -61,12 +61,14 @@ export async function sessionHolder(
         from memberships m
         join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
         left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
-        where m.user_id = s.user_id and not m.disabled
+        where m.user_id = s.user_id
+          and not m.disabled
         order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at,
           m.org_id
         limit 1
       ) m on true
-    where s.id = ${session.id} and s.user_id = ${session.userId}`;
+    where s.id = ${session.id}
+      and s.user_id = ${session.userId}`;
   return row;
 }
 
@@ -101,9 +103,15 @@ export async function recentRotation(
 ): Promise<{ userId: string; rotatedAt: Date } | undefined> {
   const [row] = await sql<{ userId: string; rotatedAt: Date }[]>`
     select s.user_id as "userId", s.rotated_at as "rotatedAt"
-    from sessions s join users u on u.id = s.user_id and u.deleted_at is null
-    where s.id = ${sessionId} and s.previous_token_hash = ${oldHash} and s.revoked_at is null and s.expires_at > now()
-      and s.rotated_at > now() - interval '10 seconds' and s.user_agent = ${device.userAgent} and s.ip = ${device.ip}`;
+    from sessions s
+    join users u on u.id = s.user_id and u.deleted_at is null
+    where s.id = ${sessionId}
+      and s.previous_token_hash = ${oldHash}
+      and s.revoked_at is null
+      and s.expires_at > now()
+      and s.rotated_at > now() - interval '10 seconds'
+      and s.user_agent = ${device.userAgent}
+      and s.ip = ${device.ip}`;
   return row;
 }
 
@@ -115,13 +123,17 @@ export const revokeStolen = (sql: Sql, sessionId: string) =>
   sql`
     update sessions
     set revoked_at = now()
-    where id = ${sessionId} and revoked_at is null and expires_at > now()
+    where id = ${sessionId}
+      and revoked_at is null
+      and expires_at > now()
     returning 1`;
 
 export const sessionsOf = (sql: Sql, userId: string) => sql<SessionRow[]>`
   select id, user_agent as "userAgent", ip, last_used_at as "lastUsedAt", created_at as "createdAt"
   from sessions
-  where user_id = ${userId} and revoked_at is null and expires_at > now()
+  where user_id = ${userId}
+    and revoked_at is null
+    and expires_at > now()
   order by last_used_at desc, id desc`;
 
 /** True when the session is one of the user's, revoked before or not. */
@@ -129,7 +141,8 @@ export async function revokeSession(sql: Sql, userId: string, sessionId: string)
   const rows = await sql`
       update sessions
       set revoked_at = coalesce(revoked_at, now())
-      where id = ${sessionId} and user_id = ${userId}
+      where id = ${sessionId}
+        and user_id = ${userId}
       returning 1`;
   return rows.length > 0;
 }
@@ -137,8 +150,13 @@ export async function revokeSession(sql: Sql, userId: string, sessionId: string)
 /** True when the session was alive. */
 export async function endSession(sql: Sql, userId: string, sessionId: string): Promise<boolean> {
   const rows = await sql`
-    update sessions set revoked_at = now()
-    where id = ${sessionId} and user_id = ${userId} and revoked_at is null and expires_at > now() returning 1`;
+    update sessions
+    set revoked_at = now()
+    where id = ${sessionId}
+      and user_id = ${userId}
+      and revoked_at is null
+      and expires_at > now()
+    returning 1`;
   return rows.length > 0;
 }
 
@@ -149,8 +167,12 @@ export async function endSession(sql: Sql, userId: string, sessionId: string): P
 export async function revokeSessions(sql: Sql, userId: string, except: string | null = null): Promise<number> {
   await sql`select 1 from users where id = ${userId} for no key update`;
   const rows = await sql`
-    update sessions set revoked_at = now()
-    where user_id = ${userId} and revoked_at is null and expires_at > now() and id is distinct from ${except}::uuid
+    update sessions
+    set revoked_at = now()
+    where user_id = ${userId}
+      and revoked_at is null
+      and expires_at > now()
+      and id is distinct from ${except}::uuid
     returning 1`;
   return rows.length;
 }
@@ -168,7 +190,9 @@ export async function revokeEverySession(sql: Sql, except: string): Promise<numb
   const rows = await sql`
       update sessions
       set revoked_at = now()
-      where revoked_at is null and expires_at > now() and id <> ${except}
+      where revoked_at is null
+        and expires_at > now()
+        and id <> ${except}
       returning 1`;
   return rows.length;
 }
@@ -184,43 +208,71 @@ export async function startOfSession(sql: Sql, userId: string, sessionId: string
 /** Sessions that ended 30 days ago: their tokens are refused as unknown ones from then on. */
 export async function dropEndedSessions(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`
-    delete from sessions where id in (
+    delete from sessions
+    where id in (
       select id
       from sessions
       where least(expires_at, revoked_at) < now() - interval '30 days'
       order by least(expires_at, revoked_at)
       limit ${limit}
-    ) returning 1`;
+    )
+    returning 1`;
   return rows.length;
 }
+
+/** The uses as rows, in the order of their sessions. */
+function used(sql: Sql, uses: readonly SessionUse[]) {
+  const ordered = uses.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
+  return sql`
+    used as (
+      select *
+      from unnest(
+        ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[],
+        ${ordered.map((use) => use.orgId)}::uuid[],
+        ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
+      ) as t (session_id, user_id, org_id, at)
+    )`;
+}
+
+/** Notes that the users of the CTE `used` were online: the CTE `person`. */
+const online = (sql: Sql) => sql`
+    held as materialized ( -- before what is theirs, and in the order in which everybody locks them
+      select id
+      from users
+      where id in (select user_id from used)
+      order by id
+      for no key update
+    ), person as (
+      update users u
+      set last_online = now()
+      from held
+      where u.id = held.id
+      returning u.id
+    )`;
 
 /**
  * Use of sessions: the session slides on, the user was online, the org is the one last used, unless another was chosen
  * since.
  */
 export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promise<void> {
-  const ordered = uses.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
   await sql`
-    with used as (
-      select * from unnest(
-        ${ordered.map((use) => use.sessionId)}::uuid[], ${ordered.map((use) => use.userId)}::uuid[],
-        ${ordered.map((use) => use.orgId)}::uuid[],
-        ${ordered.map((use) => use.at.toISOString())}::timestamptz[]
-      ) as t (session_id, user_id, org_id, at)
-    ), held as materialized ( -- before what is theirs, and in the order in which everybody locks them
-      select id from users where id in (select user_id from used) order by id for no key update
-    ), person as (
-      update users u set last_online = now() from held where u.id = held.id returning u.id
-    ), session as (
+    with ${used(sql, uses)}, ${online(sql)}, session as (
       update sessions s
       set last_used_at = now(), expires_at = least(now() + ${LIFE}::interval, s.created_at + ${LONGEST_LIFE}::interval)
-      from used join person on person.id = used.user_id
-      where s.id = used.session_id and s.revoked_at is null and s.expires_at > now()
+      from used
+      join person on person.id = used.user_id
+      where s.id = used.session_id
+        and s.revoked_at is null
+        and s.expires_at > now()
     )
-    update memberships m set last_used_at = greatest(m.last_used_at, last.at)
-    from (select used.org_id, used.user_id, max(used.at) as at
-    from used
-    join person on person.id = used.user_id
-    group by used.org_id, used.user_id) last
-    where m.org_id = last.org_id and m.user_id = last.user_id`;
+    update memberships m
+    set last_used_at = greatest(m.last_used_at, last.at)
+    from (
+      select used.org_id, used.user_id, max(used.at) as at
+      from used
+      join person on person.id = used.user_id
+      group by used.org_id, used.user_id
+    ) last
+    where m.org_id = last.org_id
+      and m.user_id = last.user_id`;
 }

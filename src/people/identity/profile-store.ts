@@ -31,7 +31,8 @@ export async function updateProfile(
       bio = coalesce(${bio ?? null}, bio),
       timezone = coalesce(${timezone ?? null}, timezone)
       ${picture ? sql`, picture_id = ${picture.id}, avatar_url = ${picture.url}` : sql``}
-    where user_id = ${userId} returning ${columns(sql)}`;
+    where user_id = ${userId}
+    returning ${columns(sql)}`;
   return row;
 }
 
@@ -42,7 +43,9 @@ export async function pictureKey(sql: Sql, userId: string, fileId: string): Prom
     from files f
       join memberships m on m.org_id = f.org_id and m.user_id = ${userId} and not m.disabled
       join organizations o on o.id = f.org_id and o.deleted_at is null
-    where f.id = ${fileId} and f.deleted_at is null and f.kind = 'image'`;
+    where f.id = ${fileId}
+      and f.deleted_at is null
+      and f.kind = 'image'`;
   return row?.storageKey;
 }
 
@@ -59,4 +62,6 @@ export async function preferencesOf(
 }
 
 export const keepPreferences = (sql: Sql, userId: string, preferences: PreferencesChange) => sql`
-  update user_profiles set notification_preferences = ${sql.json(preferences as Json)} where user_id = ${userId}`;
+  update user_profiles
+  set notification_preferences = ${sql.json(preferences as Json)}
+  where user_id = ${userId}`;

@@ -87,7 +87,8 @@ export const usersByAddress = (sql: Sql, email: string) => sql<
 >`
   select id, provider_name as "providerName", activated
   from users
-  where lower(email) = lower(${email}) and deleted_at is null
+  where lower(email) = lower(${email})
+    and deleted_at is null
   order by provider_name`;
 
 /**
@@ -132,7 +133,9 @@ export async function providerAccount(
   const [row] = await sql<{ id: string; activated: boolean }[]>`
     select id, activated
     from users
-    where provider_name = ${providerName} and provider_id = ${providerId} and deleted_at is null`;
+    where provider_name = ${providerName}
+      and provider_id = ${providerId}
+      and deleted_at is null`;
   return row;
 }
 
@@ -145,21 +148,28 @@ export async function selfOf(sql: Sql, orgId: string, userId: string): Promise<S
       r.permissions as granted
     from memberships m
       left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
-      join users u on u.id = m.user_id join user_profiles p on p.user_id = u.id join organizations o on o.id = m.org_id
-    where m.org_id = ${orgId} and m.user_id = ${userId}`;
+      join users u on u.id = m.user_id
+      join user_profiles p on p.user_id = u.id
+      join organizations o on o.id = m.org_id
+    where m.org_id = ${orgId}
+      and m.user_id = ${userId}`;
   return row;
 }
 
 /** The orgs of one user, oldest first. */
 export const membershipsOf = (sql: Sql, userId: string) => sql<MembershipRow[]>`
   select o.id, o.name, m.role_key as "roleKey", m.disabled, o.created_at as "createdAt"
-  from memberships m join organizations o on o.id = m.org_id and o.deleted_at is null
-  where m.user_id = ${userId} order by o.created_at, o.id`;
+  from memberships m
+  join organizations o on o.id = m.org_id and o.deleted_at is null
+  where m.user_id = ${userId}
+  order by o.created_at, o.id`;
 
 /** Makes the org the one last used; false when the user has no live membership there. */
 export async function useOrganization(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
-    update memberships m set last_used_at = now() from organizations o
+    update memberships m
+    set last_used_at = now()
+    from organizations o
     where m.org_id = ${orgId}
       and m.user_id = ${userId}
       and not m.disabled
@@ -179,7 +189,8 @@ export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<Org
     /* all orgs */
     select 1
     from organizations
-    where id in (select org_id from memberships where user_id = ${userId}) and deleted_at is null
+    where id in (select org_id from memberships where user_id = ${userId})
+      and deleted_at is null
     order by id
     for no key update`;
   return sql<OrganizationLeft[]>`
@@ -194,7 +205,8 @@ export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<Org
       from memberships m
       join users u on u.id = m.user_id and u.deleted_at is null) others
         on others.org_id = m.org_id and others.user_id <> m.user_id
-    where m.user_id = ${userId} group by o.id, m.role_key, m.disabled`;
+    where m.user_id = ${userId}
+    group by o.id, m.role_key, m.disabled`;
 }
 
 /**
@@ -204,11 +216,15 @@ export async function lockOrganizationsOf(sql: Sql, userId: string): Promise<Org
  */
 export async function lockSuperAdmins(sql: Sql, userId: string): Promise<string[]> {
   const rows = await sql<{ id: string; acts: boolean }[]>`
-    select id, is_super_admin and activated and deleted_at is null as acts from users
+    select id, is_super_admin and activated and deleted_at is null as acts
+    from users
     where id in (select id
     from users
-    where is_super_admin and activated and deleted_at is null
-    union all select ${userId}::uuid)
+    where is_super_admin
+      and activated
+      and deleted_at is null
+    union all
+    select ${userId}::uuid)
     order by id
     for no key update`;
   return rows.filter(({ acts }) => acts).map(({ id }) => id);
@@ -218,14 +234,20 @@ export async function lockSuperAdmins(sql: Sql, userId: string): Promise<string[
 export const removeUser = (sql: Sql, userId: string) => sql`
   /* all orgs */
   with gone as (
-    update users set deleted_at = now() where id = ${userId} and deleted_at is null
+    update users
+    set deleted_at = now()
+    where id = ${userId}
+      and deleted_at is null
   )
   delete from memberships m
   where m.user_id = ${userId}
     and exists (select 1 from memberships o where o.org_id = m.org_id and o.user_id <> m.user_id)`;
 
 export const removeOrganizations = (sql: Sql, orgIds: readonly string[]) => sql`
-  update organizations set deleted_at = now() where id = any(${[...orgIds]}::uuid[]) and deleted_at is null`;
+  update organizations
+  set deleted_at = now()
+  where id = any(${[...orgIds]}::uuid[])
+    and deleted_at is null`;
 
 export interface ErasedUser {
   id: string;

@@ -26,7 +26,9 @@ export const listInvitations = (sql: Sql, orgId: string) => sql<InvitationRow[]>
   join users u on u.id = i.invited_by
   join user_profiles p on p.user_id = u.id
   left join roles r on r.org_id = i.org_id and r.id::text = i.role_key
-  where i.org_id = ${orgId} and i.expires_at > now() order by i.created_at desc, i.id desc`;
+  where i.org_id = ${orgId}
+    and i.expires_at > now()
+  order by i.created_at desc, i.id desc`;
 
 /** A member with this address, disabled or not. */
 export async function hasMemberWith(sql: Sql, orgId: string, email: string): Promise<boolean> {
@@ -34,7 +36,8 @@ export async function hasMemberWith(sql: Sql, orgId: string, email: string): Pro
     select 1
     from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
-    where m.org_id = ${orgId} and lower(u.email) = lower(${email})
+    where m.org_id = ${orgId}
+      and lower(u.email) = lower(${email})
     limit 1`;
   return rows.length > 0;
 }
@@ -67,7 +70,10 @@ export async function countOpen(sql: Sql, orgId: string): Promise<number> {
 
 export async function deleteInvitation(sql: Sql, orgId: string, id: string): Promise<OpenInvitation | undefined> {
   const [row] = await sql<OpenInvitation[]>`
-    delete from invitations where org_id = ${orgId} and id = ${id} and expires_at > now()
+    delete from invitations
+    where org_id = ${orgId}
+      and id = ${id}
+      and expires_at > now()
     returning id, org_id as "orgId", email, role_key as "roleKey", invited_by as "invitedBy"`;
   return row;
 }
@@ -78,7 +84,8 @@ export async function invitationOf(sql: Sql, tokenHash: Buffer): Promise<OpenInv
     select i.id, i.org_id as "orgId", i.email, i.role_key as "roleKey", i.invited_by as "invitedBy"
     from invitations i
     join organizations o on o.id = i.org_id and o.deleted_at is null
-    where i.token_hash = ${tokenHash} and i.expires_at > now()`;
+    where i.token_hash = ${tokenHash}
+      and i.expires_at > now()`;
   return row;
 }
 
@@ -95,7 +102,10 @@ export async function namesFor(
 ): Promise<{ orgName: string; inviterName: string }> {
   const [row] = await sql<{ orgName: string; inviterName: string }[]>`
     select o.name as "orgName", coalesce(nullif(trim(p.name || ' ' || p.last_name), ''), u.email) as "inviterName"
-    from organizations o, users u join user_profiles p on p.user_id = u.id where o.id = ${orgId} and u.id = ${userId}`;
+    from organizations o, users u
+    join user_profiles p on p.user_id = u.id
+    where o.id = ${orgId}
+      and u.id = ${userId}`;
   return row!;
 }
 

@@ -37,7 +37,8 @@ export const updateRole = (sql: Sql, orgId: string, { id, name, permissions }: R
     sql`
       update roles
       set name = ${name}, permissions = ${permissions}, updated_at = now()
-      where org_id = ${orgId} and id = ${id}`,
+      where org_id = ${orgId}
+        and id = ${id}`,
   );
 
 export const deleteRole = (sql: Sql, orgId: string, id: string) =>
@@ -49,6 +50,8 @@ export async function isUsed(sql: Sql, orgId: string, id: string): Promise<boole
     select exists (select 1 from memberships where org_id = ${orgId} and role_key = ${id})
       or exists (select 1
         from invitations
-        where org_id = ${orgId} and role_key = ${id} and expires_at > now()) as used`;
+        where org_id = ${orgId}
+          and role_key = ${id}
+          and expires_at > now()) as used`;
   return row!.used;
 }

@@ -34,14 +34,17 @@ export async function findMemberRights(sql: Sql, orgId: string, userId: string):
     from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
-    where m.org_id = ${orgId} and m.user_id = ${userId}`;
+    where m.org_id = ${orgId}
+      and m.user_id = ${userId}`;
   return row;
 }
 
 const select = (sql: Sql) => sql`
   select u.id, u.email, p.name, p.avatar_url as "avatarUrl", m.role_key as "roleKey", r.name as "roleName", m.disabled,
     u.last_online as "lastOnline", m.created_at as "createdAt"
-  from memberships m join users u on u.id = m.user_id and u.deleted_at is null join user_profiles p on p.user_id = u.id
+  from memberships m
+    join users u on u.id = m.user_id and u.deleted_at is null
+    join user_profiles p on p.user_id = u.id
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key`;
 
 /** In the order of their coming. */
@@ -56,13 +59,20 @@ export async function findMember(sql: Sql, orgId: string, userId: string): Promi
 /** Another owner who can act: not disabled, not locked out. */
 export async function otherOwner(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
-    select 1 from memberships m join users u on u.id = m.user_id and u.activated and u.deleted_at is null
-    where m.org_id = ${orgId} and m.role_key = 'owner' and not m.disabled and m.user_id <> ${userId} limit 1`;
+    select 1
+    from memberships m
+    join users u on u.id = m.user_id and u.activated and u.deleted_at is null
+    where m.org_id = ${orgId}
+      and m.role_key = 'owner'
+      and not m.disabled
+      and m.user_id <> ${userId}
+    limit 1`;
   return rows.length > 0;
 }
 
 export const insertMember = (sql: Sql, orgId: string, userId: string, roleKey: string) => sql`
-  insert into memberships (org_id, user_id, role_key, last_used_at) values (${orgId}, ${userId}, ${roleKey}, now())`;
+  insert into memberships (org_id, user_id, role_key, last_used_at)
+  values (${orgId}, ${userId}, ${roleKey}, now())`;
 
 export const updateMember = (
   sql: Sql,
@@ -72,18 +82,29 @@ export const updateMember = (
 ) => sql`
   update memberships
   set role_key = ${change.roleKey}, disabled = ${change.disabled}
-  where org_id = ${orgId} and user_id = ${userId}`;
+  where org_id = ${orgId}
+    and user_id = ${userId}`;
 
 /** The membership with its API keys and tokens. What the member made, posts and files, stays with the org. */
 export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
   with keys as (
-    update api_keys set revoked_at = now() where org_id = ${orgId} and user_id = ${userId} and revoked_at is null
+    update api_keys
+    set revoked_at = now()
+    where org_id = ${orgId}
+      and user_id = ${userId}
+      and revoked_at is null
   ), logins as (
-    delete from connect_states where org_id = ${orgId} and user_id = ${userId}
+    delete from connect_states
+    where org_id = ${orgId}
+      and user_id = ${userId}
   ), invited as (
-    delete from invitations where org_id = ${orgId} and invited_by = ${userId}
+    delete from invitations
+    where org_id = ${orgId}
+      and invited_by = ${userId}
   )
-  delete from memberships where org_id = ${orgId} and user_id = ${userId}`;
+  delete from memberships
+  where org_id = ${orgId}
+    and user_id = ${userId}`;
 
 /** Members who would have no org left without this one. */
 export async function membersOfOnly(
@@ -96,11 +117,13 @@ export async function membersOfOnly(
     from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
     join user_profiles p on p.user_id = m.user_id
-    where m.org_id = ${orgId} ${userId === undefined ? sql`` : sql`and m.user_id = ${userId}`} and not exists (
+    where m.org_id = ${orgId} ${userId === undefined ? sql`` : sql`and m.user_id = ${userId}`}
+      and not exists (
       select 1
       from memberships other
       join organizations o on o.id = other.org_id and o.deleted_at is null
-      where other.user_id = m.user_id and other.org_id <> m.org_id)`;
+      where other.user_id = m.user_id
+        and other.org_id <> m.org_id)`;
 }
 
 /**
@@ -113,7 +136,10 @@ export const insertOwnOrgs = (sql: Sql, orgs: readonly { orgId: string; userId: 
     from unnest(${orgs.map(({ orgId }) => orgId)}::uuid[], ${orgs.map(({ userId }) => userId)}::uuid[],
       ${orgs.map(({ timezone }) => timezone)}::text[]) as t (org_id, user_id, timezone)
   ), org as (
-    insert into organizations (id, name, timezone) select org_id, 'My organization', timezone from given returning id
+    insert into organizations (id, name, timezone)
+    select org_id, 'My organization', timezone
+    from given
+    returning id
   )
   insert into memberships (org_id, user_id, role_key)
   select g.org_id, g.user_id, 'owner'

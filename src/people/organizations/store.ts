@@ -21,7 +21,8 @@ export async function countOwned(sql: Sql, userId: string): Promise<number> {
     select count(*)::int as count
     from memberships m
     join organizations o on o.id = m.org_id and o.deleted_at is null
-    where m.user_id = ${userId} and m.role_key = 'owner'`;
+    where m.user_id = ${userId}
+      and m.role_key = 'owner'`;
   return row!.count;
 }
 
@@ -40,9 +41,12 @@ export async function insertOrganization(
       where p.user_id = ${userId}
       returning *
     ), owner as (
-      insert into memberships (org_id, user_id, role_key, last_used_at) select id, ${userId}, 'owner', null from org
+      insert into memberships (org_id, user_id, role_key, last_used_at)
+      select id, ${userId}, 'owner', null
+      from org
     )
-    select ${columns(sql)} from org`;
+    select ${columns(sql)}
+    from org`;
   return row!;
 }
 
@@ -67,14 +71,19 @@ export async function updateOrganization(
     update organizations
     set name = coalesce(${name}, name), timezone = coalesce(${timezone}, timezone),
       settings = settings || ${sql.json(settings)}::jsonb
-    where id = ${orgId} and deleted_at is null returning ${columns(sql)}`;
+    where id = ${orgId}
+      and deleted_at is null
+    returning ${columns(sql)}`;
   return row;
 }
 
 /** Its rows stay for 30 days; no credential opens them, and no invitation leads there any more. */
 export const deleteOrganization = (sql: Sql, orgId: string) => sql`
   with invited as (delete from invitations where org_id = ${orgId})
-  update organizations set deleted_at = now() where id = ${orgId} and deleted_at is null`;
+  update organizations
+  set deleted_at = now()
+  where id = ${orgId}
+    and deleted_at is null`;
 
 /**
  * Deletes one org that was deleted 30 days ago, with all that was its own; answers its id. Files leave their bytes to
@@ -82,10 +91,16 @@ export const deleteOrganization = (sql: Sql, orgId: string) => sql`
  */
 export async function dropRemoved(sql: Sql): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`/* all orgs */
-    delete from organizations where id = (
-      select o.id from organizations o
-      where o.deleted_at < now() - interval '30 days' and not exists (select from payment_tasks t where t.org_id = o.id)
-      order by o.deleted_at limit 1 for update skip locked
-    ) returning id`;
+    delete from organizations
+    where id = (
+      select o.id
+      from organizations o
+      where o.deleted_at < now() - interval '30 days'
+        and not exists (select from payment_tasks t where t.org_id = o.id)
+      order by o.deleted_at
+      limit 1
+      for update skip locked
+    )
+    returning id`;
   return row?.id;
 }
