@@ -3,7 +3,6 @@ export { type Addon, addonsOf, isSold } from './addons.ts';
 export type { OverLimit, LimitEnforcement } from './enforce-limits.ts';
 export { isActive } from './entitlement.ts';
 export type { Limit, Overrides } from './limits.ts';
-export { overrideLimits } from './override.ts';
 export { type Dimension, DIMENSIONS, isDimension, type PlanLimits, PLANS, type Tier, TIERS } from './plans.ts';
 export type { Stop } from './ports.ts';
 export type { PostQuota } from './quota.ts';

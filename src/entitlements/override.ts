@@ -1,21 +1,36 @@
 import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
-import type { Database } from '../platform/db/index.ts';
-import type { Overrides } from './limits.ts';
-import type { Billing } from './service.ts';
+import type { Database, Sql } from '../platform/db/index.ts';
+import { notFound } from '../platform/kernel/index.ts';
+import type { Admission } from './admit.ts';
+import { overridesForUpdate, writeOverrides } from './limit-store.ts';
+import { changeOverrides, type Overrides } from './limits.ts';
 
-/**
- * Sets, clears and keeps limits of an org by hand (S76), with a note of it. What a lower one leaves no room for stays;
- * nothing more is admitted.
- */
-export async function overrideLimits(
-  { sql, billing }: { sql: Database; billing: Billing },
+type Change = Readonly<Record<string, number | null>>;
+
+/** Sets, clears and keeps limits of an org by hand, in the caller's transaction. */
+export async function changeLimits(
+  tx: Sql,
+  { lockOrg }: Pick<Admission, 'lockOrg'>,
+  orgId: string,
+  change: Change,
+): Promise<Overrides> {
+  const found = await overridesForUpdate(tx, orgId);
+  if (!found) throw notFound();
+  await lockOrg(tx, orgId);
+  const overrides = changeOverrides(found, change);
+  await writeOverrides(tx, orgId, overrides);
+  return overrides;
+}
+
+/** The same with an entry of the audit log. */
+export const overrideLimits = (
+  { sql, admission }: { sql: Database; admission: Pick<Admission, 'lockOrg'> },
   orgId: string,
   by: AuditActor,
-  change: Readonly<Record<string, number | null>>,
-): Promise<Overrides> {
-  const results: Overrides[] = [];
-  await sql.begin(async (tx) => {
-    const overrides = await billing.override(tx, orgId, change);
+  change: Change,
+): Promise<Overrides> =>
+  sql.begin(async (tx) => {
+    const overrides = await changeLimits(tx, admission, orgId, change);
     await writeAudit(tx, by, {
       orgId,
       action: 'billing.limits_overridden',
@@ -23,7 +38,5 @@ export async function overrideLimits(
       resourceId: orgId,
       detail: { change: { ...change }, overrides: { ...overrides } },
     });
-    results.push(overrides);
+    return overrides;
   });
-  return results[0]!;
-}

@@ -1,9 +1,10 @@
+import type { AuditActor } from '../platform/audit/index.ts';
 import type { Database, Sql } from '../platform/db/index.ts';
-import { notFound } from '../platform/kernel/index.ts';
 import { type Feature, planOf, requireFeature, type Subscribed } from './access.ts';
 import { type Admission, openAdmission } from './admit.ts';
 import * as store from './limit-store.ts';
-import { changeOverrides, type Overrides, type PackSizes } from './limits.ts';
+import type { Overrides, PackSizes } from './limits.ts';
+import { changeLimits, overrideLimits } from './override.ts';
 import { openLimitEnforcement, type LimitEnforcement } from './enforce-limits.ts';
 import type { Stop } from './ports.ts';
 import { PLANS, type Tier } from './plans.ts';
@@ -44,9 +45,11 @@ export interface Billing extends Admission, LimitEnforcement {
   /** The numbers of `GET /billing` (S62). */
   usage(orgId: string): Promise<{ entitlement: Entitlement; limits: Usage }>;
   /**
-   * Sets, clears and keeps limits of an org by hand (S76); in the caller's transaction. 400 naming the key, and nothing
-   * applied, for an unknown one.
+   * Sets, clears and keeps limits of an org by hand (S76), with an entry of the audit log. 400 naming the key, and
+   * nothing applied, for an unknown one. What a lower one leaves no room for stays; nothing more is admitted.
    */
+  overrideLimits(orgId: string, by: AuditActor, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
+  /** The same in the caller's transaction, without the entry. */
   override(sql: Sql, orgId: string, change: Readonly<Record<string, number | null>>): Promise<Overrides>;
   /** The plan as a console shows it (S42). */
   shown(orgId: string): Promise<ShownPlan>;
@@ -67,19 +70,14 @@ export interface Billing extends Admission, LimitEnforcement {
 /** The room of billing. */
 export function openBilling({ sql, enabled, addons, stop }: BillingOptions): Billing {
   const admission = openAdmission({ enabled, sizes: addons });
+  const override: Billing['override'] = (tx, orgId, change) => changeLimits(tx, admission, orgId, change);
   return {
     ...admission,
     ...openLimitEnforcement(admission, stop),
     quota: (orgId) => quotaOf(sql, admission, orgId),
     usage: (orgId) => usageOf(sql, admission, orgId),
-    async override(tx, orgId, change) {
-      const found = await store.overridesForUpdate(tx, orgId);
-      if (!found) throw notFound();
-      await admission.lockOrg(tx, orgId);
-      const overrides = changeOverrides(found, change);
-      await store.writeOverrides(tx, orgId, overrides);
-      return overrides;
-    },
+    override,
+    overrideLimits: (orgId, by, change) => overrideLimits({ sql, admission }, orgId, by, change),
     async shown(orgId) {
       if (!enabled) return AGENCY;
       const { facts, tier, limits } = await admission.findEntitlement(sql, orgId);

@@ -10,7 +10,7 @@ import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
 import { openAdmin } from './admin/index.ts';
 import { type HealthEngine, openHealth } from './health/index.ts';
-import { dropOldLedger } from './sandbox/index.ts';
+import { openSandbox } from './sandbox/index.ts';
 
 export interface OperationsNeeds {
   config: Config;
@@ -54,12 +54,13 @@ export async function openOperationsWing({
     lateSeconds: config.posts.lateSeconds,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
+  const sandbox = openSandbox(sql);
   return wing(opened, {
-    rooms: { admin, health },
+    rooms: { admin, health, sandbox },
     sweeps: [
       { name: 'disabled-orgs', everyMs: MINUTE, run: (limit) => admin.orgs.keepStill(limit) },
       { name: 'impersonations', everyMs: HOUR, run: (limit) => admin.dropOldImpersonations(limit) },
-      { name: 'sandbox-ledger', everyMs: HOUR, run: (limit) => dropOldLedger(sql, limit) },
+      { name: 'sandbox-ledger', everyMs: HOUR, run: (limit) => sandbox.dropOldLedger(limit) },
     ],
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { actorsOf, type Bus, type Engine } from './actor-runtime/index.ts';
-import { dropOldAudit } from './audit/index.ts';
+import { dropOldAudit, openAudit } from './audit/index.ts';
 import { openCache } from './cache/index.ts';
 import type { Config } from './config/index.ts';
 import { type Database, dropOldKeys, openDatabase, readConnections } from './db/index.ts';
@@ -57,6 +57,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
       /** One start of this process. */
       incarnation,
       sql,
+      audit: openAudit(sql),
       errors,
       logs,
       metrics,

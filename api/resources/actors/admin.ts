@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { placement } from '../../../src/platform/actor-runtime/index.ts';
-import { listRuns } from '../../../src/platform/db/index.ts';
 import { instant } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 
@@ -36,7 +35,7 @@ async function read({
     posts.work(),
     webhooks.work(),
     posts.lateness(),
-    listRuns(sql),
+    health.runs(),
     engine.runtimeReport(),
   ]);
   return {

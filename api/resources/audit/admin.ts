@@ -3,7 +3,7 @@ import { routesOf } from '../../http/route.ts';
 import { auditFile, auditPage, AuditQuery } from './handlers.ts';
 import { AuditEntryOfInstance, presentAuditOfInstance } from './shape.ts';
 
-const route = routesOf('sql');
+const route = routesOf('audit');
 
 export default [
   route({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listAudit, writeAudit, type AuditRow, auditCsv } from '../../../src/platform/audit/index.ts';
+import type { AuditRow } from '../../../src/platform/audit/index.ts';
 import { type RowPage, pageOf } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import type { Call } from '../../http/route.ts';
@@ -16,13 +16,13 @@ export const AuditQuery = z.object({
   format: z.enum(['json', 'csv']).default('json'),
 });
 
-type Reading = Pick<Call<'sql', unknown, z.output<typeof AuditQuery>>, 'rooms' | 'principal' | 'request' | 'query'>;
+type Reading = Pick<Call<'audit', unknown, z.output<typeof AuditQuery>>, 'rooms' | 'principal' | 'request' | 'query'>;
 const noteReading = (
   { rooms, query: { actor, action }, ...call }: Reading,
   orgId: string | null,
   done: 'read' | 'exported',
 ) =>
-  writeAudit(rooms.sql, auditActor(call), {
+  rooms.audit.write(auditActor(call), {
     orgId,
     action: `audit_log.${done}`,
     resource: 'instance',
@@ -35,12 +35,12 @@ const noteReading = (
  */
 export async function auditPage(call: Reading, orgId: string | null, noted: boolean): Promise<RowPage<AuditRow>> {
   const { limit, cursor } = call.query;
-  const page = pageOf(await listAudit(call.rooms.sql, orgId, call.query, { limit: limit + 1, before: cursor }), limit);
+  const page = pageOf(await call.rooms.audit.list(orgId, call.query, { limit: limit + 1, before: cursor }), limit);
   if (noted) await noteReading(call, orgId, 'read');
   return page;
 }
 /** The log as a file; that it was taken stands in it. */
 export async function* auditFile(call: Reading, orgId: string | null): AsyncGenerator<string> {
   await noteReading(call, orgId, 'exported');
-  yield* auditCsv(call.rooms.sql, orgId, call.query);
+  yield* call.rooms.audit.csv(orgId, call.query);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 
-const route = routesOf('cache', 'clock', 'config', 'engine', 'health', 'sql');
+const route = routesOf('cache', 'clock', 'config', 'engine', 'health');
 
 const CHECK_MS = 2_000;
 const PARTS = 8;
@@ -62,7 +62,7 @@ export default [
     }),
     async handle({ rooms, reply }) {
       const [database, redis] = await Promise.all([
-        asked(rooms, () => rooms.sql`select 1`.execute()),
+        asked(rooms, () => rooms.health.askDatabase()),
         asked(rooms, () => rooms.cache.ping()),
       ]);
       const isAway = rooms.engine.isAway?.() === true; // named only then: the body is that of the interface otherwise

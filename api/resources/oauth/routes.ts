@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { findCustomer } from '../../../src/billing/subscriptions/index.ts';
 import { ClientMetadata, OAuthError, RegisteredClient } from '../../../src/oauth-server/index.ts';
 import { consentPage } from '../../console/pages.ts';
 import { findRepeated, readParameters } from '../../http/body.ts';
@@ -7,7 +6,7 @@ import { auditActor } from '../../http/audit-actor.ts';
 import { type Reply, type Request, routesOf } from '../../http/route.ts';
 import { AuthorizationRequest, presentGrant, presentRequest, TokenPair } from './shape.ts';
 
-const route = routesOf('billing', 'config', 'oauth', 'sql');
+const route = routesOf('config', 'oauth', 'payments');
 
 const AuthorizationParameters = z
   .looseObject({
@@ -125,7 +124,7 @@ export default [
     async handle({ rooms, body, request, reply }) {
       noStore(reply);
       const grant = await rooms.oauth.tokens.grant(body, claimOf(body, request), request.ip);
-      return { grant, customerId: rooms.billing.enabled ? await findCustomer(rooms.sql, grant.orgId) : undefined };
+      return { grant, customerId: await rooms.payments.customer(grant.orgId) };
     },
     present: ({ grant, customerId }) => presentGrant(grant, customerId ?? null),
   }),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { DIMENSIONS, overrideLimits, TIERS } from '../../../src/entitlements/index.ts';
+import { DIMENSIONS, TIERS } from '../../../src/entitlements/index.ts';
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { SearchPage } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 import { Org, presentOrg } from './admin.shape.ts';
 
-const route = routesOf('admin', 'billing', 'clock', 'sql');
+const route = routesOf('admin', 'billing', 'clock');
 
 const Limit = z.strictObject({
   plan: z.number(),
@@ -87,8 +87,7 @@ export default [
     answer: z.strictObject({ orgId: z.string(), overrides: numbers, effective: numbers }),
     async handle({ rooms, params, body, ...call }) {
       const orgId = params.orgId;
-      const overrides = await overrideLimits(
-        rooms,
+      const overrides = await rooms.billing.overrideLimits(
         orgId,
         auditActor(call),
         body.overrides as Record<string, number | null>,

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { isId, notFound } from '../../../src/platform/kernel/index.ts';
-import { sandboxLedger } from '../../../src/operations/sandbox/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { LedgerPage, presentLedger } from './shape.ts';
 
-const route = routesOf('config', 'sql');
+const route = routesOf('config', 'sandbox');
 
 export default [
   route({
@@ -26,7 +25,7 @@ export default [
     async handle({ rooms, principal, query: { integrationId, after, limit } }) {
       const rows =
         isId(integrationId) && rooms.config.social.sandboxEnabled
-          ? await sandboxLedger(rooms.sql, principal.orgId, integrationId, after, limit)
+          ? await rooms.sandbox.listLedger(principal.orgId, integrationId, after, limit)
           : undefined;
       if (!rows) throw notFound();
       return { rows, limit };

@@ -3,7 +3,7 @@ import { routesOf } from '../../http/route.ts';
 import { auditFile, auditPage, AuditQuery } from '../audit/handlers.ts';
 import { AuditEntry, presentAudit } from '../audit/shape.ts';
 
-const route = routesOf('sql');
+const route = routesOf('audit');
 
 export default [
   route({

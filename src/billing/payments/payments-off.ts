@@ -9,6 +9,7 @@ const refuse = () => Promise.reject(new AppError('billing_disabled', 'Billing is
 export const paymentsOff = ({ addons }: Pick<PaymentsOptions, 'addons'>): Payments => ({
   addons,
   subscription: async () => undefined,
+  customer: async () => undefined,
   subscribe: refuse,
   prorate: refuse,
   check: async () => 0,

@@ -43,6 +43,8 @@ export interface PaymentsOptions {
 export interface Payments extends AsyncDisposable {
   readonly addons: Readonly<Record<Dimension, Addon>>;
   subscription(orgId: string): Promise<store.SubscriptionRow | undefined>;
+  /** The id of the org's customer at the processor; undefined before the first order. */
+  customer(orgId: string): Promise<string | undefined>;
   subscribe(orgId: string, by: Buyer, wish: PlanWish): Promise<Ordered>;
   /** Cents due at once, and what a lower plan leaves no room for. */
   prorate(orgId: string, wish: PlanWish): Promise<{ price: number; pruned: OverLimit }>;
@@ -145,6 +147,7 @@ export function openPayments({
     mintCodes,
     grant,
     subscription: (orgId) => store.findSubscription(sql, orgId),
+    customer: (orgId) => store.findCustomer(sql, orgId),
     check: checkouts.check,
     receive: openPaymentEvents({ sql, processor, apply, lockOrg, serviceName, events, afterwards: tasks.begin }),
     async endAll(tx, orgId) {

@@ -1,4 +1,4 @@
-import { type Database, listRuns } from '../../platform/db/index.ts';
+import { type CronRun, type Database, listRuns } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Posts } from '../../publishing/posts/index.ts';
 import type { Webhooks } from '../../delivery/webhooks/index.ts';
@@ -15,6 +15,10 @@ export interface Health {
   /** Set when the process is asked to end: from then on it is not ready. */
   draining: boolean;
   report(): Promise<HealthReport>;
+  /** Asks the database; rejects when it cannot be reached. */
+  askDatabase(): Promise<unknown>;
+  /** The last runs of sweeps. */
+  runs(): Promise<readonly CronRun[]>;
   /** `from`: the engine's own count, or where it cannot say the rows that the reminders stand for. */
   reminders(): Promise<{ pending: number; overdue: number; from: 'engine' | 'rows' }>;
 }
@@ -69,6 +73,8 @@ export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Optio
   }
   return {
     draining: false,
+    askDatabase: () => sql`select 1`.execute(),
+    runs: () => listRuns(sql),
     reminders,
     report() {
       if (made && clock.monotonic() - made.at < SUMMARY_MS) return made.report;

@@ -1,6 +1,6 @@
 export { csvLine } from './csv.ts';
 export { type AuditNote, AuditActor, writeAudit } from './write.ts';
-export { auditCsv } from './export.ts';
+export { type Audit, openAudit } from './open.ts';
 export {
   type AuditFilter,
   type AuditRow,
@@ -8,5 +8,4 @@ export {
   dropOldAudit,
   forgetCallers,
   forgetOldCallers,
-  listAudit,
 } from './store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openBillingWing } from '../../../src/billing/open.ts';
 import type { Payments } from '../../../src/billing/payments/index.ts';
-import { overrideLimits, type Tier, TIERS } from '../../../src/entitlements/index.ts';
+import { type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
 import { pauseQueue, resumeQueue } from '../../../src/publishing/channels/index.ts';
 import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
@@ -511,7 +511,7 @@ const steps: fc.Arbitrary<Step>[] = [
   fc.record({ of: counted, value: fc.option(fc.integer({ min: 0, max: 12 })) }).map(({ of, value }) => ({
     name: `${of} is overridden with ${value}`,
     async run(model, { orgId }) {
-      await overrideLimits({ sql: db.sql, billing: world.billing }, orgId, BY, { [of]: value });
+      await world.billing.overrideLimits(orgId, BY, { [of]: value });
       if (value === null) delete model.overrides[of];
       else model.overrides[of] = value;
     },

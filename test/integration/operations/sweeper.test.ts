@@ -5,7 +5,7 @@ import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
 import { dropOldKeys, listRuns, openLease } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { dropOldLateness } from '../../../src/publishing/posts/gauges.ts';
-import { dropOldLedger } from '../../../src/operations/sandbox/index.ts';
+import { dropOldLedger } from '../../../src/operations/sandbox/store.ts';
 import { dropOldDeliveries } from '../../../src/delivery/webhooks/retention.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
