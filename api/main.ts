@@ -76,7 +76,9 @@ export async function startApi(
     const now = context.clock.monotonic();
     if (now - saidFull < SAY_FULL_MS) return;
     saidFull = now;
-    context.logs.of('http').warn({ connections }, 'connections are refused: as many are open as this process takes');
+    context.logs
+      .of('http')
+      .warn({ connections }, 'connections are refused until others close: as many are open as this process takes');
   });
   let closing = false;
   server.prependListener('request', (request, response) => {

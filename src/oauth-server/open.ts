@@ -25,7 +25,8 @@ export async function openOAuthServerWing({ config, sql, clock, logs, auth }: OA
       clock,
       auth,
       issuer: config.http.backendUrl,
-      failed: (error) => logs.of('auth').warn({ err: error }, 'a note of last use was not written'),
+      failed: (error) =>
+        logs.of('auth').warn({ err: error }, 'the last use of approvals could not be written and is lost'),
     }),
   );
   return wing(opened, {

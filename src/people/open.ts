@@ -67,7 +67,10 @@ export async function openPeopleWing({
       disallowPlus: config.registration.disallowPlus,
       tracesDays: config.retention.ip,
       log: logs.of('auth'),
-      failed: (error) => logs.of('auth').warn({ err: error }, 'what is written behind an answer was not written'),
+      failed: (error) =>
+        logs
+          .of('auth')
+          .warn({ err: error }, 'a write behind an answer failed: mails are repeated by the sweep, last uses are lost'),
     }),
   );
   const login = openFederatedLogin({

@@ -173,7 +173,10 @@ async function dropOld(deps: CheckoutDeps, limit: number): Promise<number> {
       await store.dropCheckout(sql, orgId, id);
       dropped += 1;
     } catch (error) {
-      log.warn({ orgId, checkout: id, err: error }, 'an old page to pay on is looked at again with the next sweep');
+      log.warn(
+        { orgId, checkout: id, err: error },
+        'an expired checkout page could not be read, repeated by the next sweep',
+      );
       if (isAway(error)) break;
     }
   return dropped;

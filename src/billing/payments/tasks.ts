@@ -91,7 +91,7 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
       await processor.refund(charge);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
-      log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund');
+      log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund, which is not asked for again');
     }
     const isBack = (await processor.charge(charge))?.refunded;
     await sql.begin(async (tx) => {
@@ -116,7 +116,7 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
     } catch (error) {
       log.warn(
         { orgId: task.orgId, task: task.kind, subscription: task.subscription, attempts: task.attempts, err: error },
-        'the payment processor is asked again later',
+        'a call to the payment processor failed, repeated later',
       );
       await failTask(sql, task.orgId, task.id, error instanceof Error ? error.message.slice(0, 500) : 'unknown');
       return !isAway(error);
@@ -134,7 +134,7 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
   }
   function begin(orgId: string): void {
     const work = run(AT_ONCE, orgId).catch((error: unknown) =>
-      log.warn({ orgId, err: error }, 'what the payment processor must be told waits for the sweep'),
+      log.warn({ orgId, err: error }, 'calls to the payment processor could not be made, repeated by the sweep'),
     );
     running.add(work);
     void work.finally(() => running.delete(work));

@@ -64,7 +64,7 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     warnedAt = clock.monotonic();
     log.warn(
       { audience, aheadSeconds },
-      'a token was refused since it was signed in the future: the clock of this machine is wrong, or that of the one that signed it was; compare them with the right time, and log in again',
+      'a token signed in the future was refused: correct the clocks of the machines, then log in again',
     );
   }
 
