@@ -90,7 +90,7 @@ test('chance comes from the system’s generator [X10]', () => {
     );
   };
   catches(small, 'randomBytes(8)', 'randomHex(15)');
-  expect(found(small)).toEqual(['src/operations/cli/demo.ts']); // the address of the demo’s account
+  expect(found(small)).toEqual(['src/operations/cli/demo-account.ts']); // the address of the demo’s account
 });
 
 test('SQL takes values as parameters only', () => {
