@@ -62,6 +62,7 @@ export async function openPublishingWing({
     clock,
     vault,
     providers,
+    settings: providerSettings,
     outbound,
     billing,
     frontendUrl: config.http.frontendUrl,

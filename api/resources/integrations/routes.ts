@@ -74,7 +74,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ social: z.array(Network), article: z.array(Network) }),
-    handle: async ({ rooms }) => rooms.channels.networks(),
+    handle: ({ rooms, principal }) => rooms.channels.networks(principal.orgId),
     present: (adapters) => ({ social: adapters.map(presentNetwork), article: [] }),
   }),
   route({
@@ -137,7 +137,8 @@ export default [
     method: 'post',
     path: '/integrations/social-connect/:provider',
     summary: 'Connect a channel',
-    description: 'With the code of the consent page, or with the fields of the network.',
+    description:
+      'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:create',
@@ -146,6 +147,7 @@ export default [
     body: z.strictObject({
       code: text(16_384),
       state: text(1_024),
+      callback: z.record(z.string().max(100), z.string().max(4_096)).optional(),
       fields: z.record(z.string(), z.unknown()).optional(),
       refresh: text(255),
       timezone: z.union([z.string().max(100), z.number()]).optional(),
@@ -153,16 +155,18 @@ export default [
       allowPreview: z.boolean().optional(),
     }),
     answer: Channel.extend({ returnUrl: z.string().optional() }),
-    async handle({ rooms, actors, principal, params, body: { code, state, fields, refresh, allowPreview }, request }) {
+    async handle({ rooms, actors, principal, params, body, request }) {
       const person = {
         orgId: principal.orgId,
         userId: principal.userId,
         mayUpdate: principal.permissions.has('channels:update'),
         by: auditActor({ principal, request }),
       };
+      const { code, state, callback, fields, refresh, allowPreview } = body;
       const { id, created, returnUrl } = await rooms.channels.complete(person, params.provider, {
         code,
         state,
+        callback,
         fields,
         refresh: refresh || undefined,
         allowPreview,

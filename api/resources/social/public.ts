@@ -13,11 +13,11 @@ export default [
     auth: ['api-key', 'oauth'],
     query: z.object({ refresh: z.string().max(255).optional() }),
     answer: z.strictObject({ url: z.string() }),
-    handle({ rooms, principal, params, query: { refresh } }) {
+    async handle({ rooms, principal, params, query: { refresh } }) {
       const needed = refresh ? 'channels:update' : 'channels:create';
       if (!principal.permissions.has(needed))
         throw new AppError('forbidden', `Your role lacks the permission ${needed}`);
-      if (!rooms.channels.canBeginAlone(params.provider))
+      if (!(await rooms.channels.canBeginAlone(principal.orgId, params.provider)))
         throw new AppError('invalid_request', 'Integration not allowed');
       return rooms.channels.begin(principal, params.provider, { refresh: refresh || undefined });
     },

@@ -1,16 +1,22 @@
-import { checkClient, type CodeLogin, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
-import { secret, text } from '../kit/declare/fields.ts';
+import { text } from '../kit/declare/fields.ts';
+import {
+  authorizeUrl,
+  checkClient,
+  clientApp,
+  CodeRefusal,
+  exchangeCode,
+  type OAuth2,
+} from '../kit/protocols/oauth.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { type Account, auth, type AuthAdapter, type AuthLine } from './_contract.ts';
+import { appOf } from './_people.ts';
 
-interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
+interface Network extends OAuth2 {
   id: string;
   title: string;
   website: string;
   /** Base URL of the API, and of the token endpoint when `token` is a path. */
   api: string;
-  authorize: string;
-  token: string;
   /**
    * Default of the field `server`, which fills `{server}` in `authorize` and `token`; absent where there is one host.
    */
@@ -22,16 +28,10 @@ interface Network extends Pick<CodeLogin, 'scope' | 'secretIn' | 'noPkce'> {
  * Declares the login by a social network whose app the operator has registered for channels (`*_SSO_ENABLED`). Offered
  * only where it is switched on.
  */
-export function network({ id, title, website, api, authorize, token, server, person, ...way }: Network): AuthAdapter {
-  const clientOf = ({ values }: Pick<AuthLine, 'values'>): CodeLogin => {
+export function network({ id, title, website, api, server, person, ...login }: Network): AuthAdapter {
+  const loginOf = ({ values }: Pick<AuthLine, 'values'>): OAuth2 => {
     const at = (address: string) => address.replace('{server}', values['server'] ?? '');
-    return {
-      ...way,
-      authorize: at(authorize),
-      token: at(token),
-      clientId: values['clientId']!,
-      clientSecret: values['clientSecret']!,
-    };
+    return { ...login, authorize: at(login.authorize), token: at(login.token) };
   };
   return auth({
     id,
@@ -43,21 +43,20 @@ export function network({ id, title, website, api, authorize, token, server, per
     optional: 'sso',
     authType: 'oauth2',
     credentials: {
-      clientId: text('Client id'),
-      clientSecret: secret('Client secret'),
+      ...clientApp,
       ...(server !== undefined && { server: text('Server', { form: 'origin', default: server, required: false }) }),
     },
     api,
     errorOf: CodeRefusal,
     by: 'consent',
-    connect: ({ http, values }) => ({
+    connect: ({ http, clock, values }) => ({
       by: 'consent',
-      authorize: async (start) => consentUrl(clientOf({ values }), start),
+      authorize: async (start) => authorizeUrl(loginOf({ values }), { app: appOf(values), ...start }),
       async identify(returned) {
-        const { access_token } = await takeToken(http, clientOf({ values }), returned);
-        return person(http, { authorization: `Bearer ${access_token}` });
+        const { tokens } = await exchangeCode(http, clock, loginOf({ values }), { app: appOf(values), ...returned });
+        return person(http, { authorization: `Bearer ${tokens.accessToken}` });
       },
     }),
-    check: ({ http, values }) => checkClient(http, clientOf({ values }), website),
+    check: ({ http, clock, values }) => checkClient(http, clock, loginOf({ values }), appOf(values), website),
   });
 }

@@ -1,4 +1,6 @@
 import { refused } from '../kit/declare/fallback.ts';
+import type { Values } from '../kit/declare/fields.ts';
+import type { App } from '../kit/protocols/oauth.ts';
 import type { Claims } from '../kit/protocols/openid.ts';
 import type { Account } from './_contract.ts';
 
@@ -13,3 +15,9 @@ export const accountOf = (claims: Claims, { vouched = false } = {}): Account => 
 });
 
 export const notBelieved = () => refused('reauthorize', 'This proof does not hold: begin again');
+
+/** The client of this service in the settings of a login provider. */
+export const appOf = (values: Values): App => ({
+  clientId: values['clientId']!, // required fields
+  clientSecret: values['clientSecret']!,
+});

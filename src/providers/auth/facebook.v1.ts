@@ -16,8 +16,7 @@ export default network({
   api: 'https://graph.facebook.com/v25.0',
   authorize: 'https://www.facebook.com/v25.0/dialog/oauth',
   token: '/oauth/access_token',
-  scope: 'public_profile email',
-  noPkce: true,
+  scopes: ['public_profile', 'email'],
   async person(http, headers) {
     const me = await http.get('/me', Me, { headers, query: { fields: 'id,name,email,picture' } });
     return { providerId: me.id, email: me.email ?? null, name: me.name ?? '', avatarUrl: me.picture?.data.url ?? null };

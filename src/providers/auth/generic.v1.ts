@@ -1,24 +1,28 @@
-import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import { secret, text } from '../kit/declare/fields.ts';
+import { text } from '../kit/declare/fields.ts';
 import { idTokenClaims } from '../kit/protocols/jwt.ts';
+import {
+  authorizeUrl,
+  checkClient,
+  clientApp,
+  CodeRefusal,
+  exchangeCode,
+  type OAuth2,
+} from '../kit/protocols/oauth.ts';
 import { Claims, openId } from '../kit/protocols/openid.ts';
 import { auth, type AuthLine, type Consent } from './_contract.ts';
-import { accountOf } from './_people.ts';
+import { accountOf, appOf } from './_people.ts';
 
 /** The server belongs to the operator: an address counts unless the server states that it is not verified. */
 const OPERATORS = { vouched: true };
 const url = (label: string, help: string) => text(label, { form: 'url', required: false, help });
 
-const clientOf = (values: AuthLine['values']) => ({
-  clientId: values['clientId']!,
-  clientSecret: values['clientSecret']!,
-  scope: values['scope']!,
-});
-
 /** Logs in by the issuer: endpoints and keys are discovered, the id_token is verified. */
 function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { check(): Promise<void> } {
-  const provider = openId({ fetch, title: 'The login server', timeoutMs }, { issuer: base, ...clientOf(values) });
+  const provider = openId(
+    { fetch, title: 'The login server', timeoutMs },
+    { issuer: base, ...appOf(values), scope: values['scope']! },
+  );
   return {
     by: 'consent',
     authorize: provider.authorize,
@@ -32,24 +36,28 @@ function byIssuer({ fetch, timeoutMs, base, values }: AuthLine): Consent & { che
  * contradict it.
  */
 function byAddresses({ http, values, clock }: AuthLine): Consent & { check(): Promise<void> } {
-  const login = {
-    ...clientOf(values),
+  const app = appOf(values);
+  const scope = values['scope']!;
+  const login: OAuth2 = {
     authorize: values['authUrl']!,
     token: values['tokenUrl']!,
-    secretIn: 'either' as const,
+    scopes: [scope],
+    pkce: true,
+    ...(scope.split(' ').includes('openid') && { nonce: true }),
+    secretIn: 'either',
   };
   return {
     by: 'consent',
-    authorize: async (start) => consentUrl(login, start),
+    authorize: async (start) => authorizeUrl(login, { app, ...start }),
     async identify(returned) {
-      const { access_token, id_token } = await takeToken(http, login, returned);
+      const { tokens, idToken } = await exchangeCode(http, clock, login, { app, ...returned });
       const person = await http.get(values['userInfoUrl']!, Claims, {
-        headers: { authorization: `Bearer ${access_token}` },
+        headers: { authorization: `Bearer ${tokens.accessToken}` },
       });
-      if (id_token) {
-        const { sub, aud, nonce, exp } = idTokenClaims(id_token) ?? {};
+      if (idToken) {
+        const { sub, aud, nonce, exp } = idTokenClaims(idToken) ?? {};
         const isOurs =
-          [aud].flat().includes(login.clientId) &&
+          [aud].flat().includes(app.clientId) &&
           (nonce === undefined || nonce === returned.nonce) &&
           Number(exp) * 1000 > clock.now().getTime() - 60_000;
         if (sub !== person.sub || !isOurs)
@@ -57,7 +65,7 @@ function byAddresses({ http, values, clock }: AuthLine): Consent & { check(): Pr
       }
       return accountOf(person, OPERATORS);
     },
-    check: () => checkClient(http, login, values['authUrl']!),
+    check: () => checkClient(http, clock, login, app, values['authUrl']!),
   };
 }
 
@@ -78,8 +86,7 @@ export default auth({
     authUrl: url('Authorization URL', 'Without an issuer'),
     tokenUrl: url('Token URL', 'Without an issuer'),
     userInfoUrl: url('Userinfo URL', 'Without an issuer'),
-    clientId: text('Client id'),
-    clientSecret: secret('Client secret'),
+    ...clientApp,
     scope: text('Scope', { required: false, default: 'openid profile email' }),
   },
   oneOf: [['issuer'], ['authUrl', 'tokenUrl', 'userInfoUrl']],

@@ -1,7 +1,15 @@
 import { z } from 'zod';
-import { checkClient, CodeRefusal, consentUrl, takeToken } from '../kit/protocols/code-login.ts';
-import { secret, text } from '../kit/declare/fields.ts';
+import { text } from '../kit/declare/fields.ts';
+import {
+  authorizeUrl,
+  checkClient,
+  clientApp,
+  CodeRefusal,
+  exchangeCode,
+  type OAuth2,
+} from '../kit/protocols/oauth.ts';
 import { auth, type AuthLine } from './_contract.ts';
+import { appOf } from './_people.ts';
 
 const User = z.object({
   id: z.int().positive(),
@@ -11,13 +19,11 @@ const User = z.object({
 });
 const Emails = z.array(z.object({ email: z.string(), primary: z.boolean(), verified: z.boolean() }));
 
-type Needed = Pick<AuthLine, 'values'>;
-const clientOf = ({ values }: Needed) => ({
+const loginOf = ({ values }: Pick<AuthLine, 'values'>): OAuth2 => ({
   authorize: `${values['server']}/login/oauth/authorize`,
   token: `${values['server']}/login/oauth/access_token`,
-  scope: 'read:user user:email',
-  clientId: values['clientId']!,
-  clientSecret: values['clientSecret']!,
+  scopes: ['read:user', 'user:email'],
+  pkce: true,
 });
 
 /** OAuth 2 without an id_token. The numeric id stays when a person changes the login name. */
@@ -31,8 +37,7 @@ export default auth({
   authType: 'oauth2',
   setupNotes: 'Make an OAuth app at github.com > Settings > Developer settings.',
   credentials: {
-    clientId: text('Client id'),
-    clientSecret: secret('Client secret'),
+    ...clientApp,
     server: text('Server', { form: 'origin', default: 'https://github.com', required: false }),
     api: text('API', {
       form: 'url',
@@ -46,14 +51,14 @@ export default auth({
   errorOf: CodeRefusal,
   errorInside: CodeRefusal, // the token endpoint refuses with status 200
   by: 'consent',
-  connect: ({ http, values }) => ({
+  connect: ({ http, clock, values }) => ({
     by: 'consent',
-    authorize: async (start) => consentUrl(clientOf({ values }), start),
+    authorize: async (start) => authorizeUrl(loginOf({ values }), { app: appOf(values), ...start }),
     async identify(returned) {
-      const { access_token } = await takeToken(http, clientOf({ values }), returned);
+      const { tokens } = await exchangeCode(http, clock, loginOf({ values }), { app: appOf(values), ...returned });
       const headers = {
         accept: 'application/vnd.github+json',
-        authorization: `Bearer ${access_token}`,
+        authorization: `Bearer ${tokens.accessToken}`,
         'x-github-api-version': '2022-11-28',
       };
       const user = await http.get('/user', User, { headers });
@@ -67,5 +72,5 @@ export default auth({
       };
     },
   }),
-  check: ({ http, values }) => checkClient(http, clientOf({ values }), values.server),
+  check: ({ http, clock, values }) => checkClient(http, clock, loginOf({ values }), appOf(values), values.server),
 });

@@ -11,7 +11,7 @@ export default network({
   server: 'https://www.linkedin.com',
   authorize: '{server}/oauth/v2/authorization',
   token: '{server}/oauth/v2/accessToken',
-  scope: 'openid profile email',
-  noPkce: true,
+  scopes: ['openid', 'profile', 'email'],
+  nonce: true,
   person: async (http, headers) => accountOf(await http.get('/userinfo', Claims, { headers })),
 });

@@ -18,7 +18,8 @@ export default network({
   api: 'https://api.x.com/2',
   authorize: 'https://x.com/i/oauth2/authorize',
   token: '/oauth2/token',
-  scope: 'tweet.read users.read users.email', // /users/me needs the first two together
+  scopes: ['tweet.read', 'users.read', 'users.email'], // /users/me needs the first two together
+  pkce: true,
   secretIn: 'header',
   async person(http, headers) {
     const { data } = await http.get('/users/me', Me, {

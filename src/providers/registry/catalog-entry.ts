@@ -105,7 +105,7 @@ export interface CustomField {
 
 /** Presents the form of an adapter that is connected by typed fields; empty for one that is connected by consent. */
 export const customFieldsOf = ({ login, credentials }: Pick<SocialAdapter, 'login' | 'credentials'>): CustomField[] =>
-  login.kind === 'oauth2'
+  login.kind !== 'credentials'
     ? []
     : entries(credentials).map(([key, field]) => ({
         key,

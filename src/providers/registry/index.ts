@@ -39,7 +39,7 @@ export type {
   SocialAdapter,
   Tokens,
 } from '../social/_contract.ts';
-export type { ConnectOptions } from '../social/_open.ts';
+export type { ConnectOptions, Renewal } from '../social/_open.ts';
 export {
   type Content,
   type MultipartStore,

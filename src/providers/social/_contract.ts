@@ -1,11 +1,14 @@
 import type { z } from 'zod';
 import type { Clock } from '../../platform/kernel/index.ts';
-import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
-import type { Fields, ValuesOf } from '../kit/declare/fields.ts';
+import type { Adapter, Manifest, Setup } from '../kit/declare/adapter.ts';
+import type { Field, Fields, Values, ValuesOf } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Media } from '../kit/declare/media.ts';
+import type { OAuth1 } from '../kit/protocols/oauth1.ts';
+import type { App, OAuth2, Tokens } from '../kit/protocols/oauth.ts';
 export type { Media } from '../kit/declare/media.ts';
+export type { App, Tokens } from '../kit/protocols/oauth.ts';
 
 /**
  * A post to publish: plain text made from the stored HTML, with its media in order. `id` is ours and the same on every
@@ -44,23 +47,6 @@ export interface Profile {
 }
 
 /**
- * Tokens of a channel, stored encrypted. `expiresAt` is absent where they do not expire. `values` replace typed fields
- * (Bluesky: the server that holds the account).
- */
-export interface Tokens {
-  accessToken: string;
-  refreshToken?: string;
-  expiresAt?: Date;
-  values?: Readonly<Record<string, string>>;
-}
-
-/** Credentials of an app at a network, or at one server of it. */
-export interface App {
-  clientId: string;
-  clientSecret: string;
-}
-
-/**
  * An attempt whose answer was lost: the data that it saved, its thread (as in `publish`), and the earliest time of its
  * request, with allowance for clock differences.
  */
@@ -70,14 +56,22 @@ export interface LookUp {
   thread: readonly Published[];
 }
 
-/** The way to connect a channel: by consent at the network, or by typed fields. */
+/** What the steps of an approval are handed. `callback`: the parameters that the network sent back, where it does. */
+export interface Approving<F extends Fields = Fields> {
+  http: Http;
+  clock: Clock;
+  app: App;
+  values: ValuesOf<F>;
+}
+/**
+ * The way to connect a channel: by consent at the network, by an approval that is not OAuth, or by typed fields. The
+ * addresses of `oauth2` are paths of `api`, or absolute with `{field}` or `{host}` (`hosts`).
+ */
 export type Login<F extends Fields = Fields> =
-  | {
+  | (OAuth2 & {
       kind: 'oauth2';
-      authorize: string;
-      token: string;
-      scopes: readonly string[];
-      pkce?: boolean;
+      /** Used with an app that has a consumer key and no client id (X). */
+      oauth1?: OAuth1;
       /** Registers an app, where a network has many servers and the person names one. */
       registerApp?: (call: {
         http: Http;
@@ -85,6 +79,18 @@ export type Login<F extends Fields = Fields> =
         scopes: readonly string[];
         appName: string;
       }) => Promise<App>;
+    })
+  | {
+      kind: 'approval';
+      /**
+       * Answers the address where the person approves, and what `poll` needs: a login request (MeWe), a signer (Farcaster),
+       * a word to be sent to a bot (Telegram). `state` comes back where the network calls `redirectUri`.
+       */
+      begin: (
+        call: Approving<F> & { redirectUri: string; state: string },
+      ) => Promise<{ url: string; kept?: Values | undefined }>;
+      /** Asks whether the person has approved; undefined: not yet. A refusal is `reauthorize`. */
+      poll: (call: Approving<F> & { kept: Values; callback: Values }) => Promise<Tokens | undefined>;
     }
   | {
       kind: 'credentials';
@@ -102,11 +108,22 @@ export type SocialLine<F extends Fields = Fields> = Line<'http' | 'sockets', F>;
 export type Connection<F extends Fields = Fields> = SocialLine<F> & {
   /** The connected account at the network (`Profile.id`). */
   account: string;
-  /** Its access token, where there is one. */
+  /** Its access token, where there is one. Calls of a login by OAuth 1.0a are signed by `http`. */
   token: string | undefined;
+  /** The app that it is connected by: of the organization, else of the operator; absent where none is declared. */
+  app: App | undefined;
 };
+/** A field of the app, as the catalog shows it. */
+interface AppField {
+  name: string;
+  label: string;
+  secret: boolean;
+  required: boolean;
+}
 export interface SocialFacts {
   login: Login['kind'];
+  /** Fields of an app of its own, which an organization may set; absent where there is none. */
+  app?: readonly AppField[];
   once: Once<Fields, z.ZodType>['once'];
   limits: Limits;
 }
@@ -179,6 +196,12 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
   Once<F, S> &
   Publishing<F, S> & {
     login: Login<F>;
+    /**
+     * The fields of the app at the network (`clientApp`, and those of `App`). The operator sets them in the environment
+     * (`NETWORK_APPS`), an organization in its settings, which win (DE42). `appOneOf`: as `oneOf` of `Setup`.
+     */
+    app?: Fields & { readonly [K in keyof App]?: Field };
+    appOneOf?: Setup['oneOf'];
     limits: Limits;
     /** Schema of the settings of a post; unknown keys are kept and ignored (T6). */
     settings: S;
@@ -213,13 +236,27 @@ export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.Zod
   Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
 const OPTIONAL = ['prepare', 'poll', 'find', 'remove', 'serverLimits'] as const;
+const appFieldOf = ([name, { label, secret, required = false }]: [string, Field]): AppField => ({
+  name,
+  label,
+  secret,
+  required,
+});
 
 /** Declares a social network. */
 export const social = <const F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>): SocialAdapter => {
   const adapter: SocialAdapter<F, S> = {
     ...spec,
     domain: 'social',
-    facts: { login: spec.login.kind, once: spec.once, limits: spec.limits },
+    facts: {
+      login: spec.login.kind,
+      once: spec.once,
+      limits: spec.limits,
+      ...(spec.app && { app: Object.entries(spec.app).map(appFieldOf) }),
+    },
+    ...(spec.app && {
+      setup: { fields: spec.app, owners: ['org'] as const, ...(spec.appOneOf && { oneOf: spec.appOneOf }) },
+    }),
     capabilities: ['publish', ...OPTIONAL.filter((name) => spec[name])],
     connect(connection) {
       const settled = (post: Post, settings: unknown) => ({

@@ -4,13 +4,15 @@ import { text } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Multipart } from '../kit/protocols/multipart.ts';
 import { sameText } from '../kit/protocols/text.ts';
-import { type Limits, type Media, type Published, social, type SocialLine } from './_contract.ts';
+import { type Limits, type Media, type Published, social, type SocialAdapter, type SocialLine } from './_contract.ts';
 
 /** Differences of servers with Mastodon's API. Absent: as Mastodon. */
 interface Quirks {
   /** A repeat with the same idempotency key may post again. */
   noIdempotencyKey?: boolean;
   noPkce?: boolean;
+  /** Tokens cannot be revoked by clients. */
+  noRevocation?: boolean;
   /** Pictures go to `/v1/media` and are ready at once. */
   mediaV1?: boolean;
 }
@@ -21,6 +23,8 @@ interface Brand {
   description: string;
   website: string;
   instance?: string;
+  /** The fields of an own app; without one an app is registered at each server. */
+  app?: NonNullable<SocialAdapter['app']>;
   scopes: readonly string[];
   visibilities: readonly [string, ...string[]];
   limits: Limits;
@@ -119,6 +123,8 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       token: '{instance}/oauth/token',
       scopes,
       pkce: !quirks.noPkce,
+      // docs.joinmastodon.org/methods/oauth: ends this token alone
+      ...(!quirks.noRevocation && { revoke: { at: '{instance}/oauth/revoke' } }),
       async registerApp({ http, redirectUri, appName }) {
         const app = await http.post('/v1/apps', AppReply, {
           form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') },

@@ -1,3 +1,5 @@
+import { text } from '../kit/declare/fields.ts';
+import { clientApp } from '../kit/protocols/oauth.ts';
 import { mastodonApi } from './_mastodon-api.ts';
 
 export default mastodonApi({
@@ -6,6 +8,7 @@ export default mastodonApi({
   description: 'Statuses on a Mastodon server, or one that speaks its API.',
   website: 'https://joinmastodon.org',
   instance: 'https://mastodon.social',
+  app: { ...clientApp, server: text('Server on which the app is registered', { form: 'origin' }) },
   scopes: ['read:accounts', 'read:statuses', 'write:statuses', 'write:media'],
   visibilities: ['public', 'unlisted', 'private', 'direct'],
   limits: {

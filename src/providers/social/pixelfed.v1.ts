@@ -17,5 +17,5 @@ export default mastodonApi({
     mediaTypes: ['image/jpeg', 'image/png', 'image/gif'],
   },
   forbidden: 'rejected',
-  quirks: { noPkce: true, noIdempotencyKey: true, mediaV1: true },
+  quirks: { noPkce: true, noRevocation: true, noIdempotencyKey: true, mediaV1: true },
 });

@@ -1,6 +1,7 @@
 import { atMost } from '../../platform/flow/index.ts';
+import { connectChannel } from './connection.ts';
 import type { ChannelsDeps } from './deps.ts';
-import type { ChannelConnector, Complete, Completed } from './login.ts';
+import { type ChannelConnector, type Complete, type Completed, endLogin } from './end-login.ts';
 import { boundedLimits, type ChannelKey, claimDueServers, keepServerLimits } from './server-limits.ts';
 
 /** For what a server says of itself: a person waits for it who connects a channel, and other servers do. */
@@ -16,7 +17,7 @@ export async function completeLogin(
   providerId: string,
   call: Complete,
 ): Promise<Completed> {
-  const completed = await deps.logins.complete(person, providerId, call);
+  const completed = await endLogin(deps, person, providerId, call);
   const { id: channelId, created } = completed;
   if (networksWithServers(deps).includes(providerId)) await askServer(deps, { orgId: person.orgId, id: channelId });
   deps.events?.channelConnected({ orgId: person.orgId, channelId, provider: providerId, again: !created });
@@ -35,12 +36,10 @@ const networksWithServers = ({ providers }: Pick<ChannelsDeps, 'providers'>): st
 ];
 
 /** Asks a server what it takes, and keeps it. One that cannot say it in time is asked again by the sweep. */
-async function askServer(
-  { sql, clock, connections }: Pick<ChannelsDeps, 'sql' | 'clock' | 'connections'>,
-  channel: ChannelKey,
-): Promise<void> {
+async function askServer(deps: ChannelsDeps, channel: ChannelKey): Promise<void> {
+  const { sql, clock } = deps;
   const asked = async () => {
-    const { social } = await connections.connect(channel.orgId, channel.id);
+    const { social } = await connectChannel(deps, channel.orgId, channel.id);
     const limits = await social.serverLimits?.();
     if (limits) await keepServerLimits(sql, channel, boundedLimits(limits));
   };

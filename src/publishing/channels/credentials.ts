@@ -18,22 +18,30 @@ export interface Credentials {
 export interface PendingLogin {
   values: Readonly<Record<string, string>>;
   app: App;
-  verifier?: string | undefined;
+  /** Secrets of the begun login, such as the PKCE verifier. */
+  kept: Readonly<Record<string, string>>;
 }
 
 const Texts = z.record(z.string(), z.string());
-const StoredApp = z.object({ clientId: z.string(), clientSecret: z.string() });
+const StoredApp = z
+  .object({ clientId: z.string(), clientSecret: z.string() })
+  .catchall(z.string())
+  .transform((app): App => app);
 const StoredTokens = z
   .object({
     accessToken: z.string(),
+    tokenSecret: z.string().optional(),
     refreshToken: z.string().optional(),
     expiresAt: z.coerce.date().optional(),
+    refreshExpiresAt: z.coerce.date().optional(),
     values: Texts.optional(),
   })
-  .transform(({ accessToken, refreshToken, expiresAt, values }): Tokens => ({
+  .transform(({ accessToken, tokenSecret, refreshToken, expiresAt, refreshExpiresAt, values }): Tokens => ({
     accessToken,
+    ...(tokenSecret !== undefined && { tokenSecret }),
     ...(refreshToken !== undefined && { refreshToken }),
     ...(expiresAt && { expiresAt }),
+    ...(refreshExpiresAt && { refreshExpiresAt }),
     ...(values && { values }),
   }));
 const StoredCredentials = z.object({
@@ -43,7 +51,7 @@ const StoredCredentials = z.object({
   tokens: StoredTokens.optional(),
   grantedAt: z.coerce.date(),
 });
-const StoredLogin = z.object({ values: Texts, app: StoredApp, verifier: z.string().optional() });
+const StoredLogin = z.object({ values: Texts, app: StoredApp, kept: Texts });
 
 export const sealCredentials = (vault: Vault, credentials: Credentials): string =>
   vault.seal(JSON.stringify(credentials));

@@ -5,8 +5,8 @@ import type { Outbound } from '../../platform/outbound/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Egress } from '../egress/index.ts';
-import type { openConnections } from './connection.ts';
-import type { openLogins } from './login.ts';
+import type { ProviderSettings } from '../../providers/settings/index.ts';
+import type { Opened } from './renewal.ts';
 import { type ChannelRow, channelsById } from './store.ts';
 
 /** What the room is opened with. */
@@ -15,6 +15,8 @@ export interface ChannelsOptions {
   clock: Clock;
   vault: Vault;
   providers: Providers;
+  /** The apps that organizations have registered at networks themselves. */
+  settings: Pick<ProviderSettings, 'configured'>;
   outbound: Pick<Outbound, 'judge'>;
   billing: Pick<Billing, 'lockOrg' | 'admit'>;
   /** The routes that calls to networks take. */
@@ -25,10 +27,13 @@ export interface ChannelsOptions {
   /** Told of channels that are connected or lost. */
   events?: Pick<Events, 'channelConnected' | 'channelNeedsLogin'> | undefined;
 }
+/** Stops a channel until a person logs in again; true when this call did it. `seen`: the sealed login that was refused. */
+export type NeedsLogin = (orgId: string, channelId: string, reason: string, seen?: string) => Promise<boolean>;
 /** What the use cases of the room are handed. */
 export interface ChannelsDeps extends ChannelsOptions {
-  connections: ReturnType<typeof openConnections>;
-  logins: ReturnType<typeof openLogins>;
+  needsLogin: NeedsLogin;
+  /** Renewals under way in this process, by the sealed text that they replace. */
+  underWay: Map<string, Promise<Opened>>;
 }
 
 export const unknownChannel = () => notFound('Integration not found');

@@ -10,7 +10,10 @@ export interface NewState {
   refreshChannelId: string | null;
   returnUrl: string | null;
 }
-export type State = Pick<NewState, 'providerVersion' | 'sealed' | 'refreshChannelId' | 'returnUrl'>;
+/** A login that was taken, with the moment until which it may be ended. */
+export interface State extends NewState {
+  expiresAt: Date;
+}
 
 /** Remembers a login that has begun. */
 export async function insertState(sql: Sql, state: NewState, lifeMs: number): Promise<void> {
@@ -54,10 +57,19 @@ export async function takeState(
       and user_id = ${userId}
       and provider_id = ${providerId}
       and expires_at > now()
-    returning provider_version as "providerVersion", sealed, refresh_channel_id as "refreshChannelId",
-      return_url as "returnUrl"`;
+    returning state_hash as "stateHash", org_id as "orgId", user_id as "userId", provider_id as "providerId",
+      provider_version as "providerVersion", sealed, refresh_channel_id as "refreshChannelId",
+      return_url as "returnUrl", expires_at as "expiresAt"`;
   return row;
 }
+
+/** Puts a state back that was taken too early: what it waits for has not happened. Its end stays. */
+export const putStateBack = (sql: Sql, state: State): Promise<unknown> =>
+  sql`
+    insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, refresh_channel_id,
+      return_url, expires_at)
+    values (${state.stateHash}, ${state.orgId}, ${state.userId}, ${state.providerId}, ${state.providerVersion},
+      ${state.sealed}, ${state.refreshChannelId}, ${state.returnUrl}, ${state.expiresAt})`;
 
 export interface AppKey {
   providerId: string;

@@ -1,5 +1,6 @@
 import { AppError } from '../../platform/kernel/index.ts';
-import { checkSettings, type Limits, type Providers, type SocialAdapter } from '../../providers/registry/index.ts';
+import { checkSettings, type Limits, type SocialAdapter } from '../../providers/registry/index.ts';
+import { appsOfOrg, isConnectable } from './apps.ts';
 import type { NetworkRules } from './connection.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
 import { limitsOfChannel, type ServerLimits } from './server-limits.ts';
@@ -10,13 +11,21 @@ export interface PostingRules {
   limits: Limits;
 }
 
-/** Networks that can be connected here (S128). */
-export const listNetworks = ({ providers }: Pick<ChannelsDeps, 'providers'>): SocialAdapter[] =>
-  newestOfEach(providers).toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
+type NetworkDeps = Pick<ChannelsDeps, 'providers' | 'settings'>;
+
+/**
+ * Lists the networks that an organization can connect: those without an app, and those whose app it or the operator has
+ * (S128).
+ */
+export const listNetworks = async (deps: NetworkDeps, orgId: string): Promise<SocialAdapter[]> =>
+  (await newestOfEach(deps, orgId)).toSorted((a, b) => a.title.localeCompare(b.title, 'en'));
 
 /** Whether `begin` needs more than the network's name, or is not possible at all. */
-export const canBeginAlone = ({ providers }: Pick<ChannelsDeps, 'providers'>, providerId: string): boolean =>
-  newestOfEach(providers).some(({ id, login }) => id === providerId && login.kind === 'oauth2' && !login.registerApp);
+export const canBeginAlone = async (deps: NetworkDeps, orgId: string, providerId: string): Promise<boolean> =>
+  (await newestOfEach(deps, orgId)).some(
+    ({ id, login }) =>
+      id === providerId && (login.kind === 'approval' || (login.kind === 'oauth2' && !login.registerApp)),
+  );
 
 /** How to write for a channel (public `integration-settings`). */
 export async function rulesOfChannel(
@@ -48,19 +57,17 @@ export function rulesOfNetwork(
 }
 
 /** The version of each network that a new channel would get, previews included (S243). */
-function newestOfEach(providers: Providers): SocialAdapter[] {
+async function newestOfEach(deps: NetworkDeps, orgId: string): Promise<SocialAdapter[]> {
+  const { providers } = deps;
+  const own = await appsOfOrg(deps, orgId);
   const ids = [...new Set(providers.list('social').map(({ id }) => id))];
   return ids.flatMap((id) => {
     try {
       const adapter = providers.resolve('social', id, { allowPreview: true });
-      return isUsable(providers, adapter) ? [adapter] : [];
+      return isConnectable(deps, adapter, own.get(id)) ? [adapter] : [];
     } catch (error) {
       if (error instanceof AppError) return []; // only retired or deprecated versions
       throw error;
     }
   });
 }
-const isUsable = (providers: Providers, adapter: SocialAdapter): boolean =>
-  adapter.login.kind === 'credentials' ||
-  adapter.login.registerApp !== undefined ||
-  providers.ownApp(adapter, {}) !== undefined;

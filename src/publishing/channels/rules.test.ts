@@ -25,20 +25,36 @@ describe('a token', () => {
     [8, 6, true],
     [undefined, 1e6, false],
   ])('that lasts %p minutes is to be renewed at minute %p: %p', (life, now, expected) =>
-    expect(isExpiring(login(life), at(now))).toBe(expected),
+    expect(isExpiring(login(life), 'apart', at(now))).toBe(expected),
+  );
+
+  const DAY = 24 * 60;
+  test.each([
+    [60 * DAY, 29 * DAY, false],
+    [60 * DAY, 30 * DAY, true],
+    [2, 1, false], // a day old at least
+    [60 * DAY, 61 * DAY, true],
+  ])('that renews itself and lasts %p minutes is to be renewed at minute %p: %p', (life, now, expected) =>
+    expect(isExpiring(login(life), 'itself', at(now))).toBe(expected),
   );
 
   test('that does not exist does not expire', () => {
     const none = { ...login(1), tokens: undefined };
-    expect([isExpiring(none, at(9)), isExpired(none, at(9)), loginExpiry(none, false)]).toEqual([false, false, null]);
+    expect([isExpiring(none, 'none', at(9)), isExpired(none, at(9)), loginExpiry(none, 'none')]).toEqual([
+      false,
+      false,
+      null,
+    ]);
   });
 
   test('needs a person at its end only when nothing else can renew it [S127]', () => {
-    expect([loginExpiry(login(60), false), loginExpiry(login(60, 'r'), false), loginExpiry(login(60), true)]).toEqual([
-      at(60),
-      null,
-      null,
-    ]);
+    const ends = { ...login(60, 'r').tokens!, refreshExpiresAt: at(900) };
+    expect([
+      loginExpiry(login(60), 'none'),
+      loginExpiry(login(60), 'itself'),
+      loginExpiry(login(60, 'r'), 'apart'),
+      loginExpiry({ ...login(60), tokens: ends }, 'apart'),
+    ]).toEqual([at(60), at(60), null, at(900)]);
     expect([daysLeft(at(60 * 24 * 3 + 1), at(0)), daysLeft(at(0), at(5)), daysLeft(null, at(0))]).toEqual([3, 0, null]);
   });
 
@@ -46,9 +62,14 @@ describe('a token', () => {
     const vault = openVault(encryptionKey('k'));
     const whole: Credentials = {
       ...login(60, 'r'),
-      app: { clientId: 'i', clientSecret: 's' },
+      app: { clientId: 'i', clientSecret: 's', botToken: 'b' },
       values: { instance: 'https://a.example' },
-      tokens: { ...login(60, 'r').tokens!, values: { service: 'https://b.example' } },
+      tokens: {
+        ...login(60, 'r').tokens!,
+        tokenSecret: 't',
+        refreshExpiresAt: at(900),
+        values: { service: 'https://b.example' },
+      },
     };
     const sealed = sealCredentials(vault, whole);
     expect(sealed.startsWith('v2:')).toBe(true);

@@ -1,25 +1,31 @@
 import { z } from 'zod';
 import { AppError, invalidField } from '../../platform/kernel/index.ts';
+import type { Renewal } from '../../providers/registry/index.ts';
 import type { Credentials } from './credentials.ts';
 
 const MARGIN_MS = 5 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Whether a token is to be renewed before it is used: five minutes ahead, and a quarter of its life where that is
- * shorter.
+ * Answers whether a token is to be renewed before it is used: five minutes ahead, and a quarter of its life where that
+ * is shorter. One that renews `itself` is lost when it expires, so half of its life ahead, and when it is a day old
+ * (Instagram and Threads refuse younger ones).
  */
-export function isExpiring({ tokens, grantedAt }: Credentials, now: Date): boolean {
+export function isExpiring({ tokens, grantedAt }: Credentials, renewal: Renewal, now: Date): boolean {
   if (!tokens?.expiresAt) return false;
   const left = tokens.expiresAt.getTime() - now.getTime();
-  return left <= Math.min(MARGIN_MS, (tokens.expiresAt.getTime() - grantedAt.getTime()) / 4);
+  const life = tokens.expiresAt.getTime() - grantedAt.getTime();
+  if (renewal === 'itself') return left <= life / 2 && now.getTime() - grantedAt.getTime() >= DAY_MS;
+  return left <= Math.min(MARGIN_MS, life / 4);
 }
 export const isExpired = ({ tokens }: Credentials, now: Date): boolean =>
   tokens?.expiresAt !== undefined && tokens.expiresAt <= now;
 
-/** When a person has to log in again; null where the service renews the token itself, or it does not expire. */
-export const loginExpiry = ({ tokens }: Credentials, signsIn: boolean): Date | null =>
-  tokens?.refreshToken !== undefined || signsIn ? null : (tokens?.expiresAt ?? null);
+/**
+ * Answers when a person has to log in again; null where the service renews the token without end, or it does not expire.
+ */
+export const loginExpiry = ({ tokens }: Credentials, renewal: Renewal): Date | null =>
+  (renewal === 'apart' ? tokens?.refreshExpiresAt : tokens?.expiresAt) ?? null;
 export const daysLeft = (expiry: Date | null, now: Date): number | null =>
   expiry && Math.max(0, Math.floor((expiry.getTime() - now.getTime()) / DAY_MS));
 

@@ -1,13 +1,14 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
 import { askServerLimits, completeLogin } from './connecting.ts';
-import { type NeedsLogin, openConnections, signsIn } from './connection.ts';
-import type { ChannelsDeps, ChannelsOptions } from './deps.ts';
+import { beginLogin } from './begin-login.ts';
+import { connectChannel } from './connection.ts';
+import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
-import { openLogins } from './login.ts';
 import { dropOldStates } from './logins.ts';
 import { canBeginAlone, listNetworks, rulesOfChannel, rulesOfNetwork } from './networks.ts';
 import { findChannels, getChannel, listChannels } from './reading.ts';
+import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
 import * as transitions from './transitions.ts';
 
@@ -22,9 +23,7 @@ export function openChannels(options: ChannelsOptions) {
     if (held) events?.channelNeedsLogin({ orgId, channelId, reason });
     return held;
   };
-  const connections = openConnections({ ...options, needsLogin });
-  const logins = openLogins({ ...options, signsIn });
-  const deps: ChannelsDeps = { ...options, connections, logins };
+  const deps: ChannelsDeps = { ...options, needsLogin, underWay: new Map() };
 
   return {
     ...bind(deps, {
@@ -35,7 +34,10 @@ export function openChannels(options: ChannelsOptions) {
       list: listChannels,
       get: getChannel,
       find: findChannels,
+      begin: beginLogin,
       complete: completeLogin,
+      connect: connectChannel,
+      remove: removeChannel,
       askServerLimits,
       nameCustomer: setGroupByName,
       setCustomer: setGroup,
@@ -43,19 +45,10 @@ export function openChannels(options: ChannelsOptions) {
       setAdditional,
       setShown,
     }),
-    /** Begins a login; answers the address of the consent page (S130). */
-    begin: logins.begin,
-    /**
-     * Answers a channel in use: its token is fresh, and renewed when the network refuses it. Throws `ProviderError`.
-     * Nothing is sent any more once `ended` is aborted.
-     */
-    connect: connections.connect,
-
     // Transitions of the Channel actor: each one conditional statement over the channel and the posts that wait in it;
     // true when it held, and then noted as `by`.
     enable: (orgId: string, id: string, by?: AuditActor) => transitions.enable(sql, billing, orgId, id, by),
     disable: (orgId: string, id: string, by?: AuditActor) => transitions.disable(sql, orgId, id, by),
-    remove: (orgId: string, id: string, by?: AuditActor) => transitions.remove(sql, orgId, id, by),
     needsLogin,
 
     customers: (orgId: string) => customersOfOrg(sql, orgId),

@@ -80,9 +80,18 @@ test('a used refresh token is reauthorize, a network error unavailable', async (
   }
 });
 
+test('the app of an organization wins over that of the operator, at its own server [DE42]', () => {
+  const mastodon = providers.resolve('social', 'mastodon');
+  const own = { clientId: 'theirs', clientSecret: 'secret', server: 'https://theirs.example' };
+  expect(providers.ownApp(mastodon, { instance: 'https://theirs.example' }, own)).toEqual(own);
+  expect(providers.ownApp(mastodon, { instance: 'https://home.example' }, own)).toMatchObject(app);
+  const anywhere = { clientId: 'theirs', clientSecret: 'secret' };
+  expect(providers.ownApp(mastodon, { instance: 'https://home.example' }, anywhere)).toEqual(anywhere);
+});
+
 test("the operator's own app is used for its own server only", () => {
   const mastodon = providers.resolve('social', 'mastodon');
-  expect(providers.ownApp(mastodon, { instance: 'https://home.example' })).toEqual(app);
+  expect(providers.ownApp(mastodon, { instance: 'https://home.example' })).toMatchObject(app);
   expect(providers.ownApp(mastodon, { instance: 'https://elsewhere.example' })).toBeUndefined();
   expect(providers.ownApp(providers.resolve('social', 'bluesky'), {})).toBeUndefined();
 });

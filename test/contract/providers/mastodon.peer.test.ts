@@ -50,7 +50,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
   /** Logs in as a person does: types a password into the server's own page, and comes back with a code. */
   async function consent(login: string, passwd: string): Promise<Tokens> {
     const app = (await providers.registerApp(adapter(), values(), REDIRECT))!;
-    const { url, verifier } = providers.authorize(adapter(), {
+    const { url, kept } = await providers.authorize(adapter(), {
       app,
       values: values(),
       redirectUri: REDIRECT,
@@ -74,7 +74,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
       values: values(),
       redirectUri: REDIRECT,
       code: back.searchParams.get('code')!,
-      verifier,
+      kept,
     });
   }
 

@@ -13,6 +13,7 @@ interface Code {
   redirectUri: string;
   challenge: string;
   account: string;
+  scopes: string;
 }
 interface Token {
   account: string;
@@ -55,6 +56,10 @@ export async function startSocialServer() {
      * Milliseconds that it takes a token for longer than it says, so that none is refused because a machine is slow.
      */
     graceMs: 0,
+    /** What a person leaves ticked on the consent page; undefined: everything that is asked. */
+    granted: undefined as string | undefined,
+    /** Tokens that were ended by the client that they belong to. */
+    revoked: [] as string[],
     /** Asked before a token is given: an answer instead, or nothing. */
     beforeGrant: async (_grant: string): Promise<Reply | undefined> => undefined,
     /** What it says of itself, as it goes out; undefined: it says nothing. */
@@ -90,15 +95,16 @@ export async function startSocialServer() {
       redirectUri: app!.redirectUri,
       challenge: query.get('code_challenge')!,
       account: server.account,
+      scopes: app!.scopes,
     });
     return { code, state: query.get('state')!, redirect: app!.redirectUri };
   }
 
-  function give(account: string) {
+  function give(account: string, scopes: string) {
     const token = secretOf();
     tokens.set(token, { account, expiresAt: Date.now() + (server.expiresIn ?? 1e9) * 1_000 });
     if (server.expiresIn === undefined)
-      return { status: 200, body: { access_token: token, token_type: 'Bearer', scope: 'read' } };
+      return { status: 200, body: { access_token: token, token_type: 'Bearer', scope: server.granted ?? scopes } };
     const refresh = secretOf();
     refreshTokens.set(refresh, account);
     return {
@@ -117,7 +123,7 @@ export async function startSocialServer() {
     if (form['grant_type'] === 'refresh_token') {
       const account = refreshTokens.get(form['refresh_token'] ?? '');
       refreshTokens.delete(form['refresh_token'] ?? '');
-      return account === undefined ? refused : give(account);
+      return account === undefined ? refused : give(account, app.scopes);
     }
     const code = codes.get(form['code'] ?? '');
     codes.delete(form['code'] ?? '');
@@ -131,7 +137,7 @@ export async function startSocialServer() {
       code.challenge !== challenge
     )
       return refused;
-    return give(code.account);
+    return give(code.account, code.scopes);
   }
 
   async function answer(request: IncomingMessage, body: string): Promise<Reply> {
@@ -154,6 +160,14 @@ export async function startSocialServer() {
         : { status: 200, body: server.instance };
     }
     if (pathname === '/oauth/token') return grant(parse(body, request.headers['content-type']));
+    if (pathname === '/oauth/revoke') {
+      const form = parse(body, request.headers['content-type']);
+      if (apps.get(form['client_id'] ?? '')?.clientSecret !== form['client_secret'])
+        return { status: 403, body: { error: 'unauthorized_client' } };
+      tokens.delete(form['token']!);
+      server.revoked.push(form['token']!);
+      return { status: 200, body: {} };
+    }
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const known = tokens.get(token);
     if (server.refuseAll || !known || known.expiresAt + server.graceMs <= Date.now())

@@ -1,0 +1,140 @@
+import { newId, ProviderError } from '../../platform/kernel/index.ts';
+import type { EgressRoute } from '../../platform/outbound/index.ts';
+import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
+import { appOfChannel } from './apps.ts';
+import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
+import type { ChannelsDeps } from './deps.ts';
+import { isExpired, isExpiring, loginExpiry } from './rules.ts';
+import * as store from './store.ts';
+
+const CLAIM_MS = 60_000; // a process that dies while it renews holds the others up for so long
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 100;
+
+export type RenewalDeps = Pick<
+  ChannelsDeps,
+  'sql' | 'clock' | 'vault' | 'providers' | 'settings' | 'needsLogin' | 'underWay'
+>;
+/** A channel that is being opened. Whatever is asked of its network goes over this route; undefined: the open one. */
+export interface Target {
+  orgId: string;
+  channelId: string;
+  adapter: SocialAdapter;
+  egressRoute: EgressRoute | undefined;
+}
+export interface Opened {
+  sealed: string;
+  credentials: Credentials;
+}
+
+export const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
+export const isRefusal = (error: unknown) => error instanceof ProviderError && error.failure === 'reauthorize';
+export const opened = ({ vault }: Pick<RenewalDeps, 'vault'>, sealed: string): Opened => ({
+  sealed,
+  credentials: openCredentials(vault, sealed),
+});
+export const canRenew = (
+  { providers }: Pick<RenewalDeps, 'providers'>,
+  adapter: SocialAdapter,
+  { tokens }: Credentials,
+) => providers.renewalOf(adapter, tokens) !== 'none';
+
+/** Asks the network for new tokens: by a refresh token or the token itself, else by the fields that a person typed. */
+async function freshTokens(
+  deps: RenewalDeps,
+  { orgId, adapter, egressRoute }: Target,
+  credentials: Credentials,
+): Promise<{ tokens: Tokens; app: Credentials['app'] }> {
+  const { providers } = deps;
+  const { values, tokens } = credentials;
+  const app = await appOfChannel(deps, orgId, adapter, credentials);
+  try {
+    const renewed = tokens && (await providers.refresh(adapter, { values, tokens, app, egressRoute }));
+    if (renewed)
+      return { app, tokens: tokens.values && !renewed.values ? { ...renewed, values: tokens.values } : renewed };
+  } catch (error) {
+    // else the fields themselves may still be good
+    if (!isRefusal(error) || adapter.login.kind !== 'credentials' || !adapter.login.signIn) throw error;
+  }
+  const signed = await providers.signIn(adapter, values, egressRoute);
+  if (!signed) throw needsPerson(`${adapter.title}: the login has ended`);
+  return { app, tokens: signed };
+}
+
+/** Answers the login as another process or a person left it; undefined: it is still the one in `seen`. */
+async function replacement(deps: RenewalDeps, { orgId, channelId }: Target, seen: Opened): Promise<Opened | undefined> {
+  const row = await store.sealedOf(deps.sql, orgId, channelId);
+  if (!row) throw new ProviderError('rejected', 'The channel was deleted');
+  if (row.refreshNeeded) throw needsPerson();
+  return row.credentials === seen.sealed ? undefined : opened(deps, row.credentials);
+}
+
+/** Claims the renewal, or answers what the one who holds the claim makes of it. */
+async function claimOr(deps: RenewalDeps, target: Target, seen: Opened, claim: string): Promise<Opened | undefined> {
+  const { sql, clock } = deps;
+  const end = clock.monotonic() + PATIENCE_MS;
+  while (!(await store.claimRenewal(sql, target.orgId, target.channelId, seen.sealed, claim, CLAIM_MS))) {
+    const other = await replacement(deps, target, seen);
+    if (other) return other;
+    if (clock.monotonic() >= end) throw new ProviderError('unavailable', 'The login of this channel is being renewed');
+    await clock.sleep(LOOK_MS);
+  }
+  return undefined;
+}
+
+/**
+ * Renews under a claim over all processes. Nothing stands between the answer of the network and the row: a process that
+ * dies there leaves the old refresh token, which the next one tries when the claim ends.
+ */
+async function renewOnce(deps: RenewalDeps, target: Target, seen: Opened): Promise<Opened> {
+  const { orgId, channelId } = target;
+  const claim = newId();
+  const other = await claimOr(deps, target, seen, claim);
+  if (other) return other;
+  try {
+    const { app, tokens } = await freshTokens(deps, target, seen.credentials);
+    const credentials = { ...seen.credentials, ...(app && { app }), tokens, grantedAt: deps.clock.now() };
+    const fresh = { sealed: sealCredentials(deps.vault, credentials), credentials };
+    const saved = await store.saveRenewal(deps.sql, orgId, channelId, seen.sealed, {
+      credentials: fresh.sealed,
+      tokenExpiresAt: loginExpiry(credentials, deps.providers.renewalOf(target.adapter, tokens)),
+    });
+    return saved ? fresh : ((await replacement(deps, target, seen)) ?? fresh);
+  } catch (error) {
+    if (isRefusal(error)) {
+      if (await deps.needsLogin(orgId, channelId, error instanceof Error ? error.message : '', seen.sealed))
+        throw error;
+      const newer = await replacement(deps, target, seen);
+      if (newer) return newer;
+    } else await store.releaseRenewal(deps.sql, orgId, channelId, claim);
+    throw error;
+  }
+}
+
+/** Answers new tokens in place of those in `seen`, once for all who ask. */
+export function renewLogin(deps: RenewalDeps, target: Target, seen: Opened): Promise<Opened> {
+  const running = deps.underWay.get(seen.sealed);
+  if (running) return running;
+  const renewal = renewOnce(deps, target, seen).finally(() => deps.underWay.delete(seen.sealed));
+  deps.underWay.set(seen.sealed, renewal);
+  return renewal;
+}
+
+/** Answers the login with a token that lasts. A fault of the line does not matter while the old one is still good. */
+export async function usableLogin(deps: RenewalDeps, target: Target, given: Opened): Promise<Opened> {
+  const { clock, providers } = deps;
+  const { adapter, orgId, channelId } = target;
+  const renewal = providers.renewalOf(adapter, given.credentials.tokens);
+  if (!isExpiring(given.credentials, renewal, clock.now())) return given;
+  if (renewal !== 'none' && !(renewal === 'itself' && isExpired(given.credentials, clock.now()))) {
+    try {
+      return await renewLogin(deps, target, given);
+    } catch (error) {
+      if (isRefusal(error) || isExpired(given.credentials, clock.now())) throw error;
+      return given;
+    }
+  }
+  if (!isExpired(given.credentials, clock.now())) return given;
+  await deps.needsLogin(orgId, channelId, 'The login has expired', given.sealed);
+  throw needsPerson('The login of this channel has expired');
+}
