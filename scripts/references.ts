@@ -4,6 +4,7 @@ import { permissionMatrix } from '../api/http/permission-matrix.ts';
 import { routes } from '../api/resources/routes.gen.ts';
 import { settingsReference } from '../src/platform/config/index.ts';
 import { Documents, Proofs, providersReference } from '../src/providers/registry/index.ts';
+import { adapters } from '../src/providers/registry/registry.gen.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The fixtures record what each adapter was tried against. */
@@ -22,7 +23,10 @@ export const references: readonly { file: URL; make: () => string | Promise<stri
         documents: Documents.parse(await fixture('documents')),
       }),
   },
-  { file: doc('settings.gen.md'), make: settingsReference },
+  {
+    file: doc('settings.gen.md'),
+    make: () => settingsReference(new Set(adapters.flatMap(({ domain, id }) => (domain === 'social' ? [id] : [])))),
+  },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
   { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes), null, 1)}\n` },
 ];

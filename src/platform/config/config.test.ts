@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StartError } from '../kernel/index.ts';
+import { adapters } from '../../providers/registry/registry.gen.ts';
 import { describeIssues, settingsReference } from './reference.ts';
 import { type Environment } from './env.ts';
 import { readConfig } from './config.ts';
@@ -470,8 +471,16 @@ describe('secret settings', () => {
   });
 });
 
+test('the reference says which app credentials nothing uses yet, and that LINE has no provider [S235]', () => {
+  const [none, some] = [settingsReference(new Set()), settingsReference(new Set(['slack']))];
+  const row = (text: string, name: string) => text.split('\n').find((line) => line.startsWith(`| \`${name}\``));
+  expect(row(none, 'SLACK_ID')).toContain('used by later work: the provider slack');
+  expect(row(some, 'SLACK_ID')).toBe('| `SLACK_ID` | text | unset | Client id of the app at Slack. |');
+  expect(row(some, 'LINE_CLIENT_ID')).toContain('used by nothing: there is no such provider');
+});
+
 test('the reference names every setting, and the committed file is current', () => {
-  const reference = settingsReference();
+  const reference = settingsReference(new Set(adapters.flatMap(({ domain, id }) => (domain === 'social' ? [id] : []))));
   for (const name of Object.keys(SETTINGS)) expect(reference).toContain(`| \`${name}\` |`);
   expect(readFileSync(new URL('../../../docs/settings.gen.md', import.meta.url), 'utf8')).toBe(reference);
 });

@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly secret?: true;
   /** The work that uses it, where that is not here yet. */
   readonly later?: string;
+  /** Networks whose app it belongs to: the reference tells where none of them is registered. */
+  readonly networks?: readonly string[];
   /** Throws an Error that says what the text should be: "a whole number from 1 to 10". */
   parse(text: string): T;
 }

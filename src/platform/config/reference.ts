@@ -29,13 +29,20 @@ function usual({ fallback, otherwise, type }: Setting<unknown>): string {
   return type === 'text' ? `\`${fallback}\`` : fallback;
 }
 
+/** Names the work that a setting waits for. `registered`: the networks that are there. */
+const waitsFor = ({ later, networks = [] }: Setting<unknown>, registered: ReadonlySet<string>): string | undefined =>
+  later ??
+  (networks.length > 0 && !networks.some((id) => registered.has(id))
+    ? `the provider ${networks.join(' or ')}`
+    : undefined);
+
 /** The reference of every setting as Markdown, for `gen`. */
-export function settingsReference(): string {
+export function settingsReference(registered: ReadonlySet<string>): string {
   const chapters = Object.entries(CHAPTERS).map(([title, settings]) => {
-    const rows = Object.entries(settings as Record<string, Setting<unknown>>).map(
-      ([name, setting]) =>
-        `| \`${name}\` | ${setting.type} | ${cell(usual(setting))} | ${cell(setting.meaning)}${setting.later ? ` *Read now, used by later work: ${cell(setting.later)}.*` : ''} |`,
-    );
+    const rows = Object.entries(settings as Record<string, Setting<unknown>>).map(([name, setting]) => {
+      const later = waitsFor(setting, registered);
+      return `| \`${name}\` | ${setting.type} | ${cell(usual(setting))} | ${cell(setting.meaning)}${later ? ` *Read now, used by later work: ${cell(later)}.*` : ''} |`;
+    });
     return `## ${title}\n\n| Variable | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
   });
   return `<!-- Generated from src/platform/config/settings.ts by \`node rookery.mjs gen\`. Do not edit. -->

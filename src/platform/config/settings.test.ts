@@ -448,7 +448,7 @@ describe('app credentials of networks', () => {
     }).config.social;
     expect(apps['mastodon']).toEqual({ clientId: 'm', clientSecret: 's', server: 'https://social.example' });
     expect(apps['discord']).toMatchObject({ botToken: 'b' });
-    expect(apps['x']).toEqual({ clientId: '', clientSecret: '', consumer: { key: 'k', secret: 's' } });
+    expect(apps['x']).toEqual({ clientId: '', clientSecret: '', consumerKey: 'k', consumerSecret: 's' });
   });
 
   test('an incomplete pair is a warning and gives no credentials', () => {

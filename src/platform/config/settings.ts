@@ -12,6 +12,7 @@ import {
   secretText,
   whole,
 } from './kinds.ts';
+import { appSettings } from './network-apps.ts';
 
 // Every variable that the service reads, in the order of the reference. What values mean together is in `config.ts` and
 // `checks.ts`.
@@ -480,68 +481,6 @@ const telemetry = {
   OTEL_SERVICE_NAME: anyText('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
 };
 
-const ofApp = (network: string, word: string) => `${word} of the app at ${network}`;
-const app = (network: string, word: string) =>
-  anyText(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
-const appSecret = (network: string, word = 'Client secret') =>
-  secretText(`${ofApp(network, word)}.`, { later: `the provider ${network}` });
-/** A credential of an app that people log in by already; its channels are later work. */
-const loginApp = (network: string, word: string) => anyText(`${ofApp(network, word)}, for login by it.`);
-const loginSecret = (network: string, word = 'Client secret') => secretText(`${ofApp(network, word)}.`);
-const apps = {
-  X_CLIENT_ID: loginApp('X', 'OAuth 2 client id'),
-  X_CLIENT_SECRET: loginSecret('X', 'OAuth 2 client secret'),
-  X_API_KEY: app('X', 'OAuth 1 consumer key'),
-  X_API_SECRET: appSecret('X', 'OAuth 1 consumer secret'),
-  LINKEDIN_CLIENT_ID: loginApp('LinkedIn', 'Client id'),
-  LINKEDIN_CLIENT_SECRET: loginSecret('LinkedIn'),
-  FACEBOOK_APP_ID: loginApp('Facebook and Instagram', 'App id'),
-  FACEBOOK_APP_SECRET: loginSecret('Facebook and Instagram', 'App secret'),
-  INSTAGRAM_APP_ID: app('Instagram without Facebook', 'App id'),
-  INSTAGRAM_APP_SECRET: appSecret('Instagram without Facebook', 'App secret'),
-  DISCORD_CLIENT_ID: app('Discord', 'Client id'),
-  DISCORD_CLIENT_SECRET: appSecret('Discord'),
-  DISCORD_BOT_TOKEN_ID: appSecret('Discord', 'Bot token'),
-  SLACK_ID: app('Slack', 'Client id'),
-  SLACK_SECRET: appSecret('Slack'),
-  TIKTOK_CLIENT_ID: app('TikTok', 'Client key'),
-  TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
-  YOUTUBE_CLIENT_ID: anyText('Client id of the app at YouTube, for login by Google.'),
-  YOUTUBE_CLIENT_SECRET: loginSecret('YouTube'),
-  PINTEREST_CLIENT_ID: app('Pinterest', 'Client id'),
-  PINTEREST_CLIENT_SECRET: appSecret('Pinterest'),
-  REDDIT_CLIENT_ID: app('Reddit', 'Client id'),
-  REDDIT_CLIENT_SECRET: appSecret('Reddit'),
-  TWITCH_CLIENT_ID: app('Twitch', 'Client id'),
-  TWITCH_CLIENT_SECRET: appSecret('Twitch'),
-  THREADS_APP_ID: app('Threads', 'App id'),
-  THREADS_APP_SECRET: appSecret('Threads', 'App secret'),
-  DRIBBBLE_CLIENT_ID: app('Dribbble', 'Client id'),
-  DRIBBBLE_CLIENT_SECRET: appSecret('Dribbble'),
-  MASTODON_URL: address(['http', 'https'], 'Server on which the Mastodon app below is registered.', {
-    otherwise: 'https://mastodon.social',
-  }),
-  MASTODON_CLIENT_ID: anyText('Client key of the app at that Mastodon server.'),
-  MASTODON_CLIENT_SECRET: secretText('Client secret of the app at that Mastodon server.'),
-  MEWE_APP_ID: app('MeWe', 'App id'),
-  MEWE_API_KEY: appSecret('MeWe', 'API key'),
-  MEWE_HOST: anyText("Host of MeWe's API.", { later: 'the provider MeWe' }),
-  KICK_CLIENT_ID: app('Kick', 'Client id'),
-  KICK_SECRET: appSecret('Kick'),
-  GOOGLE_GMB_CLIENT_ID: app('Google Business', 'Client id'),
-  GOOGLE_GMB_CLIENT_SECRET: appSecret('Google Business'),
-  NEYNAR_CLIENT_ID: app('Farcaster (provider wrapcast)', 'Client id'),
-  NEYNAR_SECRET_KEY: appSecret('Farcaster (provider wrapcast)', 'API key'),
-  VK_ID: app('VK', 'App id'),
-  VK_SECRET: appSecret('VK', 'Secret (a public app has none)'),
-  WHOP_CLIENT_ID: app('Whop', 'Client id'),
-  WHOP_CLIENT_SECRET: appSecret('Whop', 'Client secret (a public app has none)'),
-  TELEGRAM_BOT_NAME: app('Telegram', 'Name of the bot'),
-  TELEGRAM_TOKEN: appSecret('Telegram', 'Token of the bot'),
-  LINE_CLIENT_ID: app('LINE', 'Client id'),
-  LINE_CLIENT_SECRET: appSecret('LINE'),
-};
-
 const stockKey = (source: string, what = 'API key') => secretText(`${what} of ${source} for stock media.`);
 const stock = {
   UNSPLASH_ACCESS_KEY: stockKey('Unsplash'),
@@ -571,7 +510,7 @@ export const CHAPTERS = {
   Analytics: analytics,
   Retention: retention,
   Telemetry: telemetry,
-  'App credentials of networks': apps,
+  'App credentials of networks': appSettings,
   'Stock media': stock,
 };
 
@@ -593,7 +532,7 @@ export const SETTINGS = {
   ...analytics,
   ...retention,
   ...telemetry,
-  ...apps,
+  ...appSettings,
   ...stock,
 };
 export type SettingName = keyof typeof SETTINGS;

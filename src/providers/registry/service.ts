@@ -3,6 +3,7 @@ import type { Outbound } from '../../platform/outbound/index.ts';
 import { keepOutOfLogs } from '../../platform/telemetry/index.ts';
 import { type Domain, type Lifecycle, TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import type { Fields, Values } from '../kit/declare/fields.ts';
+import type { App } from '../kit/protocols/oauth.ts';
 import { openLines, type Outcome, secretsOf } from '../kit/wire/open-line.ts';
 import { type AdapterOf, type AnyAdapter, openDomains } from './domains.ts';
 import { type CatalogEntry, inOrder, catalogEntryOf } from './catalog-entry.ts';
@@ -19,7 +20,7 @@ export interface ProvidersOptions {
   /** Ids of the networks whose login is registered (`*_SSO_ENABLED`). */
   sso?: readonly string[];
   /** App credentials of the operator, by provider id; `server` where they belong to one of many servers. */
-  apps?: Readonly<Record<string, { clientId: string; clientSecret: string; server?: string }>>;
+  apps?: Readonly<Record<string, App>>;
   /**
    * Base URLs that replace declared ones, by `domain/id`, or `domain/id/name` for a further host: of the sandbox, of
    * the directory of Bluesky, and of servers in tests.
