@@ -3,6 +3,7 @@ import { startSandbox } from '../../../sandbox/index.ts';
 import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 import { type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { type SocialServer, startSocialServer } from '../../support/peers/social-server.ts';
@@ -256,6 +257,63 @@ describe('connecting a channel by OAuth', () => {
           )
         ).status,
       ]).toEqual([bad, 400]);
+  });
+
+  test('refuses a login without a permission that the person unticked, and names it', async () => {
+    network.granted = 'read:accounts read:statuses';
+    const refused = await consentAndFinish();
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { provider: 'mastodon', missingScopes: ['write:statuses', 'write:media'] },
+    });
+    expect(await db.sql`select 1 from channels`).toHaveLength(0);
+  });
+
+  test('tells a person who gave no access so, and uses up the state [S131]', async () => {
+    const { code, state } = network.consent(await begin());
+    const refused = await finish({ state, callback: { error: 'access_denied' } });
+    expect(refused).toMatchObject({ status: 400, body: { provider: 'mastodon' } });
+    expect(JSON.stringify(refused.body)).toContain('access_denied');
+    expect((await finish({ code, state })).status).toBe(400);
+    expect(network.grants).toEqual([]);
+  });
+
+  test('ends the login of a deleted channel at the network', async () => {
+    const { body: channel } = await consentAndFinish();
+    const [token] = [...network.tokens.keys()];
+    expect(await app.context.channels.remove(ann.orgId, channel.id)).toBe(true);
+    await eventually('the token is revoked', () => network.revoked.length > 0);
+    expect(network.revoked).toEqual([token]);
+    expect(network.tokens.has(token!)).toBe(false);
+  });
+
+  test('deletes a channel although its network does not answer', async () => {
+    const { body: channel } = await consentAndFinish();
+    await network[Symbol.asyncDispose]();
+    expect(await app.context.channels.remove(ann.orgId, channel.id)).toBe(true);
+    expect((await ann.client.get(`/integrations/${channel.id}`)).status).toBe(404);
+    network = await startSocialServer();
+  });
+
+  test('uses the app of an organization before any other, for that organization alone [DE42]', async () => {
+    network.apps.set('theirs', {
+      clientId: 'theirs',
+      clientSecret: 'their-secret',
+      redirectUri: `${FRONTEND}/integrations/social/mastodon`,
+      scopes: 'read:accounts read:statuses write:statuses write:media',
+    });
+    const credentials = { clientId: 'theirs', clientSecret: 'their-secret', server: network.url };
+    const made = await ann.client.post('/providers/settings', {
+      domain: 'social',
+      providerId: 'mastodon',
+      credentials,
+    });
+    expect([made.status, JSON.stringify(made.body).includes('their-secret')]).toEqual([201, false]);
+    const { code, state } = network.consent(await begin());
+    expect((await finish({ code, state })).status).toBe(200);
+    expect([...network.apps.keys()]).toEqual(['theirs']);
+    expect(new URL(await begin(ben.client)).searchParams.get('client_id')).not.toBe('theirs');
+    await db.sql`delete from provider_settings`;
   });
 
   test('uses the app of the operator where there is one, else one registered with the server [S128]', async () => {

@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { clientApp } from '../../../src/providers/kit/protocols/oauth.ts';
+import { social, type SocialAdapter } from '../../../src/providers/social/_contract.ts';
+import { testDatabase } from '../../support/wire/database.ts';
+import { failureOf, type FakeHttp, startHttp } from '../../support/peers/fake-network.ts';
+import { openPublishing } from '../../support/worlds/publishing.ts';
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let world: Awaited<ReturnType<typeof openPublishing>>;
+let server: FakeHttp;
+const person = { orgId: newId(), userId: newId(), mayUpdate: true };
+const other = { orgId: newId(), userId: person.userId, mayUpdate: true };
+const by = { userId: person.userId, impersonatorId: null, ip: null };
+/** The apps that the adapter was handed. */
+const handed: unknown[] = [];
+let approved = false;
+
+const networkOf = (login: SocialAdapter['login'], id: string) =>
+  social({
+    id,
+    version: 'v99',
+    title: `The ${id}`,
+    description: 'A network of these tests.',
+    status: 'active',
+    authType: 'oauth2',
+    credentials: {},
+    app: clientApp,
+    api: server.url,
+    auth: { in: 'token' },
+    once: 'at-most-once',
+    limits: { text: 100, unit: 'characters', media: 0, mediaTypes: [] },
+    settings: z.looseObject({}),
+    login,
+    async profile({ http, app }) {
+      handed.push(app);
+      return http.get('/me', z.object({ id: z.string(), name: z.string(), handle: z.string() }));
+    },
+    publish: () => Promise.reject(new Error('nothing is published here')),
+  });
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await db.sql`insert into organizations (id, name) values (${person.orgId}, 'Acme'), (${other.orgId}, 'Other')`;
+  await db.sql`
+    insert into users (id, email, provider_name, provider_id)
+    values (${person.userId}, 'a@example.com', 'local', ${person.userId})`;
+  server = await startHttp(
+    {
+      'POST /token': () => ({ status: 200, body: { access_token: 'token' } }),
+      'GET /me': () => ({ status: 200, body: { id: '1', name: 'Ann', handle: 'ann' } }),
+    },
+    (error) => ({ status: 400, body: { error } }),
+  );
+  const consent = { kind: 'oauth2' as const, authorize: '/authorize', token: '/token', scopes: ['read'] };
+  const approval = {
+    kind: 'approval' as const,
+    begin: async ({ state }: { state: string }) => ({
+      url: `https://approve.example/${state}`,
+      kept: { request: 'r1' },
+    }),
+    poll: async ({ kept }: { kept: Readonly<Record<string, string>> }) =>
+      approved && kept['request'] === 'r1' ? { accessToken: 'token' } : undefined,
+  };
+  world = await openPublishing({
+    url: db.url,
+    env: {
+      SLACK_ID: 'operators',
+      SLACK_SECRET: 'operators-secret',
+      KICK_CLIENT_ID: 'kick',
+      KICK_SECRET: 'kick-secret',
+    },
+    adapters: [networkOf(consent, 'slack'), networkOf(consent, 'unset'), networkOf(approval, 'kick')],
+  });
+});
+afterAll(async () => {
+  const { faults } = server;
+  await world?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+  expect(faults).toEqual([]);
+});
+afterEach(async () => {
+  handed.length = 0;
+  approved = false;
+  await db.sql`truncate channels, connect_states, provider_settings, outbox cascade`;
+});
+
+const listed = async (orgId: string) => (await world.channels.networks(orgId)).map(({ id }) => id);
+const setApp = (providerId: string) =>
+  world.providerSettings.create(
+    person.orgId,
+    { domain: 'social', providerId, credentials: { clientId: 'theirs', clientSecret: 'their-secret' } },
+    by,
+  );
+const stateIn = (url: string) => new URL(url).searchParams.get('state') ?? new URL(url).pathname.slice(1);
+
+describe('networks', () => {
+  test('lists a network whose app the operator has for every organization [DE41, S128]', async () => {
+    for (const { orgId } of [person, other]) {
+      expect(await listed(orgId)).toContain('slack');
+      expect(await listed(orgId)).not.toContain('unset');
+    }
+    expect(await world.channels.canBeginAlone(person.orgId, 'slack')).toBe(true);
+    expect(await world.channels.canBeginAlone(person.orgId, 'unset')).toBe(false);
+  });
+
+  test('lists a network whose app an organization has set for that organization alone [DE42]', async () => {
+    const refused = await failureOf(world.channels.begin(person, 'unset', {}));
+    expect(refused).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('settings of the provider social/unset'),
+    });
+    await setApp('unset');
+    expect(await listed(person.orgId)).toContain('unset');
+    expect(await listed(other.orgId)).not.toContain('unset');
+    const { url } = await world.channels.begin(person, 'unset', {});
+    expect(new URL(url).searchParams.get('client_id')).toBe('theirs');
+  });
+});
+
+describe('complete', () => {
+  test('hands the adapter the app of the organization before that of the operator [DE42]', async () => {
+    const operators = stateIn((await world.channels.begin(other, 'slack', {})).url);
+    await world.channels.complete(other, 'slack', { code: 'c', state: operators });
+    await setApp('slack');
+    const theirs = stateIn((await world.channels.begin(person, 'slack', {})).url);
+    await world.channels.complete(person, 'slack', { code: 'c', state: theirs });
+    expect(handed).toEqual([
+      { clientId: 'operators', clientSecret: 'operators-secret' },
+      { clientId: 'theirs', clientSecret: 'their-secret' },
+    ]);
+  });
+
+  test('answers 409 and keeps the state while an approval is waited for, and connects after it', async () => {
+    const state = stateIn((await world.channels.begin(person, 'kick', {})).url);
+    for (const _ of [1, 2])
+      expect(await failureOf(world.channels.complete(person, 'kick', { state }))).toMatchObject({
+        code: 'conflict',
+        extra: { pending: true },
+      });
+    expect(await failureOf(world.channels.complete(other, 'kick', { state }))).toMatchObject({ status: 400 });
+    approved = true;
+    expect(await world.channels.complete(person, 'kick', { state })).toMatchObject({ created: true });
+    expect(await failureOf(world.channels.complete(person, 'kick', { state }))).toMatchObject({ status: 400 });
+  });
+});
