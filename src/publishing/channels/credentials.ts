@@ -15,6 +15,11 @@ export interface Credentials {
   /** When the tokens were given. */
   grantedAt: Date;
 }
+/** Credentials beside the sealed text that they were read from. */
+export interface Opened {
+  sealed: string;
+  credentials: Credentials;
+}
 export interface PendingLogin {
   values: Readonly<Record<string, string>>;
   app: App;

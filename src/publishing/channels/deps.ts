@@ -6,7 +6,7 @@ import type { Events } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Egress } from '../egress/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
-import type { Opened } from './renewal.ts';
+import type { Opened } from './credentials.ts';
 import { type ChannelRow, channelsById } from './store.ts';
 
 /** What the room is opened with. */

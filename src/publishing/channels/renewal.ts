@@ -2,7 +2,7 @@ import { newId, ProviderError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { appOfChannel } from './apps.ts';
-import { type Credentials, openCredentials, sealCredentials } from './credentials.ts';
+import { type Credentials, type Opened, openCredentials, sealCredentials } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
 import { isExpired, isExpiring, loginExpiry } from './rules.ts';
 import * as store from './store.ts';
@@ -21,10 +21,6 @@ export interface Target {
   channelId: string;
   adapter: SocialAdapter;
   egressRoute: EgressRoute | undefined;
-}
-export interface Opened {
-  sealed: string;
-  credentials: Credentials;
 }
 
 export const needsPerson = (message = 'The channel needs a new login') => new ProviderError('reauthorize', message);
