@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { customFieldsOf, type SocialAdapter } from '../../../src/providers/registry/index.ts';
+import { customFieldsOf, type FileLimits, type SocialAdapter } from '../../../src/providers/registry/index.ts';
 import type { ChannelView, PostingRules } from '../../../src/publishing/channels/index.ts';
 
 const CustomField = z.strictObject({
@@ -142,13 +142,27 @@ export const ChannelRules = z.strictObject({
   ),
 });
 
+/** The limits of a kind of file in words. */
+function fileRules(what: string, { count, bytes, side, ratio, seconds }: FileLimits = {}): string[] {
+  const words = [
+    count !== undefined && `at most ${count} in a post`,
+    bytes !== undefined && `at most ${bytes} bytes`,
+    side && `sides of ${side[0]} to ${side[1]} pixels`,
+    ratio && `width by height of ${ratio[0]} to ${ratio[1]}`,
+    seconds && `${seconds[0]} to ${seconds[1]} seconds`,
+  ].filter((word) => word !== false && word !== undefined);
+  return words.length === 0 ? [] : [`a ${what} has ${words.join(', ')}`];
+}
+
 export function presentRules({ adapter: { title, settings }, limits }: PostingRules): z.input<typeof ChannelRules> {
   const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
   const rules = [
     `${title}: at most ${limits.text} ${limits.unit}`,
     `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or videos (${limits.mediaTypes.join(', ')})`,
     ...(limits.linkLength === undefined ? [] : [`every link counts as ${limits.linkLength}`]),
-    ...(limits.imageBytes === undefined ? [] : [`a picture has at most ${limits.imageBytes} bytes`]),
+    ...(limits.oneKind ? ['pictures and videos do not go together'] : []),
+    ...fileRules('picture', limits.image),
+    ...fileRules('video', limits.video),
   ];
   return {
     rules: `${rules.join('; ')}.`,

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type { Limits, Media as ForAdapter } from '../../providers/registry/index.ts';
+import type { FileFacts, Limits, Media as ForAdapter } from '../../providers/registry/index.ts';
 import { gone, MOST_PICTURE_BYTES, type openBodies } from './bodies.ts';
 import type { Copies } from './copies.ts';
 import { asProviderError, ofStorage } from './remote.ts';
@@ -27,6 +27,8 @@ export interface MediaOfPosts {
    * S260); `at` names the field.
    */
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
+  /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
+  facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined)[][]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
   /**
@@ -64,9 +66,9 @@ export function openPostMedia({
   restrictDomains,
 }: Options): MediaOfPosts {
   /** At most so much of a file is fetched for a network. */
-  function greatestOf({ mediaTypes, videoBytes = maxBytes }: Limits): number {
+  function greatestOf({ mediaTypes, video }: Limits): number {
     const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
-    return takesVideos ? Math.max(videoBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
+    return takesVideos ? Math.max(video?.bytes ?? maxBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
   }
 
   /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
@@ -128,6 +130,7 @@ export function openPostMedia({
       alt: item.alt || file.alt,
       url: own ? (direct ?? urlOfKey(backendUrl, file.storageKey)) : item.path, // a copy goes with its post
       ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
+      ...(file.durationMs !== null && { seconds: file.durationMs / 1_000 }),
     };
   }
 
@@ -153,6 +156,11 @@ export function openPostMedia({
         if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
       });
     },
+    async facts(orgId, posts) {
+      const own = await ownFiles(orgId, posts.flat(), store.presentFiles);
+      let n = 0;
+      return posts.map((items) => items.map(() => factsOf(own[n++])));
+    },
     async settled(orgId, items) {
       if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);
     },
@@ -162,3 +170,14 @@ export function openPostMedia({
     },
   };
 }
+
+const factsOf = (file: FileRow | null | undefined): FileFacts | undefined =>
+  file
+    ? {
+        contentType: file.mime,
+        size: file.bytes,
+        width: file.width ?? undefined,
+        height: file.height ?? undefined,
+        seconds: file.durationMs === null ? undefined : file.durationMs / 1_000,
+      }
+    : undefined;

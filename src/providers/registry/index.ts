@@ -15,7 +15,7 @@ export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/decl
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { Picture, PictureRules } from '../kit/declare/media.ts';
-export { findInText, findLinks, textLength } from '../kit/protocols/text.ts';
+export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
@@ -25,6 +25,7 @@ export { openProviders, type Providers, type ProvidersOptions } from './service.
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
 export type {
   App,
+  FileLimits,
   Handle,
   Limits,
   Login,
@@ -40,6 +41,7 @@ export type {
   Tokens,
 } from '../social/_contract.ts';
 export type { ConnectOptions, Renewal } from '../social/_open.ts';
+export { checkFiles, checkPost, type FileFacts, type Issue } from '../social/_limits.ts';
 export {
   type Content,
   type MultipartStore,

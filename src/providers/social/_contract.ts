@@ -173,6 +173,7 @@ type Once<F extends Fields, S extends z.ZodType> =
   | { once: 'key' | 'two-phase' | 'own-id' | 'read-back'; find: Find<F, S> }
   | { once: 'at-most-once'; find?: never };
 
+/** What a network takes in one post, or in one item of a thread. */
 export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
@@ -183,12 +184,27 @@ export interface Limits {
   linkLength?: number;
   /** Of a mention `@name@host` only `@name` counts. */
   shortMentions?: true;
+  /** Number of files of all kinds. */
   media: number;
   needsMedia?: boolean;
+  /** Content types; `image/*` is every picture. */
   mediaTypes: readonly string[];
-  imageBytes?: number;
-  /** Greatest size of a video, where all servers have the same. */
-  videoBytes?: number;
+  /** Pictures and videos do not go together. */
+  oneKind?: boolean;
+  image?: FileLimits;
+  video?: FileLimits;
+}
+/** Limits of one kind of file: least and greatest, where there are two. */
+export interface FileLimits {
+  /** Number in a post. */
+  count?: number;
+  /** Greatest size. Pictures are scaled to it. */
+  bytes?: number;
+  /** Of the shorter and of the longer side, in pixels. */
+  side?: readonly [number, number];
+  /** Width by height. */
+  ratio?: readonly [number, number];
+  seconds?: readonly [number, number];
 }
 
 /** The declaration of a network. An optional method that is present is a capability. */

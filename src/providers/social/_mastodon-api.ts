@@ -153,7 +153,8 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
         ...(statuses?.max_characters && { text: statuses.max_characters }),
         ...(statuses?.characters_reserved_per_url && { linkLength: statuses.characters_reserved_per_url }),
         ...(statuses?.max_media_attachments && { media: statuses.max_media_attachments }),
-        ...(media?.image_size_limit && { imageBytes: media.image_size_limit }),
+        ...(media?.image_size_limit && { image: { ...limits.image, bytes: media.image_size_limit } }),
+        ...(media?.video_size_limit && { video: { ...limits.video, bytes: media.video_size_limit } }),
         ...(media?.supported_mime_types?.length && { mediaTypes: media.supported_mime_types }),
       };
     },

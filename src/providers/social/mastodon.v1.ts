@@ -17,7 +17,9 @@ export default mastodonApi({
     linkLength: 23,
     shortMentions: true,
     media: 4,
-    imageBytes: 16_777_216,
+    oneKind: true,
+    image: { bytes: 16_777_216 },
+    video: { count: 1 },
     mediaTypes: [
       'image/jpeg',
       'image/png',

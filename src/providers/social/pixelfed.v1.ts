@@ -13,7 +13,7 @@ export default mastodonApi({
     unit: 'characters',
     media: 4,
     needsMedia: true,
-    imageBytes: 15_000_000,
+    image: { bytes: 15_000_000 },
     mediaTypes: ['image/jpeg', 'image/png', 'image/gif'],
   },
   forbidden: 'rejected',

@@ -2,17 +2,21 @@ import type { Sql } from '../../platform/db/index.ts';
 import type { Limits } from '../../providers/registry/index.ts';
 
 /** What the own server of a channel takes, in place of what its network takes in general. */
-export type ServerLimits = Pick<Limits, 'text' | 'linkLength' | 'media'>;
+export type ServerLimits = Partial<Limits>;
 
 /** A server may be anybody's: nothing is believed beyond what a post can hold here. */
 const MOST_TEXT = 100_000;
 const MOST_MEDIA = 100;
+const MOST_TYPES = 100;
 
 /** The limits of a server as they are kept. */
-export const boundedLimits = ({ text, linkLength, media }: ServerLimits): ServerLimits => ({
+export const boundedLimits = ({ text, linkLength, media, mediaTypes, image, video }: Limits): ServerLimits => ({
   text: Math.min(text, MOST_TEXT),
   media: Math.min(media, MOST_MEDIA),
+  mediaTypes: mediaTypes.slice(0, MOST_TYPES),
   ...(linkLength !== undefined && { linkLength }),
+  ...(image && { image }),
+  ...(video && { video }),
 });
 
 /** The limits of a channel: those of its network, and what its server said. */

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { Limits, Media, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import type { FileFacts, Limits, Media, Social, SocialAdapter } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { PostMedia } from './row.ts';
 
@@ -57,11 +57,7 @@ export interface ChannelsPort {
    * What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or
    * retired.
    */
-  rules(
-    providerId: string,
-    providerVersion: string,
-    server?: Pick<Limits, 'text' | 'linkLength' | 'media'> | null,
-  ): NetworkRules;
+  rules(providerId: string, providerVersion: string, server?: Partial<Limits> | null): NetworkRules;
 }
 
 export interface MediaPort {
@@ -78,6 +74,8 @@ export interface MediaPort {
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
+  /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
+  facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined)[][]>;
 }
 
 /** A link of a text, and what goes out in its place; null: it goes out as it is. */

@@ -90,3 +90,37 @@ test.each([
   expect(status).toBe(400);
   expect(await rows()).toEqual(before);
 });
+
+test('a file that the network does not take is 400 with its path, in a create, an edit and when a draft is scheduled [S108]', async () => {
+  const file = newId();
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, duration_ms)
+    values (${file}, ${ann.orgId}, 'film', 'film.mp4', ${`${ann.orgId}/film.mp4`}, 'video', 'video/mp4', 1000, 90000)`;
+  const film = { id: file, path: '' };
+  const before = await rows();
+  const created = await key.post('/public/v1/posts', {
+    ...body('schedule', film),
+    posts: [{ integration: { id: channel }, value: [{ content: 'x' }, { content: 'y', image: [film] }] }],
+  });
+  expect([created.status, created.body.code, created.body.errors]).toEqual([
+    400,
+    'invalid_content',
+    [
+      {
+        field: 'posts.0.value.1.image.0',
+        message: 'item 2 of the thread: video/mp4 is not taken (image/*)',
+        rule: 'type',
+      },
+    ],
+  ]);
+  expect(await rows()).toEqual(before);
+
+  const draft = (await key.post('/public/v1/posts', body('draft', film))).body[0].postId;
+  const scheduled = await key.put(`/public/v1/posts/${draft}/status`, { status: 'schedule' });
+  expect([scheduled.status, scheduled.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
+
+  const text = (await key.post('/public/v1/posts', { ...body('schedule', film), posts: [plain()] })).body[0].postId;
+  const edited = await key.put(`/public/v1/posts/${text}`, { image: [film] });
+  expect([edited.status, edited.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
+});
+const plain = () => ({ integration: { id: channel }, value: [{ content: 'x' }] });

@@ -41,6 +41,8 @@ export interface Media extends NamedBody {
   alt: string;
   width?: number;
   height?: number;
+  /** Of a video or sound. */
+  seconds?: number;
   /** Address at which networks can fetch it. */
   url: string;
   /**

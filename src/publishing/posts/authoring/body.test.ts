@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { DateText, readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
+import type { PostsDeps } from '../deps.ts';
 
 test.each([
   ['2026-09-01T10:00:00.000Z', '2026-09-01T10:00:00.000Z'],
@@ -45,28 +46,35 @@ const rules = {
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   checkSettings: () => {},
 } as const;
+const media = {
+  facts: async (_: string, lists: readonly (readonly unknown[])[]) => lists.map((list) => list.map(() => undefined)),
+};
 const judge = (items: { content: string; media?: { path: string; alt: string }[] }[], more: object = {}) =>
-  judgeContent(
-    { ...rules, limits: { ...rules.limits, ...more } },
-    { name: 'Acme', providerId: 'net' },
-    items.map(({ content, media = [] }) => ({ content, media })),
-  );
+  judgeContent({ media } as unknown as Pick<PostsDeps, 'media'>, 'an organization', [
+    {
+      rules: { ...rules, limits: { ...rules.limits, ...more } },
+      channel: { name: 'Acme', providerId: 'net' },
+      items: items.map(({ content, media: files = [] }, n) => ({ content, media: files, at: `value.${n}.` })),
+    },
+  ]);
 
-test('length is that of the plain text, in the network’s unit, a link at its fixed length', () => {
-  judge([{ content: '<p><strong>0123456789</strong></p>' }]);
-  judge([{ content: '👨‍👩‍👧‍👦👨‍👩‍👧‍👦' }]);
-  judge([{ content: 'see https://a.example/a-very-long-path' }]);
-  expect(() => judge([{ content: '0123456789x' }])).toThrow('the text is longer than 10 graphemes (11)');
-  expect(() => judge([{ content: 'x'.repeat(500) }])).toThrow('the text is longer than 10 graphemes (100 or more)');
-  expect(() => judge([{ content: `e${'\u0301'.repeat(50)}` }], { textBytes: 100 })).toThrow(
+test('length is that of the plain text, in the network’s unit, a link at its fixed length', async () => {
+  await judge([{ content: '<p><strong>0123456789</strong></p>' }]);
+  await judge([{ content: '👨‍👩‍👧‍👦👨‍👩‍👧‍👦' }]);
+  await judge([{ content: 'see https://a.example/a-very-long-path' }]);
+  await expect(judge([{ content: '0123456789x' }])).rejects.toThrow('the text is longer than 10 graphemes (11)');
+  await expect(judge([{ content: 'x'.repeat(500) }])).rejects.toThrow(
+    'the text is longer than 10 graphemes (100 or more)',
+  );
+  await expect(judge([{ content: `e${'\u0301'.repeat(50)}` }], { textBytes: 100 })).rejects.toThrow(
     'the text is longer than 100 bytes (101)',
   );
-  expect(() => judge([{ content: '👨‍👩‍👧‍👦' }], { unit: 'bytes' })).toThrow('longer than 10 bytes');
+  await expect(judge([{ content: '👨‍👩‍👧‍👦' }], { unit: 'bytes' })).rejects.toThrow('longer than 10 bytes');
 });
-test('neither text nor media, too much media, media that is needed', () => {
-  expect(() => judge([{ content: '<p> </p>' }])).toThrow('neither text nor media');
-  judge([{ content: '', media: [{ path: 'x', alt: '' }] }]);
-  expect(() =>
+test('neither text nor media, too much media, media that is needed', async () => {
+  await expect(judge([{ content: '<p> </p>' }])).rejects.toThrow('neither text nor media');
+  await judge([{ content: '', media: [{ path: 'x', alt: '' }] }]);
+  await expect(
     judge([
       {
         content: 'x',
@@ -76,9 +84,9 @@ test('neither text nor media, too much media, media that is needed', () => {
         ],
       },
     ]),
-  ).toThrow('at most 1 files');
-  expect(() => judge([{ content: 'x' }], { needsMedia: true })).toThrow('a picture or video is needed');
-  expect(() => judge([{ content: 'x' }, { content: '0123456789x' }])).toThrow('item 2 of the thread');
+  ).rejects.toThrow('at most 1 files');
+  await expect(judge([{ content: 'x' }], { needsMedia: true })).rejects.toThrow('a picture or video is needed');
+  await expect(judge([{ content: 'x' }, { content: '0123456789x' }])).rejects.toThrow('item 2 of the thread');
 });
 test('the channel’s provider stands in the settings, whatever was sent', () =>
   expect(typedSettings({ __type: 'twitter', a: 1 }, 'x')).toEqual({ __type: 'x', a: 1 }));

@@ -11,7 +11,7 @@ export interface ChannelSummary {
   disabled: boolean;
   refreshNeeded: boolean;
   /** What its own server takes, where that has said so. */
-  serverLimits: Pick<Limits, 'text' | 'linkLength' | 'media'> | null;
+  serverLimits: Partial<Limits> | null;
   /** Whether the org has links shortened (S209). */
   shortlink: 'ASK' | 'YES' | 'NO';
 }

@@ -1,6 +1,7 @@
 import { contentToText } from '../../../platform/content/index.ts';
 import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
-import { textLength } from '../../../providers/registry/index.ts';
+import { checkPost } from '../../../providers/registry/index.ts';
+import type { PostsDeps } from '../deps.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange } from './input.ts';
 import { post, type PostMedia } from '../row.ts';
@@ -16,6 +17,8 @@ export interface Composed {
   posts: NewPost[];
   edits: { postId: string; change: PostChange }[];
   reply: { postId: string; integration: string }[];
+  /** What is to be published, and has to be held against the limits of its network. */
+  toJudge: ToJudge[];
 }
 
 interface Known {
@@ -30,39 +33,42 @@ interface Content {
   content: string;
   media: readonly PostMedia[];
 }
+/** Items of a thread, root first, to be held against the limits of their network; `at` is the field of each. */
+export interface ToJudge {
+  rules: NetworkRules;
+  channel: Pick<ChannelSummary, 'name' | 'providerId'>;
+  items: readonly (Content & { at: string })[];
+}
 
 /** The ids of a body that may name posts. */
 export const namedPosts = (body: CreateBody): string[] =>
   body.posts.flatMap(({ value }) => value.flatMap(({ id }) => (id !== undefined && isId(id) ? [id] : [])));
 
-/** 400 `invalid_content` for what the network would refuse (S108). `items`: the root first. */
-export function judgeContent(
-  { title, limits }: NetworkRules,
-  channel: Pick<ChannelSummary, 'name' | 'providerId'>,
-  items: readonly Content[],
-): void {
-  const fault = (message: string): never => {
-    throw new AppError('invalid_content', `${title} (${channel.name}): ${message}`, {
-      provider: channel.providerId,
-      name: channel.name,
+/** 400 `invalid_content` for what the network would refuse (S108), naming every field. */
+export async function judgeContent(
+  { media }: Pick<PostsDeps, 'media'>,
+  orgId: string,
+  posts: readonly ToJudge[],
+): Promise<void> {
+  const lists = posts.flatMap(({ items }) => items.map((item) => item.media));
+  const facts = lists.some((list) => list.length > 0) ? await media.facts(orgId, lists) : lists.map(() => []);
+  let n = 0;
+  for (const { rules, channel, items } of posts) {
+    const issues = items.flatMap(({ at, content }, index) => {
+      const where = index === 0 ? '' : `item ${index + 1} of the thread: `;
+      const files = facts[n++]!;
+      const found = checkPost(rules.limits, { text: contentToText(content), files });
+      if (rules.limits.needsMedia && index === 0 && files.length === 0)
+        found.push({ field: 'image', message: 'a picture or video is needed', rule: 'required' });
+      return found.map(({ field, message, rule }) => ({ field: at + field, message: where + message, rule }));
     });
-  };
-  items.forEach(({ content, media }, n) => {
-    const text = contentToText(content);
-    const where = n === 0 ? '' : `item ${n + 1} of the thread: `;
-    if (text === '' && media.length === 0) fault(`${where}there is neither text nor media`);
-    const { textBytes = Number.POSITIVE_INFINITY } = limits;
-    if (Buffer.byteLength(text) > textBytes)
-      fault(`${where}the text is longer than ${textBytes} bytes (${Buffer.byteLength(text)})`);
-    const most = 10 * limits.text; // a length that is told is exact
-    const length = textLength(text, limits, most);
-    if (length > limits.text)
-      fault(
-        `${where}the text is longer than ${limits.text} ${limits.unit} (${length < most ? length : `${most} or more`})`,
-      );
-    if (media.length > limits.media) fault(`${where}at most ${limits.media} files can be attached (${media.length})`);
-    if (limits.needsMedia && n === 0 && media.length === 0) fault('a picture or video is needed');
-  });
+    if (issues.length > 0)
+      throw new AppError('invalid_content', `${rules.title} (${channel.name}): ${issues[0]!.message}`, {
+        provider: channel.providerId,
+        name: channel.name,
+        errors: issues,
+      });
+  }
 }
 
 /** Settings as they are stored: the channel's provider decides, whatever `__type` said (T5). */
@@ -90,7 +96,7 @@ export function checkDate(date: Date, now: Date, field = 'date'): void {
 
 /** What a create body means. Throws the first fault; nothing is stored before the whole body is judged. */
 export function compose(body: CreateBody, known: Known): Composed {
-  const composed: Composed = { posts: [], edits: [], reply: [] };
+  const composed: Composed = { posts: [], edits: [], reply: [], toJudge: [] };
   if (body.type === 'schedule') checkDate(body.date!, known.now);
   body.posts.forEach((element, n) => {
     const at = `posts.${n}`;
@@ -117,7 +123,12 @@ export function compose(body: CreateBody, known: Known): Composed {
     const root = rootId === undefined ? undefined : known.existing.get(rootId);
     const queued =
       body.type === 'schedule' || body.type === 'now' || (body.type === 'update' && root?.state !== 'DRAFT');
-    if (queued) judgeContent(rules, channel, items);
+    if (queued)
+      composed.toJudge.push({
+        rules,
+        channel,
+        items: items.map(({ content, media }, index) => ({ content, media, at: `${at}.value.${index}.` })),
+      });
 
     if (body.type === 'update' && !root)
       throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');

@@ -23,11 +23,12 @@ export const rulesOf = (
 
 /** Holds a thread as it is stored against the limits of its network. */
 export async function judgeStored(
-  deps: Pick<PostsDeps, 'sql' | 'channels'>,
+  deps: Pick<PostsDeps, 'sql' | 'channels' | 'media'>,
   orgId: string,
   postId: string,
 ): Promise<void> {
   const rows = await getPost(deps, orgId, postId);
   const channel = await channelOf(deps, orgId, rows[0]!.channelId);
-  judgeContent(rulesOf(deps, channel), channel, rows);
+  const items = rows.map((row, n) => ({ ...row, at: n === 0 ? '' : `thread.${n - 1}.` }));
+  await judgeContent(deps, orgId, [{ rules: rulesOf(deps, channel), channel, items }]);
 }

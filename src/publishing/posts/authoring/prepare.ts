@@ -20,7 +20,7 @@ import { ensureTags, findExisting } from './named.ts';
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
 
 /** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
-export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Composed> {
+export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Omit<Composed, 'toJudge'>> {
   const { sql, clock, media } = deps;
   const body = readBody(sent);
   const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
@@ -36,10 +36,11 @@ export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody):
     tagIds: [] as string[],
     now: clock.now(),
   };
-  const composed = compose(body, known);
+  const { toJudge, ...composed } = compose(body, known);
   const fields = body.posts.flatMap(({ value }, n) =>
     value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })),
   );
+  await judgeContent(deps, orgId, toJudge);
   await media.judge(orgId, fields);
   known.tagIds.push(...(await tagsOf(deps, orgId, body.tags))); // written only for a body that is accepted
   return composed;
@@ -77,7 +78,9 @@ export async function prepareEdit(
       { content: body.content ?? stored.content, media: image ?? stored.media },
       ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
     ];
-    judgeContent(rules, channel, items);
+    await judgeContent(deps, orgId, [
+      { rules, channel, items: items.map((item, n) => ({ ...item, at: n === 0 ? '' : `thread.${n - 1}.` })) },
+    ]);
     if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];

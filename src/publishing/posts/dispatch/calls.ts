@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
 import { contentToText } from '../../../platform/content/index.ts';
-import type { Media, Post } from '../../../providers/registry/index.ts';
+import type { Limits, Media, Post } from '../../../providers/registry/index.ts';
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS } from '../rules.ts';
@@ -46,16 +46,16 @@ const HANGING_MS = 10_000;
 
 /** The files of a post, until `over` says that nobody needs them any more. */
 export async function filesOf(
-  { channels, media }: Pick<SenderDeps, 'channels' | 'media'>,
-  { orgId, media: items, channel }: ClaimedPost,
+  deps: Pick<SenderDeps, 'channels' | 'media'>,
+  claimed: ClaimedPost,
   over: AbortSignal,
 ): Promise<readonly Media[]> {
-  if (items.length === 0) return [];
-  return media.load(orgId, items, {
-    signal: over,
-    limits: channels.rules(channel.providerId, channel.providerVersion).limits,
-  });
+  if (claimed.media.length === 0) return [];
+  return deps.media.load(claimed.orgId, claimed.media, { signal: over, limits: limitsOf(deps, claimed) });
 }
+
+export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, { channel }: ClaimedPost): Limits =>
+  channels.rules(channel.providerId, channel.providerVersion).limits;
 
 export const postOf = (
   { links: { apply } }: Pick<SenderDeps, 'links'>,

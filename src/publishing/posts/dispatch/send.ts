@@ -1,11 +1,11 @@
 import { LimiterClosed, openLimiter } from '../../../platform/flow/index.ts';
 import { AppError, ProviderError } from '../../../platform/kernel/index.ts';
-import type { Media } from '../../../providers/registry/index.ts';
+import { checkFiles, type Media } from '../../../providers/registry/index.ts';
 import type { Connected } from '../ports.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import { askNetwork } from './ask.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
-import { filesOf, type Ready, type SenderDeps, type SenderOptions } from './calls.ts';
+import { filesOf, limitsOf, type Ready, type SenderDeps, type SenderOptions } from './calls.ts';
 import { NotSent, publish } from './publish.ts';
 import { openWorks, type Work } from './work.ts';
 
@@ -81,6 +81,9 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
   let files: readonly Media[];
   try {
     files = await filesOf(deps, claimed, ended.signal);
+    // a file from outside is known only now; where servers differ the adapter asks its own
+    const [issue] = connected.social.serverLimits ? [] : checkFiles(limitsOf(deps, claimed), files);
+    if (issue) return { kind: 'rejected', message: issue.message, mediaFault: true };
   } catch (error) {
     const outcome = before(deps, error, 'the media could not be loaded');
     return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;

@@ -1,0 +1,104 @@
+import { textLength } from '../kit/protocols/text.ts';
+import type { FileLimits, Limits } from './_contract.ts';
+
+/** What is known of a file of a post. */
+export interface FileFacts {
+  contentType: string;
+  /** In bytes. */
+  size: number;
+  width?: number | undefined;
+  height?: number | undefined;
+  /** Of a video or sound. */
+  seconds?: number | undefined;
+}
+/** A post, or an item of a thread. Files that lie outside are known when the post is sent: undefined. */
+export interface Judged {
+  text: string;
+  files: readonly (FileFacts | undefined)[];
+}
+/** A fault of a post: `field` is a path from the item, `rule` a word for programs. */
+export interface Issue {
+  field: string;
+  message: string;
+  rule: string;
+}
+
+/**
+ * What a network would refuse of a post, before it is asked. Pictures are converted and scaled to what it takes, so
+ * only their number and shape count; videos are sent as they are.
+ */
+export const checkPost = (limits: Limits, { text, files }: Judged): Issue[] => [
+  ...checkText(limits, text, files.length),
+  ...checkFiles(limits, files),
+];
+
+function* checkText(limits: Limits, text: string, files: number): Generator<Issue> {
+  const { text: most, unit, textBytes } = limits;
+  if (text === '' && files === 0) yield fault('content', 'there is neither text nor media', 'required');
+  const bytes = Buffer.byteLength(text);
+  if (textBytes !== undefined && bytes > textBytes)
+    yield fault('content', `the text is longer than ${textBytes} bytes (${bytes})`, 'max_length');
+  const counted = 10 * most; // a length that is told is exact
+  const length = textLength(text, limits, counted);
+  if (length > most) {
+    const told = length < counted ? length : `${counted} or more`;
+    yield fault('content', `the text is longer than ${most} ${unit} (${told})`, 'max_length');
+  }
+}
+
+/** The part of `checkPost` that looks at the files; an outside one counts, and is looked at when it has been fetched. */
+export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefined)[]): Generator<Issue> {
+  const { media, mediaTypes, oneKind, image, video } = limits;
+  if (files.length > media)
+    yield fault('image', `at most ${media} files can be attached (${files.length})`, 'max_items');
+  const kinds = files.map((file) => file && kindOf(file));
+  for (const [kind, most] of [
+    ['image', image?.count],
+    ['video', video?.count],
+  ] as const) {
+    const count = kinds.filter((one) => one === kind).length;
+    if (most !== undefined && most < media && count > most)
+      yield fault('image', `at most ${most} ${kind} files can be attached (${count})`, 'max_items');
+  }
+  if (oneKind && kinds.includes('image') && kinds.includes('video'))
+    yield fault('image', 'pictures and videos cannot be in one post', 'mixed');
+  if (files.length > media) return; // the fault of the post, not of each file
+  for (const [n, file] of files.entries()) {
+    if (!file) continue;
+    const rules = kindOf(file) === 'image' ? image : video;
+    for (const issue of checkFile(file, mediaTypes, rules)) yield { ...issue, field: `image.${n}` };
+  }
+}
+
+function* checkFile(file: FileFacts, types: readonly string[], rules: FileLimits = {}): Generator<Issue> {
+  const { contentType, size, width, height, seconds } = file;
+  const isImage = kindOf(file) === 'image';
+  if (!types.some((type) => takes(type, contentType) || (isImage && type.startsWith('image/'))))
+    return yield fault('', `${contentType} is not taken (${types.join(', ') || 'no files are'})`, 'type');
+  if (!isImage && rules.bytes !== undefined && size > rules.bytes)
+    yield fault('', `the file is larger than ${rules.bytes} bytes (${size})`, 'max_bytes');
+  yield* checkRange('the length in seconds', seconds, rules.seconds, 'duration');
+  if (width === undefined || height === undefined) return;
+  yield* checkRange('width by height', Math.round((width / height) * 1_000) / 1_000, rules.ratio, 'ratio');
+  const [least, most] = rules.side ?? [];
+  yield* checkRange('the shorter side in pixels', Math.min(width, height), least && [least, Infinity], 'side');
+  if (!isImage) yield* checkRange('the longer side in pixels', Math.max(width, height), most && [0, most], 'side');
+}
+
+function* checkRange(
+  what: string,
+  value: number | undefined,
+  range: readonly [number, number] | 0 | undefined,
+  rule: string,
+): Generator<Issue> {
+  if (value === undefined || !range) return;
+  const [least, most] = range;
+  if (value < least) yield fault('', `${what} is less than ${least} (${value})`, rule);
+  if (value > most) yield fault('', `${what} is more than ${most} (${value})`, rule);
+}
+
+const fault = (field: string, message: string, rule: string): Issue => ({ field, message, rule });
+const kindOf = ({ contentType }: FileFacts): string => contentType.split('/')[0]!;
+/** `image/*` takes every type of its kind. */
+const takes = (type: string, contentType: string): boolean =>
+  type.endsWith('/*') ? contentType.startsWith(type.slice(0, -1)) : type === contentType;
