@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startSandbox } from '../../../sandbox/index.ts';
 import type { Channels, Snapshot } from '../../../src/publishing/channels/index.ts';
 import { newId, type Vault } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
@@ -356,26 +355,6 @@ describe('a channel with an app password', () => {
       message: expect.not.stringContaining('app-password'),
     });
     expect(await stateOf(id)).toMatchObject({ refresh_needed: true });
-  });
-});
-
-test('settings of a post override those of its channel', async () => {
-  await using sandbox = await startSandbox({ sql: db.sql });
-  await using product = await start({ servers: { 'social/sandbox': sandbox.url }, ...beside() });
-  const here = product.channels;
-  const { id } = await here.complete(person, 'sandbox', { fields: { name: 'told' }, allowPreview: true });
-  await here.setAdditional(
-    person.orgId,
-    id,
-    '[{"name":"outcome","value":"rate_limited"},{"name":"retryAfterSeconds","value":7}]',
-  );
-  const { social } = await here.connect(person.orgId, id);
-  await expect(social.publish(postOf('a'), {}, handleOf())).rejects.toMatchObject({
-    failure: 'rate_limited',
-    retryAfterMs: 7_000,
-  });
-  await expect(social.publish(postOf('b'), { outcome: 'ok' }, handleOf())).resolves.toMatchObject({
-    id: expect.any(String),
   });
 });
 

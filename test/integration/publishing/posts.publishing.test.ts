@@ -71,6 +71,15 @@ test('a due post is published, with its facts in one commit [PO2, PO3, PO4]', as
   );
 });
 
+test('settings of a post override those of its channel, key by key', async () => {
+  await using _running = await start();
+  const { orgId, channelId } = await seedOrg(db.sql);
+  await db.sql`update channels set settings = '{"who": "friends", "reply": "none"}' where id = ${channelId}`;
+  await admit(world, orgId, [newPost(channelId, { settings: { who: 'all' } })]);
+  await settled(db.sql, orgId);
+  expect(network.asked).toMatchObject([{ settings: { who: 'all', reply: 'none' } }]);
+});
+
 test('a wave over many channels publishes each post once: in order, none early, one in flight per channel', async () => {
   await using _running = await start();
   network.latencyMs = 5;
