@@ -115,6 +115,7 @@ const hidden = (tokens?: Tokens) => [tokens?.accessToken, tokens?.tokenSecret, t
 type Consent = Extract<SocialAdapter['login'], { kind: 'oauth2' }>;
 type Secrets = readonly (string | undefined)[];
 
+// oxlint-disable-next-line max-lines-per-function -- one short method for each operation of the port
 export function openSocial(lines: Lines, { apps, appName }: SocialOptions): SocialProviders {
   /** Opens the line of a login: `secrets` are those of this call, beside the values and the tokens. */
   const lineOf = (

@@ -99,6 +99,7 @@ const settlement = (
  * What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to
  * write.
  */
+// oxlint-disable-next-line max-lines-per-function -- a table: one case for each outcome
 export function settle(
   claimed: ClaimedPost,
   outcome: AttemptOutcome,

@@ -45,6 +45,7 @@ export const fill = (template: string, values: Readonly<Record<string, string>>)
   template.replace(/\{(\w+)\}/g, (_, name: string) => (values[name] ?? '').replace(/(?<!\/)\/+$/, ''));
 
 /** Opens the tool `http`. One closure, since each step reads the connection: its base, its token, its secrets. */
+// oxlint-disable-next-line max-lines-per-function -- each step reads the connection: base, token, secrets
 export function openHttp({ manifest, outbound, clock, values, token, app, secrets, renew }: HttpOptions): Http {
   const base = fill(manifest.api, values);
   const credentials = credentialsOf(manifest.auth);
