@@ -1,4 +1,4 @@
-import { byteLength, findLinks, textLength } from './text.ts';
+import { byteLength, findLinks, graphemes, textLength } from './text.ts';
 
 /**
  * The unit in which a network counts. `characters`: code points. `utf16`: UTF-16 code units. `emoji-bytes`: code points,
@@ -6,9 +6,20 @@ import { byteLength, findLinks, textLength } from './text.ts';
  */
 export type TextUnit = 'graphemes' | 'characters' | 'bytes' | 'utf16' | 'emoji-bytes' | 'weighted';
 
-/** Emoji as people see them, also those whose sequence leaves out a variation selector. */
+/** A grapheme that people see as an emoji, also one whose sequence leaves out a variation selector. */
 const EMOJI =
-  /\p{RGI_Emoji}|[#*0-9]\uFE0F?\u20E3|\p{Extended_Pictographic}\uFE0F?(?:\u200D\p{Extended_Pictographic}\uFE0F?)+/gv;
+  /^(?:\p{Regional_Indicator}{2}|[#*0-9]\uFE0F?\u20E3|\p{Emoji_Presentation}|\p{Extended_Pictographic}(?:\uFE0F|\u200D|\p{Emoji_Modifier}))/u;
+/** Most texts have none: they are not cut into graphemes. */
+const HAS_EMOJI = /[\p{Extended_Pictographic}\p{Regional_Indicator}\u20E3]/u;
+
+/** The emoji of a text, and what is left of it without them. */
+function partEmoji(text: string): { emoji: string[]; rest: string } {
+  if (!HAS_EMOJI.test(text)) return { emoji: [], rest: text };
+  const emoji: string[] = [];
+  const rest: string[] = [];
+  for (const { segment } of graphemes.segment(text)) (EMOJI.test(segment) ? emoji : rest).push(segment);
+  return { emoji, rest: rest.join('') };
+}
 
 /** The published configuration of X, version 3: a link is as long as one of t.co. */
 const WEIGHTED = {
@@ -25,24 +36,25 @@ const WEIGHTED = {
 } as const;
 
 /** Domains that X links without a scheme, by their most frequent endings: it takes every one that is registered. */
-const ENDINGS =
-  'com|org|net|edu|gov|mil|int|info|biz|name|pro|app|dev|blog|shop|store|online|site|tech|xyz|club|news|live|world|cloud|page|design|agency|space|website|link|fun|art|museum|travel|jobs|mobi|tel|asia|cat|eco|one|today|life|social|email|media|studio|digital|network|systems|company|solutions|services|academy|events|video|chat|games|team|wiki|zone';
-const DOMAIN = new RegExp(
-  `(?<![\\p{L}\\p{N}_@#$./-])(?:[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?\\.){1,10}(?:${ENDINGS}|[a-z]{2}(?=/)|(?:co|tv)(?![\\p{L}\\p{N}]))(?![\\p{L}\\p{N}@-])(?:/(?:[^\\s<>"'\`]*[^\\s<>"'\`.,;:!?)])?)?`,
-  'giu',
+const ENDINGS = new Set(
+  'com org net edu gov mil int info biz name pro app dev blog shop store online site tech xyz club news live world cloud page design agency space website link fun art museum travel jobs mobi tel asia cat eco one today life social email media studio digital network systems company solutions services academy events video chat games team wiki zone'.split(
+    ' ',
+  ),
 );
+/** A name that may be a domain, its ending, and a path. */
+const DOMAIN =
+  /(?<![\p{L}\p{N}_@#$./-])(?:[a-z0-9][a-z0-9_-]{0,62}\.){1,10}([a-z]{2,13})(?![\p{L}\p{N}@-])(\/[^\s<>"'`]*)?/giu;
+/** Two letters are a country: X links `co` and `tv` alone, others with a path. */
+const isLinked = (ending: string, path: string | undefined): boolean =>
+  ENDINGS.has(ending) || ending === 'co' || ending === 'tv' || (ending.length === 2 && path !== undefined);
 
 const isLight = (codePoint: number): boolean =>
   WEIGHTED.light.some(([first, last]) => codePoint >= first && codePoint <= last);
 
 /** Counts a text without links in hundredths. */
 function weightOf(text: string): number {
-  let emoji = 0;
-  const rest = text.replace(EMOJI, () => {
-    emoji += 1;
-    return '';
-  });
-  let weight = emoji * WEIGHTED.other;
+  const { emoji, rest } = partEmoji(text);
+  let weight = emoji.length * WEIGHTED.other;
   for (const sign of rest) weight += isLight(sign.codePointAt(0)!) ? WEIGHTED.scale : WEIGHTED.other;
   return weight;
 }
@@ -62,18 +74,28 @@ function weightedLength(given: string): number {
   return Math.floor((weight + weightWithDomains(text.slice(at))) / WEIGHTED.scale);
 }
 
+/** The signs at the end of a path that end a sentence, and are no part of a link. */
+function endSigns(path: string): string {
+  let end = path.length;
+  while (end > 1 && '.,;:!?)'.includes(path[end - 1]!)) end -= 1;
+  return path.slice(end);
+}
+
 function weightWithDomains(text: string): number {
   let links = 0;
-  const rest = text.replace(DOMAIN, () => {
+  const rest = text.replace(DOMAIN, (whole, ending: string, path: string | undefined) => {
+    if (!isLinked(ending.toLowerCase(), path)) return whole;
     links += 1;
-    return '';
+    return endSigns(path ?? '');
   });
   return weightOf(rest) + links * WEIGHTED.link * WEIGHTED.scale;
 }
 
 /** Counts code points, an emoji as its UTF-8 bytes. */
-const emojiByteLength = (text: string): number =>
-  Array.from(text.replace(EMOJI, (emoji) => 'x'.repeat(byteLength(emoji)))).length;
+function emojiByteLength(text: string): number {
+  const { emoji, rest } = partEmoji(text);
+  return Array.from(rest).length + byteLength(emoji.join(''));
+}
 
 /** Counts a text as a network does. Graphemes, which are expensive, are counted up to `most`. */
 export function countText(text: string, { unit, linkLength }: { unit: TextUnit; linkLength?: number }, most?: number) {

@@ -10,7 +10,7 @@ export interface Found {
   end: number;
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+export const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** Counts the graphemes of a text, up to `most`. */
 export function countGraphemes(text: string, most = Number.POSITIVE_INFINITY): number {
   let count = 0;

@@ -3,8 +3,10 @@ import { type Line, markOf, readRichText, type Run } from './rich-text.ts';
 
 /** Puts signs around the text of a run, outside of its blanks, where markdown would not read them. */
 function around(text: string, before: string, after = before): string {
-  const [, head = '', body = '', tail = ''] = /^(\s*)([\s\S]*?)(\s*)$/.exec(text) ?? [];
-  return body === '' ? text : head + before + body + after + tail;
+  const body = text.trim();
+  if (body === '') return text;
+  const at = text.indexOf(body);
+  return text.slice(0, at) + before + body + after + text.slice(at + body.length);
 }
 
 /** The signs that markdown reads as markup within a line, and those that it reads at the start of one. */
