@@ -125,7 +125,9 @@ function deadEnds(page: string, text: string): string[] {
   });
   if (page.startsWith('docs/adr/')) return dead;
   const paths = [
-    ...prose.matchAll(/`((?:src|api|actors|test|scripts|docs|dapr|components|sandbox)\/[\w./-]+\.\w+)`/g),
+    ...prose.matchAll(
+      /`((?:src|api|actors|test|scripts|docs|dapr|components|sandbox)\/[\w./-]+\.(?:[cm]?[jt]s|json|md|sql|yaml|sh))`/g,
+    ),
   ].map(([, path]) => path!);
   return [...dead, ...paths.filter((path) => !existsSync(path))];
 }

@@ -74,7 +74,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   actors: ['operations/closing'],
   actorTypes: ['api/ladder.'],
   adapter: ['delivery/email.'],
-  adapters: ['publishing/posts.limited'],
+  adapters: ['publishing/posts.processing'],
   addresses: ['people/federated-login.redirects'],
   apps: ['operations/settings-effect.publishing'],
   authorities: ['operations/settings-effect.mail'],

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 
 // The predicates of a post's life, each once; `alias` is the row of `posts`. Partial indexes stand on the same words:
-// `posts.state.test.ts` compares them.
+// `posts.indexes.test.ts` compares them.
 
 type Predicate = (sql: Sql, alias?: string) => Fragment;
 

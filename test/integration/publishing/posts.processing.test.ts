@@ -243,3 +243,21 @@ describe('the steps before a post is published', () => {
     ready.open();
   });
 });
+
+test('a rate-limited network gets all posts in order, and no more requests than it allows', async () => {
+  await using _running = await start();
+  let left = 3;
+  network.behave = async (_post, _sent, accept) => {
+    if (left-- > 0) return accept();
+    left = 3;
+    throw new ProviderError('rate_limited', 'slow down', { retryAfterMs: 1_000 });
+  };
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const due = systemClock.in(500);
+  const posts = Array.from({ length: 10 }, () => newPost(channelId, { publishDate: due }));
+  await admit(world, orgId, posts);
+  await settled(db.sql, orgId, { timeoutMs: 50_000 });
+  expect(network.taken.map(({ postId }) => postId)).toEqual(posts.map(({ id }) => id));
+  expect(network.asked).toHaveLength(13);
+  expect(await db.sql`select from posts where org_id = ${orgId} and state <> 'PUBLISHED'`).toHaveLength(0);
+});
