@@ -480,7 +480,7 @@ describe('deletion of an account', () => {
             await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ ${words}`
           ).length > 0;
         const noted = other[Symbol.asyncDispose](); // both users, and the memberships of both one after the other
-        await eventually('the note waits', () => waits('with used as'));
+        await eventually('the note waits', () => waits('with\\s+used as'));
         const removed = remove(people[leaves]!.client);
         await eventually('the end of the account waits for the note', () =>
           waits('is_super_admin|delete from memberships'),
