@@ -37,9 +37,12 @@ const WEIGHTED = {
 
 /** Domains that X links without a scheme, by their most frequent endings: it takes every one that is registered. */
 const ENDINGS = new Set(
-  'com org net edu gov mil int info biz name pro app dev blog shop store online site tech xyz club news live world cloud page design agency space website link fun art museum travel jobs mobi tel asia cat eco one today life social email media studio digital network systems company solutions services academy events video chat games team wiki zone'.split(
-    ' ',
-  ),
+  [
+    'com org net edu gov mil int info biz name pro app dev blog shop store online site tech xyz club news',
+    'live world cloud page design agency space website link fun art museum travel jobs mobi tel asia cat eco',
+    'one today life social email media studio digital network systems company solutions services academy',
+    'events video chat games team wiki zone',
+  ].flatMap((line) => line.split(' ')),
 );
 /** A name that may be a domain, its ending, and a path. */
 const DOMAIN =
