@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { customFieldsOf, type FileLimits, type SocialAdapter } from '../../../src/providers/registry/index.ts';
+import {
+  customFieldsOf,
+  type FileLimits,
+  type SocialAdapter,
+  UNIT_WORDS,
+} from '../../../src/providers/registry/index.ts';
 import type { ChannelView, PostingRules } from '../../../src/publishing/channels/index.ts';
 
 const CustomField = z.strictObject({
@@ -157,7 +162,7 @@ function fileRules(what: string, { count, bytes, side, ratio, seconds }: FileLim
 export function presentRules({ adapter: { title, settings }, limits }: PostingRules): z.input<typeof ChannelRules> {
   const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
   const rules = [
-    `${title}: at most ${limits.text} ${limits.unit}`,
+    `${title}: at most ${limits.text} ${UNIT_WORDS[limits.unit]}`,
     `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or videos (${limits.mediaTypes.join(', ')})`,
     ...(limits.linkLength === undefined ? [] : [`every link counts as ${limits.linkLength}`]),
     ...(limits.oneKind ? ['pictures and videos do not go together'] : []),

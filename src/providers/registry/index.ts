@@ -15,6 +15,7 @@ export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/decl
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { Picture, PictureRules } from '../kit/declare/media.ts';
+export { UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';

@@ -5,6 +5,7 @@ import type { Field, Fields, Values, ValuesOf } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Media } from '../kit/declare/media.ts';
+import type { TextUnit } from '../kit/protocols/counted-text.ts';
 import type { OAuth1 } from '../kit/protocols/oauth1.ts';
 import type { App, OAuth2, Tokens } from '../kit/protocols/oauth.ts';
 export type { Media } from '../kit/declare/media.ts';
@@ -177,7 +178,7 @@ type Once<F extends Fields, S extends z.ZodType> =
 export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
-  unit: 'graphemes' | 'characters' | 'bytes';
+  unit: TextUnit;
   /** A second limit, in UTF-8 bytes. */
   textBytes?: number;
   /** Number of characters that every link counts as. */

@@ -56,4 +56,14 @@ describe('checkPost', () => {
   test('takes no file where none can be attached', () => {
     expect(faults('x', [picture], { media: 0, mediaTypes: [] })).toEqual(['image max_items']);
   });
+
+  test.each([
+    ['weighted', '日本', 'characters, emoji and many scripts counted double (4)'],
+    ['utf16', '😀😀', 'UTF-16 units (4)'],
+    ['emoji-bytes', '😀', 'characters, each emoji counted by its bytes (4)'],
+  ] as const)('counts %s as its network does, and says so', (unit, text, words) => {
+    expect(checkPost({ ...limits, text: 3, unit }, { text, files: [] })).toMatchObject([
+      { field: 'content', message: `the text is longer than 3 ${words}` },
+    ]);
+  });
 });

@@ -1,4 +1,4 @@
-import { textLength } from '../kit/protocols/text.ts';
+import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 import type { FileLimits, Limits } from './_contract.ts';
 
 /** What is known of a file of a post. */
@@ -39,10 +39,10 @@ function* checkText(limits: Limits, text: string, files: number): Generator<Issu
   if (textBytes !== undefined && bytes > textBytes)
     yield fault('content', `the text is longer than ${textBytes} bytes (${bytes})`, 'max_length');
   const counted = 10 * most; // a length that is told is exact
-  const length = textLength(text, limits, counted);
+  const length = countText(text, limits, counted);
   if (length > most) {
     const told = length < counted ? length : `${counted} or more`;
-    yield fault('content', `the text is longer than ${most} ${unit} (${told})`, 'max_length');
+    yield fault('content', `the text is longer than ${most} ${UNIT_WORDS[unit]} (${told})`, 'max_length');
   }
 }
 

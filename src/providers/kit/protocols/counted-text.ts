@@ -1,10 +1,20 @@
-import { byteLength, findLinks, graphemes, textLength } from './text.ts';
+import { byteLength, type Counting, findLinks, graphemes, textLength } from './text.ts';
 
 /**
  * The unit in which a network counts. `characters`: code points. `utf16`: UTF-16 code units. `emoji-bytes`: code points,
  * an emoji as its UTF-8 bytes (Threads). `weighted`: as X does.
  */
 export type TextUnit = 'graphemes' | 'characters' | 'bytes' | 'utf16' | 'emoji-bytes' | 'weighted';
+
+/** The units in words for people. */
+export const UNIT_WORDS: Readonly<Record<TextUnit, string>> = {
+  graphemes: 'graphemes',
+  characters: 'characters',
+  bytes: 'bytes',
+  utf16: 'UTF-16 units',
+  'emoji-bytes': 'characters, each emoji counted by its bytes',
+  weighted: 'characters, emoji and many scripts counted double',
+};
 
 /** A grapheme that people see as an emoji, also one whose sequence leaves out a variation selector. */
 const EMOJI =
@@ -101,9 +111,13 @@ function emojiByteLength(text: string): number {
 }
 
 /** Counts a text as a network does. Graphemes, which are expensive, are counted up to `most`. */
-export function countText(text: string, { unit, linkLength }: { unit: TextUnit; linkLength?: number }, most?: number) {
+export function countText(
+  text: string,
+  { unit, ...counting }: Omit<Counting, 'unit'> & { unit: TextUnit },
+  most?: number,
+): number {
   if (unit === 'weighted') return weightedLength(text);
   if (unit === 'emoji-bytes') return emojiByteLength(text);
   if (unit === 'utf16') return text.length;
-  return textLength(text, { unit, ...(linkLength !== undefined && { linkLength }) }, most);
+  return textLength(text, { ...counting, unit }, most);
 }

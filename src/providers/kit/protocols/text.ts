@@ -77,7 +77,7 @@ export function findInText(text: string): Found[] {
 }
 
 /** The way in which a network counts a text. */
-interface Counting {
+export interface Counting {
   unit: 'graphemes' | 'characters' | 'bytes';
   linkLength?: number;
   shortMentions?: true;
