@@ -186,7 +186,7 @@ const settingDoors: Door[] = knownProviders.list().flatMap(({ domain, id, setup 
     .map(([name]) => ({
       field: `POST /admin/providers/settings credentials (${domain}/${id} ${name})`,
       ask: (url: string) => {
-        const group = setup!.oneOf?.find((one) => one.includes(name)) ?? [];
+        const group = setup!.oneOf?.find((one) => one.includes(name)) ?? setup!.oneOf?.[0] ?? [];
         const needed = Object.entries(setup!.fields).filter(
           ([other, { required }]) => required !== false || group.includes(other),
         );
