@@ -179,12 +179,15 @@ const postDoors: Door[] = (['', '/public/v1'] as const).flatMap((prefix) => {
     ...changed,
   ];
 });
+/** Where a provider is set: for the instance, or where only organizations set it. */
+const settingsOf = ({ owners }: { owners: readonly string[] }): string =>
+  owners.includes('instance') ? '/admin/providers/settings' : '/providers/settings';
 /** Every field of every provider that takes an address, of operators and of organizations; new ones with it. */
 const settingDoors: Door[] = knownProviders.list().flatMap(({ domain, id, setup }) =>
   Object.entries(setup?.fields ?? {})
     .filter(([, { form }]) => form)
     .map(([name]) => ({
-      field: `POST /admin/providers/settings credentials (${domain}/${id} ${name})`,
+      field: `POST ${settingsOf(setup!)} credentials (${domain}/${id} ${name})`,
       ask: (url: string) => {
         const group = setup!.oneOf?.find((one) => one.includes(name)) ?? setup!.oneOf?.[0] ?? [];
         const needed = Object.entries(setup!.fields).filter(
@@ -200,7 +203,7 @@ const settingDoors: Door[] = knownProviders.list().flatMap(({ domain, id, setup 
           ...Object.fromEntries(needed.map(([other, field]) => [other, usual(field)])),
           [name]: url,
         };
-        return ann.client.post('/admin/providers/settings', {
+        return ann.client.post(settingsOf(setup!), {
           domain,
           providerId: id,
           credentials,
