@@ -161,7 +161,7 @@ export function effectsOf<const Name extends keyof typeof SHOWN_IN>(name: Name) 
 
 const OPERATED = [
   'test/integration/platform/dapr.operate.test.ts',
-  'the API shows the host, its actors, what waits by the rows, and what Dapr says; the host tells its numbers by itself',
+  'the API reports the host, its actors, the waiting rows and the Dapr runtime; the host serves its own metrics',
 ] as const;
 /** Settings whose effect needs what another test has: its file and title. */
 export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, title: string]>> = {
@@ -174,7 +174,7 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
   METRICS_PORT: OPERATED,
   METRICS_LISTEN_HOST: [
-    'src/platform/config/config.test.ts',
+    'src/platform/config/settings.test.ts',
     'METRICS_LISTEN_HOST is the address of the metrics, and a reachable one requires METRICS_TOKEN',
   ],
   SHUTDOWN_DELAY_SECONDS: [
