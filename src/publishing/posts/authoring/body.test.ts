@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { DateText, readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
-import type { PostsDeps } from '../deps.ts';
 
 test.each([
   ['2026-09-01T10:00:00.000Z', '2026-09-01T10:00:00.000Z'],
@@ -50,7 +49,7 @@ const media = {
   facts: async (_: string, lists: readonly (readonly unknown[])[]) => lists.map((list) => list.map(() => undefined)),
 };
 const judge = (items: { content: string; media?: { path: string; alt: string }[] }[], more: object = {}) =>
-  judgeContent({ media } as unknown as Pick<PostsDeps, 'media'>, 'an organization', [
+  judgeContent({ media }, 'an organization', [
     {
       rules: { ...rules, limits: { ...rules.limits, ...more } },
       channel: { name: 'Acme', providerId: 'net' },

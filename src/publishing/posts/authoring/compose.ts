@@ -1,11 +1,10 @@
 import { contentToText } from '../../../platform/content/index.ts';
 import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
 import { checkPost } from '../../../providers/registry/index.ts';
-import type { PostsDeps } from '../deps.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange } from './input.ts';
 import { post, type PostMedia } from '../row.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { MediaPort, NetworkRules } from '../ports.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { Existing } from './named.ts';
@@ -46,7 +45,7 @@ export const namedPosts = (body: CreateBody): string[] =>
 
 /** 400 `invalid_content` for what the network would refuse (S108), naming every field. */
 export async function judgeContent(
-  { media }: Pick<PostsDeps, 'media'>,
+  { media }: { media: Pick<MediaPort, 'facts'> },
   orgId: string,
   posts: readonly ToJudge[],
 ): Promise<void> {
