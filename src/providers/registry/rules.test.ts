@@ -18,6 +18,7 @@ const adapterOf = (version: `v${number}`, status: NonNullable<SocialAdapter['sta
     credentials: {},
     api: 'https://demo.example',
     once: 'at-most-once',
+    threads: 'none',
     login: { kind: 'credentials' },
     limits: { text: 1, unit: 'characters', media: 0, mediaTypes: [] },
     settings: z.object({ mode: z.enum(['a', 'b']).optional() }),

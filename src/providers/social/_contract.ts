@@ -1,61 +1,35 @@
 import type { z } from 'zod';
-import type { Clock } from '../../platform/kernel/index.ts';
+import { type Clock, ProviderError } from '../../platform/kernel/index.ts';
 import type { Adapter, Manifest, Setup } from '../kit/declare/adapter.ts';
 import type { Field, Fields, Values, ValuesOf } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Media } from '../kit/declare/media.ts';
 import type { TextUnit } from '../kit/protocols/counted-text.ts';
 import type { OAuth1 } from '../kit/protocols/oauth1.ts';
 import type { App, OAuth2, Tokens } from '../kit/protocols/oauth.ts';
-export type { Media } from '../kit/declare/media.ts';
+import type { Plug } from './_plugs.ts';
+import type {
+  Chosen,
+  CommentPage,
+  CommentRead,
+  Handle,
+  LookUp,
+  Mention,
+  NewComment,
+  Page,
+  Polled,
+  Post,
+  PostCounts,
+  Prepared,
+  Processing,
+  Profile,
+  Published,
+  Repost,
+  Series,
+} from './_values.ts';
 export type { App, Tokens } from '../kit/protocols/oauth.ts';
-
-/**
- * A post to publish: plain text made from the stored HTML, with its media in order. `id` is ours and the same on every
- * attempt.
- */
-export interface Post {
-  id: string;
-  text: string;
-  media: readonly Media[];
-}
-/** A published post. `saved`: data that a reply to it needs (Bluesky: uri and cid). */
-export interface Published {
-  id: string;
-  url: string;
-  saved?: unknown;
-}
-/** The network has the post and works on it: it is asked by `poll` after so long, by the handle that was saved. */
-export interface Processing {
-  processingMs: number;
-}
-/**
- * What became of a post that the network worked on. `rejected`: for good, with its words. `expired`: it dropped the
- * handle and published nothing, so the post begins anew.
- */
-export type Polled = Published | Processing | { rejected: string } | { expired: true };
-/** Whether the network is ready for the post; `againMs`: the next step can be made after so long. */
-export type Prepared = 'ready' | { againMs: number };
-
-/** The connected account. `id` is unique over all servers of a network: a channel is one account (S246). */
-export interface Profile {
-  id: string;
-  name: string;
-  handle: string;
-  picture?: string;
-  server?: string;
-}
-
-/**
- * An attempt whose answer was lost: the data that it saved, its thread (as in `publish`), and the earliest time of its
- * request, with allowance for clock differences.
- */
-export interface LookUp {
-  since: Date;
-  saved: unknown;
-  thread: readonly Published[];
-}
+export type * from './_values.ts';
+export type { AutoPlug, Plug, PlugField, PostPlug } from './_plugs.ts';
 
 /** What the steps of an approval are handed. `callback`: the parameters that the network sent back, where it does. */
 export interface Approving<F extends Fields = Fields> {
@@ -125,7 +99,8 @@ export interface SocialFacts {
   login: Login['kind'];
   /** Fields of an app of its own, which an organization may set; absent where there is none. */
   app?: readonly AppField[];
-  once: Once<Fields, z.ZodType>['once'];
+  once: OnceClass;
+  threads: Threads;
   limits: Limits;
 }
 
@@ -133,23 +108,12 @@ type PostCall<F extends Fields, S extends z.ZodType> = Connection<F> & {
   post: Post;
   settings: z.output<S>;
 };
-type Attempt<F extends Fields, S extends z.ZodType> = PostCall<F, S> & {
-  /**
-   * Data that an earlier attempt saved. `save` is durable when it ends, and must be called before the step that cannot
-   * be undone.
-   */
-  saved: unknown;
-  save: (handle: unknown) => Promise<void>;
-  /** The published items of the thread, when this is a reply: root first, parent last. */
-  thread: readonly Published[];
-};
+type Attempt<F extends Fields, S extends z.ZodType> = PostCall<F, S> & Handle;
 /**
  * Looks for a post whose answer was lost. Answers one post when the network knows it by our key or id, else a list of
  * all posts since then that look like it (same text, parent and media), whoever made them. Throws where it cannot tell.
  */
-type Find<F extends Fields, S extends z.ZodType> = (
-  call: PostCall<F, S> & LookUp,
-) => Promise<Published | readonly Published[] | undefined>;
+type Find<C> = (call: C & LookUp) => Promise<Published | readonly Published[] | undefined>;
 
 /** The steps of publishing. Whoever answers that the network still works on a post can ask it. */
 type Publishing<F extends Fields, S extends z.ZodType> = {
@@ -169,10 +133,39 @@ type Publishing<F extends Fields, S extends z.ZodType> = {
     }
 );
 
-/** The means by which a post is published once. Every class but the last can look for a post. */
-type Once<F extends Fields, S extends z.ZodType> =
-  | { once: 'key' | 'two-phase' | 'own-id' | 'read-back'; find: Find<F, S> }
-  | { once: 'at-most-once'; find?: never };
+/** The means by which something is made once. Every class but the last can look for it. */
+export type OnceClass = 'key' | 'two-phase' | 'own-id' | 'read-back' | 'at-most-once';
+type Once<C> = { once: Exclude<OnceClass, 'at-most-once'>; find: Find<C> } | { once: 'at-most-once'; find?: never };
+/** A further thing that a channel can make, once: a comment, a repost. The answer names what was made. */
+type Making<C> = Once<C> & { send(call: C & Handle): Promise<Published> };
+type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
+  /** Comments can answer comments (`parent`). */
+  replies?: true;
+  /** Greatest length of a comment, in the unit of `limits`. Default: that of a post. */
+  text?: number;
+};
+
+/**
+ * A question to a network that the form of a post asks, such as its boards; changes nothing there. `data`: what the
+ * form sends.
+ */
+export interface Tool<F extends Fields = Fields, D extends z.ZodType = z.ZodType> {
+  description: string;
+  data: D;
+  call(call: Connection<F> & { data: z.output<D> }): Promise<unknown>;
+}
+/** Declares a tool; its schema types its data. */
+export const tool = <F extends Fields, D extends z.ZodType>(spec: Tool<F, D>): Tool<F> => spec as unknown as Tool<F>;
+
+/** How an item of a thread after the first goes out, or that posts have one item. */
+export type Threads = 'reply' | 'comment' | 'message' | 'none';
+
+/** So many posts in so long a time, of one account or of all accounts of the app together. */
+export interface Pace {
+  per: 'account' | 'app';
+  posts: number;
+  ms: number;
+}
 
 /** What a network takes in one post, or in one item of a thread. */
 export interface Limits {
@@ -194,6 +187,16 @@ export interface Limits {
   oneKind?: boolean;
   image?: FileLimits;
   video?: FileLimits;
+  /** The network fetches such files by itself, so this server must be reachable for it. */
+  fetches?: readonly ('image' | 'video')[];
+  /** Greatest number of links, hashtags and mentions in the text. */
+  links?: number;
+  hashtags?: number;
+  mentions?: number;
+  /** Settings whose text counts with that of the post, such as a content warning. */
+  countedSettings?: readonly string[];
+  /** What differs by the value of a setting, such as a story by `post_type`. */
+  byType?: { setting: string; limits: Readonly<Record<string, Partial<Omit<Limits, 'byType'>>>> };
 }
 /** Limits of one kind of file: least and greatest, where there are two. */
 export interface FileLimits {
@@ -210,7 +213,7 @@ export interface FileLimits {
 
 /** The declaration of a network. An optional method that is present is a capability. */
 export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
-  Once<F, S> &
+  Once<PostCall<F, S>> &
   Publishing<F, S> & {
     login: Login<F>;
     /**
@@ -220,17 +223,44 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     app?: Fields & { readonly [K in keyof App]?: Field };
     appOneOf?: Setup['oneOf'];
     limits: Limits;
+    /** `comment`: later items are comments below the first, sent by `comment`. */
+    threads: Threads;
+    pace?: readonly Pace[];
     /** Schema of the settings of a post; unknown keys are kept and ignored (T6). */
     settings: S;
     /** Milliseconds after the request before a missing post counts as absent. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;
+    /** The form of `post.text`. Default: plain text. */
     editor?: 'normal' | 'markdown' | 'html';
     toolTip?: string;
     isWeb3?: boolean;
     profile(call: Connection<F>): Promise<Profile>;
+    /** A post that is gone already counts as removed. */
     remove?: (call: Connection<F> & { published: Published }) => Promise<void>;
-    /** Reads the limits of the channel's own server, where servers differ. */
-    serverLimits?: (call: Connection<F>) => Promise<Limits>;
+    comment?: Commenting<F>;
+    /** Repeats a post of another channel, or of this one. */
+    repost?: Making<Connection<F> & { repost: Repost }>;
+    /** Counts of posts as they are now; `metricsAtOnce`: number of posts in one call, default 1. */
+    metrics?: (call: Connection<F> & { posts: readonly Published[] }) => Promise<readonly PostCounts[]>;
+    metricsAtOnce?: number;
+    /** Counts of the channel, of the days `from` to `to` (inclusive, UTC dates). */
+    channelMetrics?: (call: Connection<F> & { from: string; to: string }) => Promise<readonly Series[]>;
+    /** Comments below a post, a page at a time. */
+    comments?: (call: Connection<F> & { published: Published; cursor?: string | undefined }) => Promise<CommentPage>;
+    /** Hides a comment from others, or shows it again. */
+    hide?: (call: Connection<F> & { comment: Pick<CommentRead, 'id'>; hidden: boolean }) => Promise<void>;
+    mentions?: (call: Connection<F> & { query: string }) => Promise<readonly Mention[]>;
+    /** Writes a mention into the text. Default: its label. */
+    mention?: (mention: Pick<Mention, 'id' | 'label'>) => string;
+    /** By the method names of the clients. */
+    tools?: Readonly<Record<string, Tool<F>>>;
+    /** Pages of the connected person, of which one is chosen before the channel can post. */
+    pages?: (call: Connection<F>) => Promise<readonly Page[]>;
+    /** Answers tokens whose `values` name the page, and which `profile` describes. */
+    choose?: (call: Connection<F> & { page: string; tokens: Tokens }) => Promise<Chosen>;
+    plugs?: readonly Plug[];
+    /** Reads the limits of this channel, where servers or accounts differ. */
+    channelLimits?: (call: Connection<F>) => Promise<Partial<Limits>>;
   };
 
 /** A connected channel. Each operation may throw `ProviderError`. */
@@ -241,18 +271,29 @@ export interface Social {
   poll?(post: Post, settings: unknown, attempt: { saved: unknown }): Promise<Polled>;
   find?(post: Post, settings: unknown, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
   remove?(published: Published): Promise<void>;
-  serverLimits?(): Promise<Limits>;
-}
-export interface Handle {
-  saved: unknown;
-  save: (handle: unknown) => Promise<void>;
-  thread: readonly Published[];
+  comment?(comment: NewComment, handle: Handle): Promise<Published>;
+  findComment?(comment: NewComment, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
+  repost?(repost: Repost, handle: Handle): Promise<Published>;
+  findRepost?(repost: Repost, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
+  metrics?(posts: readonly Published[]): Promise<readonly PostCounts[]>;
+  channelMetrics?(days: { from: string; to: string }): Promise<readonly Series[]>;
+  comments?(published: Published, cursor?: string): Promise<CommentPage>;
+  hide?(comment: Pick<CommentRead, 'id'>, hidden: boolean): Promise<void>;
+  mentions?(query: string): Promise<readonly Mention[]>;
+  /** Calls a declared tool with data that its schema has parsed. */
+  tool?(name: string, data: unknown): Promise<unknown>;
+  pages?(): Promise<readonly Page[]>;
+  choose?(page: string, tokens: Tokens): Promise<Chosen>;
+  channelLimits?(): Promise<Partial<Limits>>;
 }
 
 export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.ZodType> = SocialSpec<F, S> &
   Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
-const OPTIONAL = ['prepare', 'poll', 'find', 'remove', 'serverLimits'] as const;
+const OPTIONAL = [
+  ...['prepare', 'poll', 'find', 'remove', 'comment', 'repost', 'metrics', 'channelMetrics', 'comments', 'hide'],
+  ...['mentions', 'tools', 'pages', 'plugs', 'channelLimits'],
+] as const;
 const appFieldOf = ([name, { label, secret, required = false }]: [string, Field]): AppField => ({
   name,
   label,
@@ -269,37 +310,80 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
       login: spec.login.kind,
       once: spec.once,
       limits: spec.limits,
+      threads: spec.threads,
       ...(spec.app && { app: Object.entries(spec.app).map(appFieldOf) }),
     },
     ...(spec.app && {
       setup: { fields: spec.app, owners: ['org'] as const, ...(spec.appOneOf && { oneOf: spec.appOneOf }) },
     }),
-    capabilities: ['publish', ...OPTIONAL.filter((name) => spec[name])],
-    connect(connection) {
-      const settled = (post: Post, settings: unknown) => ({
-        ...connection,
-        post,
-        settings: spec.settings.parse(settings),
-      });
-      const { prepare, poll, find, remove, serverLimits } = spec;
-      return {
-        profile: () => spec.profile(connection),
-        ...(prepare && {
-          prepare: (post: Post, settings: unknown, handle: Handle) =>
-            prepare({ ...settled(post, settings), ...handle }),
-        }),
-        publish: (post, settings, handle) => spec.publish({ ...settled(post, settings), ...handle }),
-        ...(poll && {
-          poll: (post: Post, settings: unknown, { saved }: { saved: unknown }) =>
-            poll({ ...settled(post, settings), saved }),
-        }),
-        ...(find && {
-          find: (post: Post, settings: unknown, attempt: LookUp) => find({ ...settled(post, settings), ...attempt }),
-        }),
-        ...(remove && { remove: (published: Published) => remove({ ...connection, published }) }),
-        ...(serverLimits && { serverLimits: () => serverLimits(connection) }),
-      };
-    },
+    capabilities: [
+      'publish',
+      ...OPTIONAL.filter((name) => spec[name as keyof typeof spec]),
+      ...(spec.comment?.replies ? ['reply'] : []),
+    ],
+    connect: (connection) => connected(spec, connection),
   };
   return adapter as unknown as SocialAdapter; // the registry checks values against the fields, `settled` the settings
 };
+
+/** The methods of a channel: those that the network declares, and no others. */
+function connected<F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>, connection: Connection<F>): Social {
+  const settled = (post: Post, settings: unknown) => ({
+    ...connection,
+    post,
+    settings: spec.settings.parse(settings),
+  });
+  /** Later items of a thread that are comments (`threads`). */
+  const commenting = ({ thread }: { thread: readonly Published[] }) =>
+    spec.threads === 'comment' && thread.length > 0 ? spec.comment : undefined;
+  const itemOf = (post: Post, { thread }: { thread: readonly Published[] }): NewComment => ({
+    post,
+    published: thread[0]!,
+    ...(spec.comment?.replies && thread.length > 1 && { parent: thread.at(-1)! }),
+  });
+  const { prepare, poll, find, remove, comment, repost, metrics, channelMetrics } = spec;
+  const { comments, hide, mentions, tools, pages, choose, channelLimits } = spec;
+  return {
+    profile: () => spec.profile(connection),
+    ...(prepare && {
+      prepare: async (post, settings, handle) =>
+        commenting(handle) ? 'ready' : prepare({ ...settled(post, settings), ...handle }),
+    }),
+    publish: (post, settings, handle) =>
+      commenting(handle)?.send({ ...connection, ...itemOf(post, handle), ...handle }) ??
+      spec.publish({ ...settled(post, settings), ...handle }),
+    ...(poll && { poll: (post, settings, { saved }) => poll({ ...settled(post, settings), saved }) }),
+    ...(find && {
+      async find(post, settings, attempt) {
+        const below = commenting(attempt);
+        if (!below) return find({ ...settled(post, settings), ...attempt });
+        if (!below.find) throw new ProviderError('unsupported', 'Comments cannot be looked for');
+        return below.find({ ...connection, ...itemOf(post, attempt), ...attempt });
+      },
+    }),
+    ...(remove && { remove: (published) => remove({ ...connection, published }) }),
+    ...(comment && { comment: (one, handle) => comment.send({ ...connection, ...one, ...handle }) }),
+    ...(comment?.find && {
+      findComment: (one, attempt) => comment.find({ ...connection, ...one, ...attempt }),
+    }),
+    ...(repost && { repost: (one, handle) => repost.send({ ...connection, repost: one, ...handle }) }),
+    ...(repost?.find && {
+      findRepost: (one, attempt) => repost.find({ ...connection, repost: one, ...attempt }),
+    }),
+    ...(metrics && { metrics: (posts) => metrics({ ...connection, posts }) }),
+    ...(channelMetrics && { channelMetrics: (days) => channelMetrics({ ...connection, ...days }) }),
+    ...(comments && { comments: (published, cursor) => comments({ ...connection, published, cursor }) }),
+    ...(hide && { hide: (one, hidden) => hide({ ...connection, comment: one, hidden }) }),
+    ...(mentions && { mentions: (query) => mentions({ ...connection, query }) }),
+    ...(tools && {
+      async tool(name, data) {
+        const one = Object.hasOwn(tools, name) ? tools[name] : undefined;
+        if (!one) throw new ProviderError('unsupported', `${spec.title} has no method ${name}`);
+        return one.call({ ...connection, data: one.data.parse(data) });
+      },
+    }),
+    ...(pages && { pages: () => pages(connection) }),
+    ...(choose && { choose: (page, tokens) => choose({ ...connection, page, tokens }) }),
+    ...(channelLimits && { channelLimits: () => channelLimits(connection) }),
+  };
+}

@@ -95,6 +95,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     version: 'v1',
     status: 'active',
     authType: 'oauth2',
+    threads: 'reply',
     once: quirks.noIdempotencyKey ? 'read-back' : 'key',
     ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the server knows the key only after the first request has ended
     credentials: {
@@ -145,7 +146,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       };
     },
 
-    async serverLimits({ http }) {
+    async channelLimits({ http }) {
       const { configuration } = await instanceOf(http);
       const { statuses, media_attachments: media } = configuration ?? {};
       return {

@@ -100,6 +100,7 @@ export default social({
     .object({ error: z.enum(Object.keys(WORDS) as (keyof typeof WORDS)[]) })
     .transform(({ error }) => WORDS[error]),
   once: 'own-id',
+  threads: 'reply',
   limits: { text: 300, unit: 'graphemes', textBytes: 3_000, media: 4, mediaTypes: IMAGE_TYPES },
   settings: z.object({
     replyGate: z.enum(['everyone', 'nobody', 'mentioned', 'followers', 'following']).optional(),

@@ -73,6 +73,7 @@ export default social({
   api: 'wss:', // there is no server: notes go to the relays
   isWeb3: true,
   once: 'own-id',
+  threads: 'reply',
   limits: { text: 60_000, unit: 'bytes', media: 20, mediaTypes: ['image/*', 'video/*', 'audio/*'] },
   settings: z.object({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
   timeoutMs: 10_000, // to open, and again to answer

@@ -26,6 +26,7 @@ export default social({
   settlesWithinMs: 22_000, // it can be made to answer after 20 s
   toolTip: 'Publishes nowhere',
   once: 'key',
+  threads: 'reply',
   login: {
     kind: 'credentials',
     async signIn({ http, values }) {

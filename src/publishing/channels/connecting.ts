@@ -32,7 +32,7 @@ export async function askServerLimits(deps: ChannelsDeps, limit: number): Promis
 }
 
 const networksWithServers = ({ providers }: Pick<ChannelsDeps, 'providers'>): string[] => [
-  ...new Set(providers.list('social').flatMap((adapter) => (adapter.serverLimits ? [adapter.id] : []))),
+  ...new Set(providers.list('social').flatMap((adapter) => (adapter.channelLimits ? [adapter.id] : []))),
 ];
 
 /** Asks a server what it takes, and keeps it. One that cannot say it in time is asked again by the sweep. */
@@ -40,7 +40,7 @@ async function askServer(deps: ChannelsDeps, channel: ChannelKey): Promise<void>
   const { sql, clock } = deps;
   const asked = async () => {
     const { social } = await connectChannel(deps, channel.orgId, channel.id);
-    const limits = await social.serverLimits?.();
+    const limits = await social.channelLimits?.();
     if (limits) await keepServerLimits(sql, channel, boundedLimits(limits));
   };
   await atMost(clock, SERVER_PATIENCE_MS, () => asked().catch(() => undefined));

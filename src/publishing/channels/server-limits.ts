@@ -10,10 +10,10 @@ const MOST_MEDIA = 100;
 const MOST_TYPES = 100;
 
 /** The limits of a server as they are kept. */
-export const boundedLimits = ({ text, linkLength, media, mediaTypes, image, video }: Limits): ServerLimits => ({
-  text: Math.min(text, MOST_TEXT),
-  media: Math.min(media, MOST_MEDIA),
-  mediaTypes: mediaTypes.slice(0, MOST_TYPES),
+export const boundedLimits = ({ text, linkLength, media, mediaTypes, image, video }: ServerLimits): ServerLimits => ({
+  ...(text !== undefined && { text: Math.min(text, MOST_TEXT) }),
+  ...(media !== undefined && { media: Math.min(media, MOST_MEDIA) }),
+  ...(mediaTypes && { mediaTypes: mediaTypes.slice(0, MOST_TYPES) }),
   ...(linkLength !== undefined && { linkLength }),
   ...(image && { image }),
   ...(video && { video }),
@@ -53,8 +53,8 @@ export const claimDueServers = (sql: Sql, providerIds: readonly string[], limit:
   where c.id = due.id
   returning c.org_id as "orgId", c.id`;
 
-/** Keeps what a server said; it is asked again in a day. */
+/** Keeps what a server said; it is asked again in an hour. */
 export const keepServerLimits = (sql: Sql, { orgId, id }: ChannelKey, limits: ServerLimits): Promise<unknown> => sql`
   update channels
-  set server_limits = ${JSON.stringify(limits)}::text::jsonb, server_limits_due_at = now() + interval '1 day'
+  set server_limits = ${JSON.stringify(limits)}::text::jsonb, server_limits_due_at = now() + interval '1 hour'
   where org_id = ${orgId} and id = ${id} and deleted_at is null`;

@@ -52,6 +52,7 @@ const network = (login: Partial<OAuth2> & { oauth1?: OAuth1 }) =>
     api: server.url,
     auth: { in: 'token' },
     once: 'at-most-once',
+    threads: 'none',
     limits: { text: 100, unit: 'characters', media: 0, mediaTypes: [] },
     settings: z.looseObject({}),
     login: { kind: 'oauth2', authorize: '/authorize', token: '/token', scopes: ['read', 'write'], ...login },
@@ -461,7 +462,8 @@ describe('oauth1', () => {
     };
     const channel = providers.connect(network({ oauth1 }), { values: {}, account: '17', tokens, app: consumer });
     expect(await channel.profile()).toMatchObject({ id: '17' });
-    const post = { id: 'p', text: "Grüße & (more) it's *", media: [] };
+    const text = "Grüße & (more) it's *";
+    const post = { id: 'p', text, plain: text, media: [] };
     expect(
       await channel.publish(post, {}, { saved: undefined, save: async () => undefined, thread: [] }),
     ).toMatchObject({ id: '1' });

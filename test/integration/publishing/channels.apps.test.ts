@@ -30,6 +30,7 @@ const networkOf = (login: SocialAdapter['login'], id: string) =>
     api: server.url,
     auth: { in: 'token' },
     once: 'at-most-once',
+    threads: 'none',
     limits: { text: 100, unit: 'characters', media: 0, mediaTypes: [] },
     settings: z.looseObject({}),
     login,

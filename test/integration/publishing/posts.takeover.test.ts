@@ -198,7 +198,7 @@ test('a closed connection aborts the request under way, and none of the steps be
     url: `${origin}/a.png`,
   });
   const publishing = social.publish(
-    { id: 'p', text: 'Hi', media: [picture] },
+    { id: 'p', text: 'Hi', plain: 'Hi', media: [picture] },
     {},
     { saved: undefined, save: async () => {}, thread: [] },
   );
@@ -208,7 +208,11 @@ test('a closed connection aborts the request under way, and none of the steps be
   await broken.passed;
   await outcome;
   await expect(
-    social.publish({ id: 'p', text: 'Hi', media: [] }, {}, { saved: undefined, save: async () => {}, thread: [] }),
+    social.publish(
+      { id: 'p', text: 'Hi', plain: 'Hi', media: [] },
+      {},
+      { saved: undefined, save: async () => {}, thread: [] },
+    ),
   ).rejects.toBeInstanceOf(Error);
   expect(seen).toEqual(['/api/v2/media']);
 });

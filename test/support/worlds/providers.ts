@@ -66,6 +66,7 @@ let made = 0;
 export const postOf = (text: string, media: readonly Media[] = []): Post => ({
   id: `post-${(made += 1)}-${process.pid}`,
   text,
+  plain: text,
   media,
 });
 

@@ -137,6 +137,7 @@ function adapterOf(
       description: 'A network in the process of a test.',
       status: 'active',
       authType: 'none',
+      threads: 'reply',
       credentials: { server: { label: 'Server', required: false, secret: false } },
       api: 'https://fake.example',
       timeoutMs: 1_000,

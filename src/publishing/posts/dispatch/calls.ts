@@ -62,11 +62,10 @@ export const postOf = (
   claimed: ClaimedPost,
   links: readonly Link[],
   files: readonly Media[],
-): Post => ({
-  id: claimed.postId,
-  text: apply(contentToText(claimed.content), links),
-  media: files,
-});
+): Post => {
+  const plain = apply(contentToText(claimed.content), links);
+  return { id: claimed.postId, text: plain, plain, media: files };
+};
 
 /** The settings of a post over those of its channel. */
 export const settingsOf = ({ settings, channel }: ClaimedPost): unknown => ({ ...channel.settings, ...settings });

@@ -82,7 +82,7 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
   try {
     files = await filesOf(deps, claimed, ended.signal);
     // a file from outside is known only now; where servers differ the adapter asks its own
-    const isToCheck = files.length > 0 && !connected.social.serverLimits;
+    const isToCheck = files.length > 0 && !connected.social.channelLimits;
     const [issue] = isToCheck ? checkFiles(limitsOf(deps, claimed), files) : [];
     if (issue) return { kind: 'rejected', message: issue.message, mediaFault: true };
   } catch (error) {

@@ -1,0 +1,94 @@
+/** A field of a plug; `validation` is the source of an expression that the whole value must match. */
+export interface PlugField {
+  name: string;
+  description: string;
+  type: 'number' | 'text';
+  placeholder: string;
+  validation?: string;
+}
+/** What a plug does to a post, by the method of the adapter that it calls. */
+type PlugAct = 'repost' | 'comment';
+
+/** A plug that looks at the posts of its channel again and again, and acts when one has enough likes (PL1). */
+export interface AutoPlug {
+  kind: 'auto';
+  act: PlugAct;
+  /** Unique over all networks (PL2). */
+  identifier: string;
+  title: string;
+  description: string;
+  runEveryMilliseconds: number;
+  /** 0: without end. */
+  totalRuns: number;
+  disabled: boolean;
+  fields: readonly PlugField[];
+}
+/** A plug of one post, which acts through other channels once it is published (PL5). */
+export interface PostPlug {
+  kind: 'post';
+  act: PlugAct;
+  identifier: string;
+  title: string;
+  description: string;
+  /** Ids of the networks whose channels can act. */
+  pickIntegration: readonly string[];
+  fields: readonly PlugField[];
+}
+export type Plug = AutoPlug | PostPlug;
+
+const HOURS_6 = 21_600_000;
+const likesAmount: PlugField = {
+  name: 'likesAmount',
+  type: 'number',
+  description: 'Number of likes from which it acts',
+  placeholder: '10',
+  validation: '^\\d{1,9}$',
+};
+const text = (description: string): PlugField => ({
+  name: 'post',
+  type: 'text',
+  description,
+  placeholder: 'At least 3 characters',
+  validation: '^[\\s\\S]{3,}$',
+});
+/** Three looks, six hours apart. */
+const polled = { kind: 'auto', runEveryMilliseconds: HOURS_6, totalRuns: 3, disabled: false } as const;
+
+/** The channel repeats its own post that has so many likes. */
+export const repostAtLikes = (network: string): AutoPlug => ({
+  ...polled,
+  act: 'repost',
+  identifier: `${network}-auto-repost`,
+  title: 'Repost popular posts',
+  description: 'Reposts a post of this channel when it has reached a number of likes.',
+  fields: [likesAmount],
+});
+/** The channel answers its own post that has so many likes. */
+export const commentAtLikes = (network: string): AutoPlug => ({
+  ...polled,
+  act: 'comment',
+  identifier: `${network}-auto-comment`,
+  title: 'Comment on popular posts',
+  description: 'Writes a comment below a post of this channel when it has reached a number of likes.',
+  fields: [likesAmount, text('Text of the comment')],
+});
+/** Other channels repeat the post. */
+export const repostFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
+  kind: 'post',
+  act: 'repost',
+  identifier: `${network}-repost-from`,
+  title: 'Repost from other channels',
+  description: 'Reposts the post from other channels once it is published.',
+  pickIntegration,
+  fields: [],
+});
+/** Other channels comment on the post. */
+export const commentFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
+  kind: 'post',
+  act: 'comment',
+  identifier: `${network}-comment-from`,
+  title: 'Comment from other channels',
+  description: 'Writes a comment below the post from other channels once it is published.',
+  pickIntegration,
+  fields: [text('Text of the comment')],
+});

@@ -1,0 +1,150 @@
+import type { Media } from '../kit/declare/media.ts';
+import type { Tokens } from '../kit/protocols/oauth.ts';
+export type { Media } from '../kit/declare/media.ts';
+
+// What goes to networks and comes back from them, without what an adapter declares (`_contract.ts`).
+
+/**
+ * A post to publish, with its media in order. `id` is ours and the same on every attempt. `text` is in the form that the
+ * adapter's `editor` asks for; `plain` is the text without any markup.
+ */
+export interface Post {
+  id: string;
+  text: string;
+  plain: string;
+  media: readonly Media[];
+}
+/** A published post or comment. `saved`: data that a reply to it needs (Bluesky: uri and cid). */
+export interface Published {
+  id: string;
+  url: string;
+  saved?: unknown;
+}
+/** The network has the post and works on it: it is asked by `poll` after so long, by the handle that was saved. */
+export interface Processing {
+  processingMs: number;
+}
+/**
+ * What became of a post that the network worked on. `rejected`: for good, with its words. `expired`: it dropped the
+ * handle and published nothing, so the post begins anew.
+ */
+export type Polled = Published | Processing | { rejected: string } | { expired: true };
+/** Whether the network is ready for the post; `againMs`: the next step can be made after so long. */
+export type Prepared = 'ready' | { againMs: number };
+
+/** The connected account. `id` is unique over all servers of a network: a channel is one account (S246). */
+export interface Profile {
+  id: string;
+  name: string;
+  handle: string;
+  picture?: string;
+  server?: string;
+}
+
+/** The saved data of an attempt, and its thread. */
+export interface Handle {
+  /**
+   * Data that an earlier attempt saved. `save` is durable when it ends, and must be called before the step that cannot
+   * be undone.
+   */
+  saved: unknown;
+  save: (handle: unknown) => Promise<void>;
+  /** The published items of the thread, when this is a reply: root first, parent last. */
+  thread: readonly Published[];
+}
+/**
+ * An attempt whose answer was lost: the data that it saved, its thread (as in `publish`), and the earliest time of its
+ * request, with allowance for clock differences.
+ */
+export interface LookUp {
+  since: Date;
+  saved: unknown;
+  thread: readonly Published[];
+}
+
+/** A comment to write below a published post; `parent`: the comment that it answers. */
+export interface NewComment {
+  post: Post;
+  published: Published;
+  parent?: { id: string; saved?: unknown } | undefined;
+}
+/** A post of another channel of the network, to be repeated by this one. `id` is ours, the same on every attempt. */
+export interface Repost {
+  id: string;
+  published: Published;
+}
+
+/** A comment of anybody below a post. */
+export interface CommentRead {
+  id: string;
+  text: string;
+  author: { id: string; name: string; handle?: string | undefined; picture?: string | undefined };
+  createdAt: Date;
+  /** The comment that it answers; absent below the post itself. */
+  parentId?: string | undefined;
+  url?: string | undefined;
+  likes?: number | undefined;
+  hidden?: boolean | undefined;
+  /** Data that an answer to it needs. */
+  saved?: unknown;
+}
+export interface CommentPage {
+  comments: readonly CommentRead[];
+  /** Absent on the last page. */
+  next?: string | undefined;
+}
+
+/** The counts that networks tell of posts and channels, with their titles. */
+export const METRICS = {
+  impressions: 'Impressions',
+  views: 'Views',
+  reach: 'Reach',
+  likes: 'Likes',
+  dislikes: 'Dislikes',
+  reactions: 'Reactions',
+  comments: 'Comments',
+  reposts: 'Reposts',
+  quotes: 'Quotes',
+  shares: 'Shares',
+  saves: 'Saves',
+  clicks: 'Clicks',
+  engagements: 'Engagements',
+  watchMinutes: 'Minutes watched',
+  followers: 'Followers',
+  followersGained: 'Followers gained',
+  followersLost: 'Followers lost',
+  profileViews: 'Profile views',
+  posts: 'Posts',
+  calls: 'Calls',
+  directions: 'Requests for directions',
+  messages: 'Messages',
+} as const;
+export type Metric = keyof typeof METRICS;
+/** Counts as they are now; what the network does not tell is absent. */
+export type Counts = Readonly<Partial<Record<Metric, number>>>;
+/** Counts of a published post. A post that is gone has no entry in a list of them. */
+export interface PostCounts {
+  id: string;
+  counts: Counts;
+}
+/** A count of the channel by day, or its value now (one point with today's date). Dates are UTC, `2026-11-23`. */
+export interface Series {
+  metric: Metric;
+  points: readonly { date: string; value: number }[];
+}
+
+/** Somebody who can be mentioned. */
+export interface Mention {
+  id: string;
+  label: string;
+  image?: string | undefined;
+}
+/** A page, location, blog or channel of the connected person, of which one becomes the channel (S133). */
+export interface Page {
+  id: string;
+  name: string;
+  handle?: string | undefined;
+  picture?: string | undefined;
+}
+/** What choosing a page leaves: tokens whose `values` name it. The account is read by `profile` then. */
+export type Chosen = Tokens;
