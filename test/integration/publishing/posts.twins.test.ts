@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pixelfed from '../../fixtures/providers/social/pixelfed.ts';
-import mastodon from '../../fixtures/providers/social/mastodon.ts';
+import pixelfed from '../../fixtures/providers/social-servers/pixelfed.ts';
+import mastodon from '../../fixtures/providers/social-servers/mastodon.ts';
 import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';

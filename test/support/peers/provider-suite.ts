@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { type Clock, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openOutbound } from '../../../src/platform/outbound/index.ts';
 import type { AnyAdapter, Providers, ProvidersOptions } from '../../../src/providers/registry/index.ts';
+import type { Fields } from '../../../src/providers/kit/declare/fields.ts';
 import { catalogEntryOf } from '../../../src/providers/registry/catalog-entry.ts';
 import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf } from './fake-network.ts';
@@ -52,16 +53,23 @@ export interface ProviderFixture {
   now?: Date;
   /** 429 means something else here, and stands among the refusals. */
   noRateLimit?: true;
+  /** Further secrets that no failure may show, such as tokens of the connected account. */
+  hidden?: readonly string[];
 }
 
 /** The part of a suite that a domain adds: the way to open its adapters, and the names of their operations. */
-export interface Suite<A extends AnyAdapter, Port> {
+export interface Suite<A extends AnyAdapter, Port, Fixture extends ProviderFixture = ProviderFixture> {
   domain: A['domain'];
   /** Beside the way out: such as a clock that waits for nothing. */
   options?: Partial<ProvidersOptions>;
-  open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>): Port;
+  open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>, fixture: Fixture): Port;
+  /** The fields that `ProviderFixture.values` fill. Default: those of the settings, else the credentials. */
+  fieldsOf?(adapter: A): Fields;
+  /** Further checks of an adapter with its fixture. */
+  more?(adapter: A, fixture: Fixture): readonly Check[];
+
   /** Reads declared facts that no call shows, such as limits: each fixture must state the same of its values. */
-  declared?(adapter: A, values: Readonly<Record<string, string>>): Record<string, unknown>;
+  declared?(adapter: A, values: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
   operations: Readonly<Record<string, (port: Port, input: any) => Promise<unknown>>>; // oxlint-disable-line typescript/no-explicit-any -- each domain knows its inputs
 }
 /** One thing that an adapter owes; it throws where the adapter owes it still. */
@@ -117,29 +125,32 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
  * The checks on the wire: each operation as documented, each failure by its word, no secret shown, no request to
  * another place.
  */
-export function wireChecks<A extends AnyAdapter, Port>(
-  suite: Suite<A, Port>,
+export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderFixture>(
+  suite: Suite<A, Port, Fixture>,
   adapter: A,
-  fixture: ProviderFixture,
+  fixture: Fixture,
 ): Check[] {
   const fields = { ...adapter.setup?.fields, ...adapter.credentials };
   const now = () => fixture.now ?? systemClock.now();
   /** On which nobody waits before a call is sent again. */
   const clock: Clock = { ...systemClock, now, sleep: async () => {} };
-  const secretsOf = ({ values }: Case) =>
-    fixture.secret.flatMap((name) => ({ ...fixture.values, ...values })[name] || []);
+  const secretsOf = ({ values }: Case) => [
+    ...fixture.secret.flatMap((name) => ({ ...fixture.values, ...values })[name] || []),
+    ...(fixture.hidden ?? []),
+  ];
   const operate = (
     providers: Providers,
     one: A,
     { operation, input, values: other }: Pick<Case, 'operation' | 'input' | 'values'>,
   ): Promise<unknown> => {
     const typed = { ...fixture.values, ...other };
-    const values = providers.fields({ credentials: one.setup?.fields ?? one.credentials }, typed);
+    const typable = suite.fieldsOf?.(one) ?? one.setup?.fields ?? one.credentials;
+    const values = providers.fields({ credentials: typable }, typed);
     if (operation === 'check')
       return providers.check(one, values) ?? Promise.reject(new Error(`${one.id} cannot be asked`));
     const run = suite.operations[operation];
     if (!run) throw new Error(`The suite knows no operation ${operation}`);
-    return run(suite.open(providers, one, values), input);
+    return run(suite.open(providers, one, values, fixture), input);
   };
 
   /** The case on a wire of its own; `instead` at one exchange. */
@@ -264,8 +275,8 @@ export const coverageCheck = (
  * a later version `<id>.v<n>.ts`. An adapter without one fails. `without`: adapters that have no wire, or another one.
  * `beyond`: operations that are shown elsewhere.
  */
-export async function describeProviders<A extends AnyAdapter, Port>(
-  suite: Suite<A, Port>,
+export async function describeProviders<A extends AnyAdapter, Port, Fixture extends ProviderFixture>(
+  suite: Suite<A, Port, Fixture>,
   { without = [], beyond = [] }: { without?: readonly string[]; beyond?: readonly string[] } = {},
 ): Promise<void> {
   const { domain } = suite;
@@ -290,13 +301,15 @@ export async function describeProviders<A extends AnyAdapter, Port>(
   for (const adapter of adapters) {
     const fixture = wired.includes(adapter)
       ? await import(new URL(`${fixtureOf(adapter)}.ts`, folder).pathname).then(
-          (module: { default: ProviderFixture }) => module.default,
+          (module: { default: Fixture }) => module.default,
           () => undefined, // which the test above names
         )
       : undefined;
     describe(`${domain}/${adapter.id}@${adapter.version}`, () => {
       run(manifestChecks(adapter));
-      if (fixture) run([coverageCheck(adapter, fixture, beyond), ...wireChecks(suite, adapter, fixture)]);
+      if (!fixture) return;
+      run([coverageCheck(adapter, fixture, beyond), ...wireChecks(suite, adapter, fixture)]);
+      run(suite.more?.(adapter, fixture) ?? []);
     });
   }
   process.stderr.write(`${domain}: ${adapters.length} adapters, ${cases} cases\n`);

@@ -45,6 +45,8 @@ export interface Media extends NamedBody {
   seconds?: number;
   /** Address at which networks can fetch it. */
   url: string;
+  /** The same; absent where nobody outside can reach this server. */
+  publicUrl?: string;
   /**
    * Answers the picture unchanged when it fits, else converted to JPEG: first at lower quality, then smaller. Undefined
    * when it is not a picture, or cannot be made to fit. The conversion runs in another process and ends with the

@@ -1,0 +1,405 @@
+import { expect } from '@jest/globals';
+import { z } from 'zod';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import type { Picture } from '../../../src/providers/kit/declare/media.ts';
+import type {
+  App,
+  Handle,
+  Media,
+  Polled,
+  Post,
+  Providers,
+  Published,
+  Social,
+  SocialAdapter,
+  Tokens,
+} from '../../../src/providers/registry/index.ts';
+import { checkPost } from '../../../src/providers/registry/index.ts';
+import { localProviders } from '../worlds/providers.ts';
+import { startWire } from '../wire/wire.ts';
+import { failureOf } from './fake-network.ts';
+import type { Case, Check, ProviderFixture, Suite } from './provider-suite.ts';
+
+export type { Asks, Case, Exchange, Refusal, Says } from './provider-suite.ts';
+
+/**
+ * What a network answers, written from its documents. `values` are the typed credentials, `declares` is what
+ * `declared` reads. Cases have the operations of `OPERATIONS`; the first one of `publish` publishes text.
+ */
+export interface SocialFixture extends ProviderFixture {
+  /** `Profile.id` of the connected account. */
+  account: string;
+  tokens?: Tokens;
+  app?: App;
+}
+
+/** The input of `publish` (all steps until the post is out), `poll` and `find`. */
+export interface PostInput {
+  id?: string;
+  /** In the form of the editor; `plain` where it differs. */
+  text: string;
+  plain?: string;
+  media?: readonly Media[];
+  settings?: Readonly<Record<string, unknown>>;
+  thread?: readonly Published[];
+  saved?: unknown;
+  since?: Date;
+}
+
+const REDIRECT = 'https://rookery.example/integrations/social/callback';
+export const NOW = new Date('2026-11-23T10:00:00.000Z');
+
+/** A file whose bytes are `text`, at an address where networks can fetch it. */
+export const fileOf = (name: string, contentType: string, text: string, more: Partial<Media> = {}): Media => {
+  const bytes = Buffer.from(text);
+  const file: object = {
+    name,
+    contentType,
+    size: bytes.length,
+    alt: '',
+    kind: contentType === 'application/pdf' ? 'document' : contentType.split('/')[0],
+    url: `https://files.rookery.example/${name}`,
+    publicUrl: `https://files.rookery.example/${name}`,
+    width: 640,
+    height: 480,
+    async *open() {
+      yield bytes;
+    },
+    async *read(from: number, to: number) {
+      yield bytes.subarray(from, to);
+    },
+    fit: async (): Promise<Picture> => file as unknown as Picture,
+    ...more,
+  };
+  return file as unknown as Media; // of which an adapter sees this much
+};
+export const picture = fileOf('red.png', 'image/png', 'bytes of a picture', { alt: 'A red rectangle' });
+export const photo = fileOf('sea.jpg', 'image/jpeg', 'bytes of a photo', { alt: 'The sea' });
+export const video = fileOf('clip.mp4', 'video/mp4', 'bytes of a video', { seconds: 12, alt: 'A clip' });
+export const pdf = fileOf('slides.pdf', 'application/pdf', 'bytes of a document', { alt: 'Slides' });
+
+/** Post id of every input that names none: 36 characters, as those of the product. */
+export const POST_ID = '0193a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b';
+export const postOf = ({ id = POST_ID, text, plain = text, media = [] }: PostInput): Post => ({
+  id,
+  text,
+  plain,
+  media,
+});
+
+interface Port {
+  channel: Social;
+  providers: Providers;
+  adapter: SocialAdapter;
+  values: Readonly<Record<string, string>>;
+  fixture: SocialFixture;
+  /** Everything that was saved, in its order. */
+  kept: unknown[];
+}
+const handleOf = ({ kept }: Port, { saved, thread = [] }: Partial<PostInput>): Handle => {
+  const handle: Handle = {
+    saved,
+    thread,
+    async save(data) {
+      handle.saved = JSON.parse(JSON.stringify(data)); // as a column keeps it
+      kept.push(handle.saved);
+    },
+  };
+  return handle;
+};
+const lookUpOf = ({ saved, thread = [], since = new Date(NOW.getTime() - 60_000) }: Partial<PostInput>) => ({
+  saved,
+  thread,
+  since,
+});
+
+/** Takes all steps, without waiting between them. */
+async function published(port: Port, input: PostInput): Promise<Published | Exclude<Polled, Published>> {
+  const { channel } = port;
+  const handle = handleOf(port, input);
+  const post = postOf(input);
+  const settings = input.settings ?? {};
+  for (let step = await channel.prepare?.(post, settings, handle); step !== undefined && step !== 'ready';)
+    step = await channel.prepare!(post, settings, handle);
+  let answer: Polled = await channel.publish(post, settings, handle);
+  while ('processingMs' in answer) answer = await channel.poll!(post, settings, handle);
+  return answer;
+}
+
+interface CommentInput extends PostInput {
+  published: Published;
+  parent?: { id: string; saved?: unknown };
+}
+const commentOf = ({ published: of, parent, ...input }: CommentInput) => ({
+  post: postOf(input),
+  published: of,
+  ...(parent && { parent }),
+});
+interface LoginInput {
+  code?: string;
+  callback?: Readonly<Record<string, string>>;
+  kept?: Readonly<Record<string, string>>;
+  tokens?: Tokens;
+}
+const appOf = ({ fixture }: Port): App => fixture.app ?? { clientId: 'the-client', clientSecret: 'the-app-secret' };
+
+/** By the name of a case's operation: input and result of each are those of the port's method. */
+const OPERATIONS = {
+  profile: ({ channel }: Port) => channel.profile(),
+  publish: published,
+  /** Input: `PostInput` with `saved`; a state of the network other than published. */
+  poll: ({ channel }: Port, input: PostInput) =>
+    channel.poll!(postOf(input), input.settings ?? {}, { saved: input.saved }),
+  find: ({ channel }: Port, input: PostInput) => channel.find!(postOf(input), input.settings ?? {}, lookUpOf(input)),
+  remove: ({ channel }: Port, of: Published) => channel.remove!(of),
+  /** Input: `CommentInput`; so of `reply`, with `parent`. */
+  comment: (port: Port, input: CommentInput) => port.channel.comment!(commentOf(input), handleOf(port, input)),
+  reply: (port: Port, input: CommentInput) => port.channel.comment!(commentOf(input), handleOf(port, input)),
+  findComment: ({ channel }: Port, input: CommentInput) => channel.findComment!(commentOf(input), lookUpOf(input)),
+  /** Input: `{ published, id? }`. */
+  repost: (port: Port, { published: of, ...input }: CommentInput) =>
+    port.channel.repost!({ id: input.id ?? POST_ID, published: of }, handleOf(port, input)),
+  findRepost: ({ channel }: Port, { published: of, ...input }: CommentInput) =>
+    channel.findRepost!({ id: input.id ?? POST_ID, published: of }, lookUpOf(input)),
+  metrics: ({ channel }: Port, posts: readonly Published[]) => channel.metrics!(posts),
+  channelMetrics: ({ channel }: Port, days: { from: string; to: string }) => channel.channelMetrics!(days),
+  comments: ({ channel }: Port, { published: of, cursor }: { published: Published; cursor?: string }) =>
+    channel.comments!(of, cursor),
+  hide: ({ channel }: Port, { id, hidden }: { id: string; hidden: boolean }) => channel.hide!({ id }, hidden),
+  mentions: ({ channel }: Port, query: string) => channel.mentions!(query),
+  tools: ({ channel }: Port, { name, data = {} }: { name: string; data?: unknown }) => channel.tool!(name, data),
+  pages: ({ channel }: Port) => channel.pages!(),
+  choose: ({ channel, fixture }: Port, page: string) =>
+    channel.choose!(page, fixture.tokens ?? { accessToken: 'the-token' }),
+  channelLimits: ({ channel }: Port) => channel.channelLimits!(),
+
+  /** The consent page as `{ address, query }`, without what is random. */
+  async authorize(port: Port) {
+    const { providers, adapter, values } = port;
+    const { url } = await providers.authorize(adapter, {
+      app: appOf(port),
+      values,
+      redirectUri: REDIRECT,
+      state: 'the-state',
+    });
+    const { origin, pathname, searchParams } = new URL(url);
+    const query = Object.fromEntries(searchParams);
+    if (adapter.login.kind === 'oauth2' && adapter.login.pkce) {
+      expect(query).toMatchObject({ code_challenge: expect.any(String), code_challenge_method: 'S256' });
+      delete query['code_challenge'];
+      delete query['code_challenge_method'];
+    }
+    if (adapter.login.kind === 'oauth2' && adapter.login.nonce) delete query['nonce'];
+    return { address: origin + pathname, query };
+  },
+  /** Input: `LoginInput`; the code is `the-code`, the PKCE verifier `the-verifier`, unless it says otherwise. */
+  exchange: (port: Port, { code = 'the-code', kept = {}, callback }: LoginInput = {}) =>
+    port.providers.exchange(port.adapter, {
+      app: appOf(port),
+      values: port.values,
+      redirectUri: REDIRECT,
+      code,
+      state: 'the-state',
+      kept: { verifier: 'the-verifier', ...kept },
+      callback,
+    }),
+  refresh: (port: Port, { tokens }: LoginInput = {}) =>
+    port.providers.refresh(port.adapter, {
+      values: port.values,
+      tokens: tokens ?? port.fixture.tokens ?? { accessToken: '' },
+      app: appOf(port),
+    }),
+  revoke: (port: Port) =>
+    port.providers.revoke(port.adapter, { values: port.values, tokens: port.fixture.tokens!, app: appOf(port) }),
+  signIn: ({ providers, adapter, values }: Port) => providers.signIn(adapter, values),
+  /** The start of an approval: `{ url, kept }`. */
+  async begin(port: Port) {
+    const { providers, adapter, values } = port;
+    const start = { app: appOf(port), values, redirectUri: REDIRECT, state: 'the-state' };
+    const { url, kept } = await providers.authorize(adapter, start);
+    return { url, kept };
+  },
+  approved: (port: Port, { kept = {}, callback = {} }: LoginInput) =>
+    port.providers.poll(port.adapter, { app: appOf(port), values: port.values, kept, callback }),
+} as const;
+
+/** The declaration of a network as its fixture states it; what is absent is left out. */
+export function declaredOf(adapter: SocialAdapter): Record<string, unknown> {
+  const { login, once, threads, editor, limits, pace, plugs, tools, comment, repost } = adapter;
+  const { refusal: _, ...data } = { refusal: undefined, ...login };
+  const addresses = JSON.stringify(data).replace(/\{(\w+)\}/g, (all, name: string) => adapter.hosts?.[name] ?? all);
+  return {
+    login: JSON.parse(addresses) as unknown,
+    once,
+    threads,
+    limits,
+    settings: Object.keys(settingsOf(adapter)),
+    ...(editor && { editor }),
+    ...(pace && { pace }),
+    ...(plugs && { plugs: plugs.map(({ identifier }) => identifier) }),
+    ...(tools && { tools: Object.keys(tools) }),
+    ...(comment && {
+      comment: {
+        once: comment.once,
+        ...(comment.replies && { replies: true }),
+        ...(comment.text !== undefined && { text: comment.text }),
+      },
+    }),
+    ...(repost && { repost: repost.once }),
+  };
+}
+const settingsOf = ({ settings }: SocialAdapter): Record<string, { type?: string }> =>
+  (z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' }).properties ?? {}) as Record<
+    string,
+    { type?: string }
+  >;
+
+export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
+  domain: 'social',
+  fieldsOf: ({ credentials }) => credentials,
+  open(providers, adapter, values, fixture) {
+    const { account, tokens, app } = fixture;
+    const kept: unknown[] = [];
+    const channel = providers.connect(adapter, { values, account, tokens, app });
+    return { channel, providers, adapter, values, fixture, kept };
+  },
+  declared: declaredOf,
+  operations: OPERATIONS,
+  more: (adapter, fixture) => [
+    ...ownChecks(adapter, fixture),
+    ...lostChecks(adapter, fixture),
+    ...limitChecks(adapter),
+  ],
+};
+
+/** What the operations cannot tell: every tool has a case, every login is shown, wrong settings are named. */
+function ownChecks(adapter: SocialAdapter, { cases, values }: SocialFixture): Check[] {
+  const shown = new Set(cases.map(({ operation }) => operation));
+  const { login } = adapter;
+  return [
+    {
+      name: 'has a case for every tool, and for every step of its login',
+      async run() {
+        const named = cases.flatMap(({ operation, input }) =>
+          operation === 'tools' ? [(input as { name: string }).name] : [],
+        );
+        expect(Object.keys(adapter.tools ?? {}).filter((name) => !named.includes(name))).toEqual([]);
+        const wanted = {
+          oauth2: ['authorize', 'exchange', ...('renewal' in login && login.renewal === 'none' ? [] : ['refresh'])],
+          approval: ['begin', 'approved'],
+          credentials: ['signIn', 'refresh'].filter((name) => name in login),
+        }[login.kind];
+        if (login.kind === 'oauth2' && login.revoke) wanted.push('revoke');
+        for (const name of ['findComment', 'findRepost'] as const)
+          if (adapter[name === 'findComment' ? 'comment' : 'repost']?.find) wanted.push(name);
+        if (adapter.choose) wanted.push('choose');
+        expect(['profile', ...wanted].filter((name) => !shown.has(name))).toEqual([]);
+      },
+    },
+    {
+      name: 'keeps settings it does not know, and names the field of each wrong one [T6]',
+      async run() {
+        const usable = (cases.find(({ operation }) => operation === 'publish')!.input as PostInput).settings ?? {};
+        const more = { ...usable, __type: adapter.id, invented: { deep: 1 } };
+        expect(adapter.settings.parse(more)).toMatchObject({ invented: { deep: 1 } });
+        for (const [key, { type }] of Object.entries(settingsOf(adapter))) {
+          const wrong = type === 'object' || type === 'array' ? 'wrong' : { wrong: true };
+          const { error } = adapter.settings.safeParse({ ...more, [key]: wrong });
+          expect([key, error?.issues.map(({ path }) => path[0])]).toEqual([key, expect.arrayContaining([key])]);
+        }
+      },
+    },
+    {
+      name: 'declares a field for every placeholder, and what a class that looks nothing up cannot do',
+      async run() {
+        const templates = [adapter.api, ...(login.kind === 'oauth2' ? [login.authorize, login.token] : [])].join(' ');
+        const known = Object.keys({ ...adapter.hosts, ...adapter.credentials, ...values });
+        for (const [, name] of templates.matchAll(/\{(\w+)\}/g)) expect(known).toContain(name);
+        expect(adapter.find === undefined).toBe(adapter.once === 'at-most-once');
+      },
+    },
+  ];
+}
+
+/**
+ * Lost answers. A case of `find` belongs to the case of `publish` with the same name: what was saved before the answer
+ * was lost is what the look-up is handed, and it finds that post.
+ */
+function lostChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
+  const of = (operation: string) => fixture.cases.filter((one) => one.operation === operation);
+  const creating = ({ exchanges }: Case) => exchanges.findLastIndex(({ creates }) => creates);
+  const lookUps = of('find');
+  const checks: Check[] = of('publish')
+    .filter((one) => creating(one) !== -1 && lookUps.some(({ name }) => name === one.name))
+    .map((one) => ({
+      name: `publish${one.name === undefined ? '' : ` (${one.name})`}: a lost answer is looked up by what was saved`,
+      async run() {
+        const lookUp = lookUps.find(({ name }) => name === one.name)!;
+        const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
+        await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+        await using wire = await startWire(real);
+        await using providers = localProviders({ clock, outbound: wire.outbound });
+        const port = socialSuite.open(providers as unknown as Providers, adapter, fixture.values, fixture);
+        wire.plays(one.exchanges, { at: creating(one), answer: 'hang-up' });
+        expect(await failureOf(published(port, one.input as PostInput))).toMatchObject({ failure: 'lost' });
+        const input = lookUp.input as PostInput;
+        expect(port.kept.at(-1)).toEqual(input.saved);
+        wire.plays(lookUp.exchanges);
+        const found = await OPERATIONS.find(port, { ...(one.input as PostInput), ...input });
+        expect(wire.faults).toEqual([]);
+        const ids = found === undefined ? [] : ('id' in found ? [found] : found).map(({ id }) => id);
+        expect(ids).toContain((one.result as Published).id);
+      },
+    }));
+  if (adapter.once !== 'at-most-once')
+    checks.push({
+      name: 'has a look-up for a lost answer of its first post, and one that finds nothing',
+      async run() {
+        const first = of('publish')[0]!;
+        expect(lookUps.map(({ name }) => name)).toContain(first.name);
+        const isNothing = ({ result }: Case) => result === undefined || (Array.isArray(result) && result.length === 0);
+        expect(lookUps.some(isNothing)).toBe(true);
+      },
+    });
+  return checks;
+}
+
+/** For each limit a post that reaches it, which is taken, and one beyond it, which is refused with its field. */
+function limitChecks({ limits }: SocialAdapter): Check[] {
+  const file = (contentType: string) => ({ contentType, size: 1, width: 1_080, height: 1_080, seconds: 20 });
+  const isPicture = limits.mediaTypes.some((type) => type.startsWith('image/'));
+  const files = limits.needsMedia ? [file(isPicture ? 'image/jpeg' : limits.mediaTypes[0]!)] : [];
+  const fieldsOf = (text: string, some: readonly ReturnType<typeof file>[]) =>
+    checkPost(limits, { text, files: some }).map(({ field }) => field.split('.')[0]);
+  return [
+    {
+      name: 'takes a text of the greatest length, and names the field of a longer one',
+      async run() {
+        expect(fieldsOf('x'.repeat(limits.text), files)).toEqual([]);
+        expect(fieldsOf('x'.repeat(limits.text + 1), files)).toContain('content');
+      },
+    },
+    {
+      name: 'takes the greatest number of files, and names the field of more, or of one of another type',
+      async run() {
+        const most = isPicture ? Math.min(limits.media, limits.image?.count ?? limits.media) : limits.media;
+        const one = file(isPicture ? 'image/jpeg' : (limits.mediaTypes[0] ?? 'image/jpeg'));
+        if (most > 0)
+          expect(
+            fieldsOf(
+              'Hi',
+              Array.from({ length: most }, () => one),
+            ),
+          ).toEqual([]);
+        expect(
+          fieldsOf(
+            'Hi',
+            Array.from({ length: limits.media + 1 }, () => one),
+          ),
+        ).toContain('image');
+        expect(fieldsOf('Hi', [file('application/x-unknown')])).toContain('image');
+      },
+    },
+  ];
+}
