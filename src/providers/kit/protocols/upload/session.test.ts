@@ -5,7 +5,7 @@ import { systemClock } from '../../../../platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../../platform/outbound/index.ts';
 import { openHttp } from '../../wire/open-http.ts';
 import { contentRangeChunks, contentRanges, offsetHeader } from './session-forms.ts';
-import { type SessionProtocol, uploadSession } from './session.ts';
+import { askSession, finishSession, type SessionProtocol, uploadSession } from './session.ts';
 
 const SIZE = 1_000_000;
 const RANGE = 300_000;
@@ -125,6 +125,27 @@ describe.each(['ranges', 'chunks', 'offset'])('an upload by %s', (dialect) => {
     const saved = { session: `/${dialect}/3`, received: 100, begun: 1 };
     expect(await uploadSession(line, protocols[dialect]!, file, store(saved))).toEqual(whole(dialect));
     expect(server.sessions.at(-1)!.bytes.equals(BYTES)).toBe(true);
+  });
+
+  test('is finished by one call, whose lost answer is told and can be asked for', async () => {
+    const kept = store();
+    const { line, file, protocols } = instance();
+    const protocol = protocols[dialect]!;
+    await uploadSession(line, protocol, file, { ...kept, holdLast: true });
+    const held = server.sessions[0]!.bytes.length;
+    expect(held).toBe({ ranges: 3 * RANGE, chunks: 2 * RANGE, offset: 0 }[dialect]);
+
+    server.cuts.push(SIZE - 10);
+    await expect(finishSession(line, protocol, file, kept.saved)).rejects.toMatchObject({ failure: 'lost' });
+    expect(await askSession(line, protocol, file, kept.saved)).toEqual({ received: SIZE - 10 });
+    expect(await finishSession(line, protocol, file, kept.saved)).toEqual(whole(dialect));
+    expect(server.faults).toEqual([]);
+    expect(server.sessions).toHaveLength(1);
+    expect(server.sessions[0]!.bytes.equals(BYTES)).toBe(true);
+    expect(await finishSession(line, protocol, file, kept.saved)).toEqual(whole(dialect));
+    server.sessions[0]!.gone = true;
+    expect(await finishSession(line, protocol, file, kept.saved)).toBeUndefined();
+    expect(await askSession(line, protocol, file, undefined)).toBeUndefined();
   });
 
   test('tells the failure when the line is cut again and again without progress', async () => {

@@ -108,3 +108,41 @@ export async function uploadSession<R>(
     }
   }
 }
+
+/**
+ * Asks how far a session is that an earlier call began. Undefined where the server no longer knows it, or none was
+ * begun.
+ */
+export async function askSession<R>(
+  line: UploadLine,
+  protocol: SessionProtocol<R>,
+  { size }: Pick<RangedFile, 'size'>,
+  saved: unknown,
+): Promise<Progress<R> | undefined> {
+  const session = Handle.safeParse(saved).data?.session;
+  return session === undefined ? undefined : askUpload(line, protocol.ask(session, size), protocol.asked);
+}
+
+/**
+ * Sends what is left after `holdLast`, in one call that publishes: without an answer it is `lost`, and only
+ * `askSession` can tell. Undefined where the server no longer knows the session, and so has published nothing.
+ */
+export async function finishSession<R>(
+  line: UploadLine,
+  protocol: SessionProtocol<R>,
+  file: RangedFile,
+  saved: unknown,
+): Promise<Uploaded<R> | undefined> {
+  const progress = await askSession(line, protocol, file, saved);
+  const session = Handle.safeParse(saved).data?.session;
+  if (!progress || session === undefined) return undefined;
+  if ('result' in progress) return { received: file.size, result: progress.result };
+  if (progress.received === file.size && !protocol.hasResult) return progress;
+  const range = { from: progress.received, to: file.size, size: file.size };
+  const call = { ...protocol.send(session, range), bytes: bodyOfRange(file, range), creates: true } as const;
+  const sent = await askUpload(line, call, protocol.sent(range), range.to - range.from);
+  if (!sent) return undefined;
+  if ('result' in sent) return { received: file.size, result: sent.result };
+  if (sent.received < file.size) throw refused('unavailable', 'The server did not take the bytes');
+  return { received: sent.received };
+}
