@@ -8,6 +8,8 @@ describe('findInText', () => {
   test.each([
     ['see https://a.example/x, now', [['link', 'https://a.example/x', 'https://a.example/x']]],
     ['(https://a.example/x)', [['link', 'https://a.example/x', 'https://a.example/x']]],
+    ['(https://a.example/w_(x))', [['link', 'https://a.example/w_(x)', 'https://a.example/w_(x)']]],
+    ['(see https://a.example/w_(x)/y).', [['link', 'https://a.example/w_(x)/y', 'https://a.example/w_(x)/y']]],
     ['https://a.example/w_(x)!', [['link', 'https://a.example/w_(x)', 'https://a.example/w_(x)']]],
     [
       'https://a.example/#top @bob.test #Vögel',

@@ -22,15 +22,15 @@ const encoder = new TextEncoder();
 export const byteLength = (text: string): number => encoder.encode(text).length;
 
 const LINK = /https?:\/\/[^\s<>"'`]+/giu;
-/** Cuts punctuation that ends a sentence from a link, and a closing bracket that was not opened in it. */
+/** Cuts punctuation that ends a sentence from a link, and closing brackets that were not opened in it. */
 function trimLink(link: string): string {
-  const opened = link.indexOf('(');
+  let unopened = link.split(')').length - link.split('(').length;
   let end = link.length;
   for (;;) {
     const last = link[end - 1]!;
-    if (/[.,;:!?'"…]/.test(last)) end -= 1;
-    else if (last === ')' && (opened < 0 || opened > end - 2)) end -= 1;
-    else return link.slice(0, end);
+    if (last === ')' && unopened > 0) unopened -= 1;
+    else if (!/[.,;:!?'"…]/.test(last)) return link.slice(0, end);
+    end -= 1;
   }
 }
 
