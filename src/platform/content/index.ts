@@ -66,17 +66,34 @@ export function cleanContents(contents: readonly { field: string; content: strin
 
 const IN_LINE = new Set(['strong', 'em', 'u', 'span']);
 
+/** Somebody whom a content mentions, as a client sent it. */
+export interface Mentioned {
+  id: string;
+  label: string;
+}
+/** Writes a mention in the form of a network; undefined: it is shown as any other text. */
+export type WriteMention = (mentioned: Mentioned) => string | undefined;
+
+/** The mention that a `span` of a content begins; undefined where it names nobody. `label` may be empty. */
+export function mentionedBy(attributes: readonly (readonly [name: string, value: string])[]): Mentioned | undefined {
+  const given = new Map(attributes);
+  const id = given.get('data-mention-id') ?? given.get('data-id') ?? '';
+  return id === '' ? undefined : { id, label: given.get('data-mention-label') ?? given.get('data-label') ?? '' };
+}
+
 /**
  * The plain text of a content: paragraphs as lines, items as `- `, a link whose text hides it in brackets. A content
- * without tags stays as it is.
+ * without tags stays as it is. A mention is its text, unless `mention` writes it.
  */
-export function contentToText(content: string): string {
+export function contentToText(content: string, mention?: WriteMention): string {
   if (markupIn(content) === 0) return content.trim();
   const parts: string[] = [];
   /** Nothing but blanks since the line began. */
   let fresh = true;
   let isPlain = true;
   let link: { href: string; from: number } | undefined;
+  /** The elements `span` that are open. */
+  const spans: { mentioned: Mentioned | undefined; from: number }[] = [];
   const add = (part: string) => {
     parts.push(part);
     const end = part.lastIndexOf('\n') + 1;
@@ -90,6 +107,7 @@ export function contentToText(content: string): string {
     open(name, attributes) {
       isPlain = false;
       if (name === 'a') link = { href: attributes[0]![1], from: parts.length };
+      else if (name === 'span') spans.push({ mentioned: mentionedBy(attributes), from: parts.length });
       else if (!IN_LINE.has(name)) startLine();
       if (name === 'li') parts.push('- '); // and the line goes on
     },
@@ -98,6 +116,14 @@ export function contentToText(content: string): string {
         const { href, from } = link!;
         const shown = parts.splice(from).join('');
         add(href.includes(shown) ? href : `${shown} (${href})`);
+      } else if (name === 'span') {
+        const { mentioned, from } = spans.pop()!;
+        if (!mention || !mentioned) return;
+        const shown = parts.slice(from).join('');
+        const written = mention({ ...mentioned, label: mentioned.label || shown });
+        if (written === undefined) return;
+        parts.length = from;
+        add(written);
       } else if (name === 'li') startLine();
       else if (!IN_LINE.has(name)) add('\n');
     },

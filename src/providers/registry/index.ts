@@ -42,6 +42,7 @@ export type {
   Tokens,
 } from '../social/_contract.ts';
 export type { ConnectOptions, Renewal } from '../social/_open.ts';
+export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
 export { checkFiles, checkPost, type FileFacts, type Issue } from '../social/_limits.ts';
 export {
   type Content,

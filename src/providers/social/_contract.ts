@@ -157,6 +157,9 @@ export interface Tool<F extends Fields = Fields, D extends z.ZodType = z.ZodType
 /** Declares a tool; its schema types its data. */
 export const tool = <F extends Fields, D extends z.ZodType>(spec: Tool<F, D>): Tool<F> => spec as unknown as Tool<F>;
 
+/** `html` has the tags `b i u a` and line breaks; `mrkdwn` is Slack's. */
+export type TextForm = 'plain' | 'markdown' | 'html' | 'mrkdwn';
+
 /** How an item of a thread after the first goes out, or that posts have one item. */
 export type Threads = 'reply' | 'comment' | 'message' | 'none';
 
@@ -230,8 +233,10 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     settings: S;
     /** Milliseconds after the request before a missing post counts as absent. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;
-    /** The form of `post.text`. Default: plain text. */
+    /** The editor that clients show. Default: `normal`, which is plain text. */
     editor?: 'normal' | 'markdown' | 'html';
+    /** The form of `post.text`, where it is not that of the editor. */
+    textForm?: TextForm;
     toolTip?: string;
     isWeb3?: boolean;
     profile(call: Connection<F>): Promise<Profile>;
@@ -250,8 +255,11 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     /** Hides a comment from others, or shows it again. */
     hide?: (call: Connection<F> & { comment: Pick<CommentRead, 'id'>; hidden: boolean }) => Promise<void>;
     mentions?: (call: Connection<F> & { query: string }) => Promise<readonly Mention[]>;
-    /** Writes a mention into the text. Default: its label. */
-    mention?: (mention: Pick<Mention, 'id' | 'label'>) => string;
+    /**
+     * Writes a mention into `post.text`, in its form and with its escapes. Both fields are as a client sent them:
+     * undefined for an id that the network cannot have leaves what the mention shows. Default: that.
+     */
+    mention?: (mention: Pick<Mention, 'id' | 'label'>) => string | undefined;
     /** By the method names of the clients. */
     tools?: Readonly<Record<string, Tool<F>>>;
     /** Pages of the connected person, of which one is chosen before the channel can post. */
@@ -291,8 +299,21 @@ export type SocialAdapter<F extends Fields = Fields, S extends z.ZodType = z.Zod
   Adapter<'social', SocialFacts, SocialLine<F>, F> & { connect(connection: Connection<F>): Social };
 
 const OPTIONAL = [
-  ...['prepare', 'poll', 'find', 'remove', 'comment', 'repost', 'metrics', 'channelMetrics', 'comments', 'hide'],
-  ...['mentions', 'tools', 'pages', 'plugs', 'channelLimits'],
+  'prepare',
+  'poll',
+  'find',
+  'remove',
+  'comment',
+  'repost',
+  'metrics',
+  'channelMetrics',
+  'comments',
+  'hide',
+  'mentions',
+  'tools',
+  'pages',
+  'plugs',
+  'channelLimits',
 ] as const;
 const appFieldOf = ([name, { label, secret, required = false }]: [string, Field]): AppField => ({
   name,

@@ -6,7 +6,7 @@ export type { Media } from '../kit/declare/media.ts';
 
 /**
  * A post to publish, with its media in order. `id` is ours and the same on every attempt. `text` is in the form that the
- * adapter's `editor` asks for; `plain` is the text without any markup.
+ * adapter asks for (`textForm`, `editor`), with its way of writing mentions; `plain` is the text without any markup.
  */
 export interface Post {
   id: string;

@@ -1,5 +1,11 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
-import type { Limits, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import {
+  type Limits,
+  type Social,
+  type SocialAdapter,
+  type WriteContent,
+  writerOf,
+} from '../../providers/registry/index.ts';
 import { latestApp } from './apps.ts';
 import type { ChannelsDeps } from './deps.ts';
 import { canRenew, isRefusal, needsPerson, opened, renewLogin, type RenewalDeps, usableLogin } from './renewal.ts';
@@ -19,6 +25,7 @@ export interface Snapshot {
 export interface Connected {
   social: Social;
   once: SocialAdapter['once'];
+  write: WriteContent;
   /**
    * Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this
    * lane.
@@ -32,6 +39,7 @@ export interface Connected {
 export interface NetworkRules {
   title: string;
   limits: Limits;
+  write: WriteContent;
   checkSettings(settings: unknown, at: string): void;
 }
 
@@ -99,6 +107,7 @@ export async function connectChannel(
       (reason) => needsLogin(orgId, channelId, reason, current.sealed),
     ),
     once: adapter.once,
+    write: writerOf(adapter),
     lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),
     timeoutMs: adapter.timeoutMs,
     settlesWithinMs: adapter.settlesWithinMs,

@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/kernel/index.ts';
-import { checkSettings, type Limits, type SocialAdapter } from '../../providers/registry/index.ts';
+import { checkSettings, type Limits, type SocialAdapter, writerOf } from '../../providers/registry/index.ts';
 import { appsOfOrg, isConnectable } from './apps.ts';
 import type { NetworkRules } from './connection.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
@@ -52,6 +52,7 @@ export function rulesOfNetwork(
   return {
     title: adapter.title,
     limits: limitsOfChannel(adapter.limits, server),
+    write: writerOf(adapter),
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };
 }

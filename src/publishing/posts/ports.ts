@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { FileFacts, Limits, Media, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import type { FileFacts, Limits, Media, Social, SocialAdapter, WriteContent } from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { PostMedia } from './row.ts';
 
@@ -27,6 +27,8 @@ export interface ChannelSnapshot {
 export interface Connected {
   social: Social;
   once: SocialAdapter['once'];
+  /** Writes a content in the form of the network, with the addresses that `addresses` puts in the place of others. */
+  write: WriteContent;
   /**
    * Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane.
    */
@@ -43,6 +45,7 @@ export interface Connected {
 export interface NetworkRules {
   title: string;
   limits: Limits;
+  write: WriteContent;
   checkSettings(settings: unknown, at: string): void;
 }
 

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { contentToText } from '../../platform/content/index.ts';
+import { fc } from '../../../test/support/properties.ts';
 import { PROVIDER_FAILURES } from '../../platform/kernel/index.ts';
+import { writerOf } from '../../providers/registry/index.ts';
 import { askAgainMs, isNoLonger, isShortAlready, linksOf, withShortLinks } from './rules.ts';
 
 const A = 'https://shop.example/a?b=1&c=2';
@@ -24,6 +26,42 @@ test.each([
 ])('links are found and replaced as people see them, and nothing else is: %s', (content, links, text) => {
   expect(linksOf(content)).toEqual(links);
   expect(withShortLinks(contentToText(content), [{ url: A, short: S }])).toBe(text);
+});
+
+test('every link of a content is replaced in each form of text: as text, behind a text, with entities', () => {
+  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  const path = fc
+    .array(
+      fc.constantFrom('a', 'B', '1', '_', '*', '~', '|', '(b)', '%20', '?x=', '&y=', '&amp;', '#', '.', '/', 'é'),
+      {
+        maxLength: 8,
+      },
+    )
+    .map((parts) => `https://long.example/${parts.join('')}z`);
+  const around = fc.constantFrom(['', ''], ['<strong>', '</strong>'], ['<em>', '</em>'], ['(', ')'], ['', '.']);
+  const piece = fc.tuple(path, around, fc.constantFrom('text', 'shown', 'hidden')).map(([url, [open, close], kind]) => {
+    if (kind === 'text') return `${open} ${escaped(url)} ${close}`;
+    return `${open}<a href="${escaped(url)}">${kind === 'shown' ? escaped(url) : 'our page'}</a>${close}`;
+  });
+  const block = fc.constantFrom(['<p>', '</p>'], ['<h1>', '</h1>'], ['<ul><li>', '</li></ul>']);
+  const content = fc
+    .array(fc.tuple(block, fc.array(piece, { minLength: 1, maxLength: 3 })), { minLength: 1, maxLength: 4 })
+    .map((blocks) => blocks.map(([[open, close], pieces]) => open + pieces.join(' and ') + close).join(''));
+  fc.assert(
+    fc.property(content, (given) => {
+      const urls = linksOf(given);
+      const links = urls.map((url, n) => ({ url, short: `https://s.example/${n}` }));
+      for (const textForm of ['plain', 'markdown', 'html', 'mrkdwn'] as const) {
+        const { text, plain } = writerOf({ textForm })(given, (one) => withShortLinks(one, links));
+        for (const written of [text, plain]) {
+          expect(written).not.toContain('long.example');
+          const found = new Set(written.match(/https:\/\/s\.example\/\d+/g));
+          expect(found).toEqual(new Set(links.map(({ short }) => short)));
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test('a short link is not looked into: what comes from a provider cannot make more links', () => {

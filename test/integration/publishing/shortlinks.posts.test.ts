@@ -95,6 +95,16 @@ async function publish(content: string, more: Partial<NewPost> = {}) {
 }
 
 describe('a post with short links is published', () => {
+  test('in the form of its network, with its mentions, and as plain text beside it', async () => {
+    network.declares = { editor: 'markdown', mention: ({ id }) => `<@${id}>` };
+    const mention = '<span class="mention" data-mention-id="7" data-mention-label="Ann">@ann</span>';
+    await publish(`<p>${mention} <strong>reads</strong> <a href="${A}">this</a></p>`);
+    const short = `https://is.gd/${shortener.made.isgd.indexOf(A) + 1}`;
+    expect(network.asked.map(({ text, plain }) => ({ text, plain }))).toEqual([
+      { text: `<@7> **reads** [this](${short})`, plain: `@ann reads this (${short})` },
+    ]);
+  });
+
   test('with each link shortened once in HTML and plain text, and nothing else changed; the timeline lists them [S117]', async () => {
     const content = `<p>@shop.example sells #https at ${A} and <a href="${B}">here</a>, again ${A}.</p><p>(<a href="${A}">${A}</a>) mail@shop.example ${A}x</p>`;
     const { post } = await publish(content.slice(0, 700));

@@ -39,12 +39,15 @@ export interface SentPost {
   channelId: string;
   postId: string;
   text: string;
+  plain: string;
   settings: unknown;
   handle: Handle;
   /** Waits by the clock of the connection: no longer than somebody waits for the call. */
   wait: (ms: number) => Promise<void>;
 }
 type Once = Connected['once'];
+const DECLARED = ['editor', 'textForm', 'mention', 'limits', 'threads', 'comment', 'settings', 'pace'] as const;
+type Declared = Partial<Pick<SocialAdapter, (typeof DECLARED)[number]>>;
 
 /**
  * A network in the process of the test: what it is told to do, and a ledger of what it was asked and what it took. The
@@ -71,6 +74,8 @@ export function openNetwork() {
     prepare: undefined as ((post: Post, handle: Handle) => Promise<Prepared>) | undefined,
     poll: undefined as ((post: Post, saved: unknown) => Promise<Polled>) | undefined,
     processesWithinMs: undefined as number | undefined,
+    /** What its adapter declares otherwise. */
+    declares: {} as Declared,
     find: undefined as
       | ((post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>)
       | undefined,
@@ -80,7 +85,16 @@ export function openNetwork() {
     const now = (inFlight.get(channelId) ?? 0) + 1;
     inFlight.set(channelId, now);
     network.mostAtOnce = Math.max(network.mostAtOnce, now);
-    const sent = { at: Date.now(), channelId, postId: one.id, text: one.text, settings, handle, wait };
+    const sent = {
+      at: Date.now(),
+      channelId,
+      postId: one.id,
+      text: one.text,
+      plain: one.plain,
+      settings,
+      handle,
+      wait,
+    };
     asked.push(sent);
     const accept = (): Published => {
       taken.push({ channelId, postId: one.id, text: one.text });
@@ -110,11 +124,12 @@ interface NetworkRules {
   prepare: ((post: Post, handle: Handle) => Promise<Prepared>) | undefined;
   poll: ((post: Post, saved: unknown) => Promise<Polled>) | undefined;
   processesWithinMs: number | undefined;
+  declares: Declared;
 }
 
 /** Declared as the network says at the moment: tests change its class and its times while the product runs. */
 function adapterOf(
-  network: Readonly<Pick<NetworkRules, 'once' | 'settlesWithinMs' | 'prepare' | 'poll' | 'processesWithinMs'>>,
+  network: Readonly<NetworkRules>,
   publish: (
     channelId: string,
     post: Post,
@@ -155,8 +170,10 @@ function adapterOf(
       ...(network.once === 'at-most-once'
         ? { once: network.once }
         : { once: network.once, find: ({ post, since, saved, thread }) => find(post, { since, saved, thread }) }),
+      ...network.declares,
     });
   return Object.defineProperties(declared(), {
+    ...Object.fromEntries(DECLARED.map((name) => [name, { get: () => declared()[name] }])),
     once: { get: () => network.once },
     settlesWithinMs: { get: () => network.settlesWithinMs },
     processesWithinMs: { get: () => network.processesWithinMs },

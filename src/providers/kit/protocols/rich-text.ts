@@ -1,4 +1,5 @@
-import { readContent } from '../../../platform/content/index.ts';
+import { type Mentioned, mentionedBy, readContent, type WriteMention } from '../../../platform/content/index.ts';
+import { findLinks } from './text.ts';
 
 export interface Style {
   strong: boolean;
@@ -9,6 +10,14 @@ export interface Style {
 /** A stretch of one style without a line break; `text` is what a person reads. */
 export interface Run extends Style {
   text: string;
+  /** A mention as the network writes it, in the form of the whole text; `text` is what a person reads. */
+  written?: string;
+}
+/** How the parts of a content are written. */
+export interface Writing {
+  mention?: WriteMention | undefined;
+  /** Puts other addresses in the place of those of a plain text. */
+  addresses?: ((text: string) => string) | undefined;
 }
 /** A line of a content. `depth`: of a list item, from 1. `number`: of an item of a numbered list. */
 export interface Line {
@@ -23,7 +32,7 @@ export interface Line {
 const HEADINGS = new Set(['h1', 'h2', 'h3']);
 
 /** Reads a content, HTML of the editor or plain text, as lines of styled text; lines without text are left out. */
-export function readRichText(content: string): Line[] {
+export function readRichText(content: string, { mention, addresses }: Writing = {}): Line[] {
   const lines: Line[] = [];
   const lists: { numbered: boolean; count: number }[] = [];
   const style = { strong: 0, em: 0, u: 0 };
@@ -31,22 +40,35 @@ export function readRichText(content: string): Line[] {
   let block: Pick<Line, 'kind' | 'depth' | 'number'> = { kind: 'text', depth: 0, number: undefined };
   let goesOn = false;
   let line: Line | undefined;
+  /** Number of elements `span` that are open. */
+  let spans = 0;
+  /** A mention that is open: what it shows so far, and how many elements `span` are around it. */
+  let mentioned: (Mentioned & { shown: string; depth: number }) | undefined;
   const isStyle = (name: string): name is keyof typeof style => name in style;
+  const isInline = (name: string) => isStyle(name) || name === 'a' || name === 'span';
 
   function begin(next: typeof block) {
     block = next;
     goesOn = false;
     line = undefined;
   }
-  function addRun(text: string) {
-    if (text === '') return;
+  function addRun(text: string, written?: string) {
+    if (text === '' && written === undefined) return;
     if (!line) lines.push((line = { ...block, goesOn, runs: [] }));
     const given = { strong: style.strong > 0, em: style.em > 0, u: style.u > 0, href };
     const last = line.runs.at(-1);
     const isSame =
       last?.strong === given.strong && last.em === given.em && last.u === given.u && last.href === given.href;
-    if (isSame) last.text += text;
+    if (written !== undefined) line.runs.push({ text, written, ...given });
+    else if (isSame && last.written === undefined) last.text += text;
     else line.runs.push({ text, ...given });
+  }
+  function endMention() {
+    if (!mentioned) return;
+    const { id, label, shown } = mentioned;
+    mentioned = undefined;
+    const written = mention?.({ id, label: label || shown });
+    addRun(written === undefined ? shown : shown.trim() || label || id, written);
   }
   function breakLine() {
     goesOn = line !== undefined || goesOn;
@@ -55,15 +77,21 @@ export function readRichText(content: string): Line[] {
 
   readContent(content, {
     text(_, plain) {
+      if (mentioned) return void (mentioned.shown += plain.replace(/\s+/g, ' '));
       plain.split(/\r\n|[\n\r\u2028\u2029]/).forEach((piece, n) => {
         if (n > 0) breakLine();
         addRun(piece);
       });
     },
     open(name, attributes) {
+      if (!isInline(name)) endMention();
       if (isStyle(name)) style[name] += 1;
       else if (name === 'a') href = attributes[0]?.[1];
-      else if (name === 'ul' || name === 'ol') lists.push({ numbered: name === 'ol', count: 0 });
+      else if (name === 'span') {
+        const one = mention && mentionedBy(attributes);
+        if (one && !mentioned) mentioned = { ...one, shown: '', depth: spans };
+        spans += 1;
+      } else if (name === 'ul' || name === 'ol') lists.push({ numbered: name === 'ol', count: 0 });
       else if (name === 'li') {
         const list = lists.at(-1);
         if (list) list.count += 1;
@@ -73,17 +101,32 @@ export function readRichText(content: string): Line[] {
       else if (name === 'p' && line) breakLine();
     },
     close(name) {
+      if (name === 'span') spans -= 1;
+      if (name === 'span' ? spans === mentioned?.depth : !isInline(name)) endMention();
       if (isStyle(name)) style[name] -= 1;
       else if (name === 'a') href = undefined;
       else if (name === 'ul' || name === 'ol') lists.pop();
       if (name === 'p' && block.kind === 'item') breakLine();
-      else if (!isStyle(name) && name !== 'a' && name !== 'span') begin({ kind: 'text', depth: 0, number: undefined });
+      else if (!isInline(name)) begin({ kind: 'text', depth: 0, number: undefined });
     },
-    endLine: breakLine,
+    endLine() {
+      if (mentioned) mentioned.shown += ' ';
+      else breakLine();
+    },
     dropped() {},
   });
-  return lines.map((one) => ({ ...one, runs: trimmed(one.runs) })).filter(({ runs }) => runs.length > 0);
+  const told = addresses ? lines.map((one) => ({ ...one, runs: one.runs.map(readdressed(addresses)) })) : lines;
+  return told.map((one) => ({ ...one, runs: trimmed(one.runs) })).filter(({ runs }) => runs.length > 0);
 }
+
+/** Other addresses for those that a run shows, and for the one that it leads to. */
+const readdressed =
+  (addresses: (text: string) => string) =>
+  (run: Run): Run => {
+    const { text, written, href } = run;
+    const isWhole = href !== undefined && findLinks(href).next().value?.value === href;
+    return { ...run, text: written === undefined ? addresses(text) : text, href: isWhole ? addresses(href) : href };
+  };
 
 /** Removes blanks at both ends of a line. */
 function trimmed(runs: readonly Run[]): Run[] {

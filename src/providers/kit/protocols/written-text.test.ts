@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../../test/support/properties.ts';
 import { taglessText } from '../../../platform/content/index.ts';
-import { contentToEntities, contentToMarkdown, contentToSimpleHtml } from './written-text.ts';
+import { contentToEntities, contentToMarkdown, contentToMrkdwn, contentToSimpleHtml } from './written-text.ts';
 
 const RICH =
   '<h2>News</h2><p>One <strong>two</strong> <em>three</em> <u>four</u><br>five</p><ul><li>a</li><li>b<ol><li>c</li></ol></li></ul><p><a href="https://a.example/?x=1&amp;y=2">our <strong>page</strong></a></p>';
@@ -33,6 +33,22 @@ describe('contentToSimpleHtml', () => {
     ['a < b & "c" > d', 'a &lt; b &amp; &quot;c&quot; &gt; d'],
   ])('writes %s', (content, html) => {
     expect(contentToSimpleHtml(content)).toBe(html);
+  });
+});
+
+describe('contentToMrkdwn', () => {
+  test.each([
+    [
+      RICH,
+      '*News*\n\nOne *two* _three_ four\nfive\n\n- a\n- b\n   1. c\n\n<https://a.example/?x=1&amp;y=2|our> *<https://a.example/?x=1&amp;y=2|page>*',
+    ],
+    ['a < b & "c" > d', 'a &lt; b &amp; "c" &gt; d'],
+    ['see https://a.example/x_y_z?a=1&b=|.', 'see <https://a.example/x_y_z?a=1&amp;b=%7C>.'],
+    ['<p><a href="https://a.example/">https://a.example/</a></p>', '<https://a.example/>'],
+    ['<p>a<strong>b</strong>c <em>d</em>, <strong><em>e</em></strong></p>', 'abc _d_, *_e_*'],
+    ['<p>a <strong> b </strong>c</p>', 'a  *b* c'],
+  ])('writes %s', (content, mrkdwn) => {
+    expect(contentToMrkdwn(content)).toBe(mrkdwn);
   });
 });
 

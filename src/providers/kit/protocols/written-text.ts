@@ -1,5 +1,6 @@
 import { findLinks } from './text.ts';
-import { type Line, markOf, readRichText, type Run } from './rich-text.ts';
+import { type Line, markOf, readRichText, type Run, type Writing } from './rich-text.ts';
+export type { Writing } from './rich-text.ts';
 
 /** Puts signs around the text of a run, outside of its blanks, where markdown would not read them. */
 function around(text: string, before: string, after = before): string {
@@ -29,9 +30,10 @@ function markdownText(text: string): string {
   return parts.join('') + escapeSigns(text.slice(at));
 }
 
-function markdownRun({ text, strong, em, href }: Run): string {
-  let written = markdownText(text);
-  if (href !== undefined && href !== text) written = around(escapeSigns(text), '[', `](${addressOf(href)})`);
+function markdownRun({ text, strong, em, href, written: mention }: Run): string {
+  let written = mention ?? markdownText(text);
+  if (href !== undefined && href !== text && mention === undefined)
+    written = around(escapeSigns(text), '[', `](${addressOf(href)})`);
   if (em) written = around(written, '*');
   return strong ? around(written, '**') : written;
 }
@@ -42,8 +44,8 @@ const HASHES: Partial<Record<Line['kind'], string>> = { h1: '# ', h2: '## ', h3:
  * Writes a content as CommonMark. All signs of the text that could be markup are escaped; what is underlined, which
  * markdown has not, is plain.
  */
-export function contentToMarkdown(content: string): string {
-  const lines = readRichText(content);
+export function contentToMarkdown(content: string, writing?: Writing): string {
+  const lines = readRichText(content, writing);
   return lines
     .map((line, n) => {
       const written =
@@ -66,12 +68,12 @@ const isHeading = ({ kind }: Line): boolean => kind in HASHES;
 const styled = (line: Line): Run[] =>
   isHeading(line) ? line.runs.map((run) => ({ ...run, strong: true })) : line.runs;
 
-function htmlRun({ text, strong, em, u, href }: Run): string {
-  let written = escapeHtml(text);
+function htmlRun({ text, strong, em, u, href, written: mention }: Run): string {
+  let written = mention ?? escapeHtml(text);
   if (u) written = `<u>${written}</u>`;
   if (em) written = `<i>${written}</i>`;
   if (strong) written = `<b>${written}</b>`;
-  return href === undefined ? written : `<a href="${escapeHtml(href)}">${written}</a>`;
+  return href === undefined || mention !== undefined ? written : `<a href="${escapeHtml(href)}">${written}</a>`;
 }
 
 /** The break after a line: an empty line around blocks, but not between items. */
@@ -81,9 +83,47 @@ function breakAfter(line: Line, next: Line | undefined): string {
 }
 
 /** Writes a content in the few tags that Telegram has (`b i u a`), with line breaks and marks of items as text. */
-export const contentToSimpleHtml = (content: string): string =>
-  readRichText(content)
+export const contentToSimpleHtml = (content: string, writing?: Writing): string =>
+  readRichText(content, writing)
     .map((line, n, lines) => markOf(line) + styled(line).map(htmlRun).join('') + breakAfter(line, lines[n + 1]))
+    .join('');
+
+/** The three signs that Slack wants as entities, and no others (docs.slack.dev/messaging/formatting-message-text). */
+const escapeMrkdwn = (text: string): string =>
+  text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign]!);
+
+/** Writes a text without styles; its links stay links, and none of their signs is read as a style. */
+function mrkdwnText(text: string): string {
+  let at = 0;
+  const parts: string[] = [];
+  for (const { start, end, value } of findLinks(text)) {
+    parts.push(escapeMrkdwn(text.slice(at, start)), `<${mrkdwnAddress(value)}>`);
+    at = end;
+  }
+  return parts.join('') + escapeMrkdwn(text.slice(at));
+}
+const mrkdwnAddress = (href: string): string => escapeMrkdwn(href.replaceAll('|', '%7C'));
+
+const WORD = /[\p{L}\p{N}]/u;
+/** Styles begin and end at the edge of a word only: inside of one their signs would be shown. */
+function mrkdwnRun({ text, strong, em, href, written: mention }: Run, n: number, runs: readonly Run[]): string {
+  let written = mention ?? mrkdwnText(text);
+  if (href !== undefined && href !== text && mention === undefined)
+    written = around(escapeMrkdwn(text), `<${mrkdwnAddress(href)}|`, '>');
+  const before = Array.from(runs[n - 1]?.text ?? '').at(-1) ?? '';
+  const [after = ''] = runs[n + 1]?.text ?? '';
+  if ((WORD.test(before) && !/^\s/.test(text)) || (WORD.test(after) && !/\s$/.test(text))) return written;
+  if (em) written = around(written, '_');
+  return strong ? around(written, '*') : written;
+}
+
+/**
+ * Writes a content as Slack's mrkdwn: `*strong*`, `_em_`, `<address|text>`, headings strong, marks of items as text. It
+ * has no way to escape `*`, `_`, `~` and `` ` `` of the text itself.
+ */
+export const contentToMrkdwn = (content: string, writing?: Writing): string =>
+  readRichText(content, writing)
+    .map((line, n, lines) => markOf(line) + styled(line).map(mrkdwnRun).join('') + breakAfter(line, lines[n + 1]))
     .join('');
 
 /** A style of a part of a text; `offset` and `length` in UTF-16 units. */

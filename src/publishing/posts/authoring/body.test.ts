@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
+import { writerOf } from '../../../providers/registry/index.ts';
 import { DateText, readDate } from './body.ts';
 import { judgeContent, typedSettings } from './compose.ts';
 
@@ -43,6 +44,7 @@ test.each([
 const rules = {
   title: 'Net',
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
+  write: writerOf({}),
   checkSettings: () => {},
 } as const;
 const media = {

@@ -1,4 +1,3 @@
-import { contentToText } from '../../../platform/content/index.ts';
 import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
 import { checkPost } from '../../../providers/registry/index.ts';
 import type { CreateBody, ElementBody } from './body.ts';
@@ -56,7 +55,7 @@ export async function judgeContent(
     const issues = items.flatMap(({ at, content }, index) => {
       const where = index === 0 ? '' : `item ${index + 1} of the thread: `;
       const files = facts[n++]!;
-      const found = checkPost(rules.limits, { text: contentToText(content), files });
+      const found = checkPost(rules.limits, { text: rules.write(content).counted, files });
       if (rules.limits.needsMedia && index === 0 && files.length === 0)
         found.push({ field: 'image', message: 'a picture or video is needed', rule: 'required' });
       return found.map(({ field, message, rule }) => ({ field: at + field, message: where + message, rule }));

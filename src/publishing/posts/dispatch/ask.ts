@@ -31,12 +31,13 @@ export async function askNetwork(
         : { kind: 'not-sent' };
     place = await lookUpLimiter.enter(claimed.orgId, { lane: connected.lane });
     const files = await filesOf(deps, claimed, ended.signal);
-    const post = postOf(deps, claimed, claimed.links, files);
+    const post = postOf(deps, claimed, { connected, links: claimed.links, files });
     const settings = settingsOf(claimed);
     called = clock.monotonic();
     const unansweredMs = claimed.unansweredMs + called - started; // what it shows later it was not asked for
     if (isPolled) return polled(await inTime(clock, poll!(post, settings, claimed), ended), unansweredMs, connected);
-    const shown = await inTime(clock, findOnNetwork(deps.sql, { claimed, post, settings, find: find! }), ended);
+    const wanted = { claimed, post, settings, find: find!, write: connected.write };
+    const shown = await inTime(clock, findOnNetwork(deps.sql, wanted), ended);
     if (shown.kind === 'found') return released(shown.release);
     return shown.kind === 'unclear' ? unclear(shown) : notShown(settles(connected) - unansweredMs);
   } catch (error) {

@@ -1,7 +1,6 @@
 import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
-import { contentToText } from '../../../platform/content/index.ts';
 import type { Limits, Media, Post } from '../../../providers/registry/index.ts';
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
@@ -57,15 +56,16 @@ export async function filesOf(
 export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, { channel }: ClaimedPost): Limits =>
   channels.rules(channel.providerId, channel.providerVersion).limits;
 
-export const postOf = (
+/** A post as its adapter is handed it: its text in the form of the network, with short links. */
+export function postOf(
   { links: { apply } }: Pick<SenderDeps, 'links'>,
-  claimed: ClaimedPost,
-  links: readonly Link[],
-  files: readonly Media[],
-): Post => {
-  const plain = apply(contentToText(claimed.content), links);
-  return { id: claimed.postId, text: plain, plain, media: files };
-};
+  { postId, content }: ClaimedPost,
+  { connected, links, files }: Ready,
+): Post {
+  const isShortened = links.some(({ short }) => short !== null);
+  const { text, plain } = connected.write(content, isShortened ? (one) => apply(one, links) : undefined);
+  return { id: postId, text, plain, media: files };
+}
 
 /** The settings of a post over those of its channel. */
 export const settingsOf = ({ settings, channel }: ClaimedPost): unknown => ({ ...channel.settings, ...settings });

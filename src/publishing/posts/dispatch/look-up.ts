@@ -1,7 +1,7 @@
-import { contentToText } from '../../../platform/content/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Post, Published, Social } from '../../../providers/registry/index.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
+import type { Connected } from '../ports.ts';
 import { SLOT_LEASE_MS, SKEW_MS } from '../rules.ts';
 import { outcomeUnknown, publishing } from '../state.ts';
 
@@ -19,6 +19,7 @@ interface Wanted {
   post: Post;
   settings: unknown;
   find: NonNullable<Social['find']>;
+  write: Connected['write'];
 }
 
 /**
@@ -26,7 +27,7 @@ interface Wanted {
  * taken for it. The rows are read after the network was asked: whatever it showed by then has its row by then.
  * @throws ProviderError where the network does not say
  */
-export async function findOnNetwork(sql: Sql, { claimed, post, settings, find }: Wanted): Promise<LookedUp> {
+export async function findOnNetwork(sql: Sql, { claimed, post, settings, find, write }: Wanted): Promise<LookedUp> {
   const since = new Date(claimed.claimedAt.getTime() - SKEW_MS);
   const shown = await find(post, settings, { since, saved: claimed.saved, thread: claimed.thread });
   if (shown === undefined) return { kind: 'none' };
@@ -42,10 +43,12 @@ export async function findOnNetwork(sql: Sql, { claimed, post, settings, find }:
   const similar = shown.filter(({ id }) => !owned.has(id));
   const [only] = similar;
   if (!only) return { kind: 'none' };
-  const text = contentToText(claimed.content);
-  const twins = others.filter(
-    ({ content, media }) => media === claimed.media.length && contentToText(content) === text,
-  );
+  const own = others.length > 0 ? write(claimed.content) : undefined;
+  const twins = others.filter(({ content, media }) => {
+    if (!own || media !== claimed.media.length) return false;
+    const { text, plain } = write(content);
+    return text === own.text || plain === own.plain; // networks show the one or the other
+  });
   return similar.length === 1 && twins.length === 0
     ? { kind: 'found', release: only }
     : { kind: 'unclear', similar, pending: similar.length === 1 && twins.every(({ pending }) => pending) };

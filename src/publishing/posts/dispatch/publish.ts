@@ -33,7 +33,7 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
     called = clock.monotonic();
     latenessMs = claimed.lateMs + (called - work.since);
     deps.late(latenessMs);
-    const post = postOf(deps, claimed, ready.links, ready.files);
+    const post = postOf(deps, claimed, ready);
     const settings = settingsOf(claimed);
     const attempt = handleOf(deps, work);
 

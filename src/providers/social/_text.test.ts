@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { textFormOf, writerOf } from './_text.ts';
+
+const RICH = '<p>One <strong>two</strong> &amp; <a href="https://a.example/?x=1&amp;y=2">page</a></p>';
+const MENTION = '<p>Hi <span class="mention" data-mention-id="u_1" data-mention-label="Ann">@ann</span>!</p>';
+const PAGE = 'One two & page (https://a.example/?x=1&y=2)';
+
+describe('textFormOf', () => {
+  test.each([
+    [{}, 'plain'],
+    [{ editor: 'normal' }, 'plain'],
+    [{ editor: 'markdown' }, 'markdown'],
+    [{ editor: 'html' }, 'html'],
+    [{ textForm: 'mrkdwn' }, 'mrkdwn'],
+    [{ editor: 'markdown', textForm: 'plain' }, 'plain'],
+  ] as const)('reads %j as %s', (adapter, form) => expect(textFormOf(adapter)).toBe(form));
+});
+
+describe('writerOf', () => {
+  test.each([
+    ['plain', PAGE],
+    ['markdown', 'One **two** \\& [page](https://a.example/?x=1&y=2)'],
+    ['html', 'One <b>two</b> &amp; <a href="https://a.example/?x=1&amp;y=2">page</a>'],
+    ['mrkdwn', 'One *two* &amp; <https://a.example/?x=1&amp;y=2|page>'],
+  ] as const)('writes %s, and the plain text beside it', (textForm, text) => {
+    expect(writerOf({ textForm })(RICH)).toEqual({ text, plain: PAGE, counted: textForm === 'html' ? PAGE : text });
+  });
+
+  test('writes a plain text once', () => {
+    const addresses: string[] = [];
+    const { text, plain } = writerOf({ mention: () => '@x' })(RICH, (one) => {
+      addresses.push(one);
+      return one;
+    });
+    expect([text, addresses]).toEqual([plain, [PAGE]]);
+  });
+
+  test.each([
+    ['plain', 'Hi @ann!', 'Hi @[Ann](u_1)!'],
+    ['markdown', 'Hi @ann\\!', 'Hi @[Ann](u_1)!'],
+    ['html', 'Hi @ann!', 'Hi @[Ann](u_1)!'],
+    ['mrkdwn', 'Hi @ann!', 'Hi @[Ann](u_1)!'],
+  ] as const)('writes a mention as the adapter does, in %s', (textForm, without, text) => {
+    const mention = ({ id, label }: { id: string; label: string }) => `@[${label}](${id})`;
+    expect(writerOf({ textForm, mention })(MENTION)).toMatchObject({ text, plain: 'Hi @ann!' });
+    expect(writerOf({ textForm })(MENTION).text).toBe(without.replace('\\!', '!'));
+  });
+
+  test.each(['plain', 'markdown', 'html', 'mrkdwn'] as const)(
+    'leaves what a mention shows where the adapter cannot write it, in %s',
+    (textForm) => {
+      expect(writerOf({ textForm, mention: () => undefined })(MENTION).text).toBe('Hi @ann!');
+    },
+  );
+
+  test.each([
+    ['the label of what has none is what it shows', '<span data-id="7">Bob</span>', '<7 Bob>'],
+    [
+      'one without text has its label',
+      '<p>a <span data-mention-id="7" data-mention-label="Bob"></span></p>',
+      'a <7 Bob>',
+    ],
+    ['one with styles inside is written once', '<span data-id="7">B<strong>o</strong><span>b</span></span>', '<7 Bob>'],
+    ['the style around it stays', '<strong><span data-id="7">Bob</span></strong>', '**<7 Bob>**'],
+    ['two are two', '<span data-id="7">A</span><span data-id="8">B</span>', '<7 A><8 B>'],
+    ['a span that names nobody is text', '<span class="mention">@Bob</span>', '@Bob'],
+  ])('reads mentions: %s', (_, content, text) => {
+    const mention = ({ id, label }: { id: string; label: string }) => `<${id} ${label}>`;
+    expect(writerOf({ textForm: 'markdown', mention })(content).text).toBe(text);
+    expect(writerOf({ mention })(content).text).toBe(text.replaceAll('**', ''));
+  });
+});
