@@ -55,7 +55,8 @@ async function fit({ path, target, maxBytes, maxPixels }: Extract<Job, { kind: '
   const raw = { width: info.width, height: info.height, channels: info.channels };
 
   let scale = 1;
-  for (let tries = 0; tries < MOST_TRIES && Math.max(info.width, info.height) * scale >= SMALLEST_SIDE;) {
+  const mayShrink = () => Math.max(info.width, info.height) * scale >= SMALLEST_SIDE;
+  for (let tries = 0; tries === 0 || (tries < MOST_TRIES && mayShrink());) {
     let least = Infinity;
     for (const quality of QUALITIES) {
       tries += 1;

@@ -53,6 +53,11 @@ test('a picture that is too large becomes a smaller JPEG, by bytes and by pixels
   expect([few.width * few.height <= 10_000, few.width]).toEqual([true, few.height]);
 });
 
+test('a picture that is small already becomes a JPEG of its size', async () => {
+  const path = await kept(await noise(16).png().toBuffer());
+  expect(await pictures.fit('a', bring(path), LARGE, pathOf(), never)).toMatchObject({ width: 16, height: 16 });
+});
+
 test('a rotated picture becomes upright, and a transparent one gets a white background', async () => {
   const flat = await sharp({ create: { width: 80, height: 40, channels: 4, background: '#0000' } })
     .webp()
