@@ -33,13 +33,15 @@ export default [
     method: 'get',
     path: '/uploads/:folder/:file',
     summary: 'Download a stored file',
-    description: 'By its unguessable name; where another storage holds it, a redirect to its address there.',
+    description:
+      'By its unguessable name; where another storage holds it, a redirect to its address there, or with redirect=no its bytes.',
     auth: ['none'],
     limit: '6000/minute', // a library shows many at once
     output: 'bytes',
+    query: z.object({ redirect: z.string().max(255).optional() }),
     answer: z.custom<Readable | string>(),
-    async handle({ rooms, params, request, reply }) {
-      const stored = await rooms.media.serve(`${params.folder}/${params.file}`);
+    async handle({ rooms, params, query, request, reply }) {
+      const stored = await rooms.media.serve(`${params.folder}/${params.file}`, { redirect: query.redirect !== 'no' });
       if (!stored) throw notFound();
       if ('url' in stored) {
         reply.status(302);

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, ProviderError, randomBase62 } from '../../platform/kernel/index.ts';
-import type { Media as ForAdapter, Picture, PictureRules } from '../../providers/registry/index.ts';
+import type { Media as ForAdapter, Picture, PictureRules, SentFile } from '../../providers/registry/index.ts';
 import type { Pictures } from './pictures.ts';
 import type { Incoming } from './incoming.ts';
 import { ofStorage } from './remote.ts';
@@ -24,7 +24,25 @@ interface Options {
   /** For what is made to fit, as long as an attempt lasts. */
   incoming: Incoming;
 }
-type Bytes = Pick<ForAdapter, 'name' | 'contentType' | 'size' | 'open' | 'fit'>;
+type Bytes = SentFile & Pick<ForAdapter, 'fit'>;
+/** A stored object of a file: the file itself, or its thumbnail. */
+export type ObjectOfFile = Pick<FileRow, 'orgId' | 'storageKey'>;
+/** From `from` up to, but without, `to`. */
+interface Range {
+  from: number;
+  to: number;
+}
+export interface Bodies {
+  /** The bytes of an object, as a file of this name and type. */
+  sent(
+    object: ObjectOfFile,
+    said: Pick<SentFile, 'name' | 'contentType' | 'size'>,
+    place: StoragePlace,
+    signal: AbortSignal,
+  ): SentFile;
+  /** A file of the library. */
+  of(file: FileRow, place: StoragePlace, signal: AbortSignal): Bytes;
+}
 
 export const gone = (storageSettingId: string | null): ProviderError =>
   storageSettingId === null
@@ -33,23 +51,23 @@ export const gone = (storageSettingId: string | null): ProviderError =>
     : new ProviderError('rejected', 'The bytes of a picture or video are no longer in the storage');
 
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
-export function openBodies({
-  pictures,
-  incoming,
-}: Options): (file: FileRow, place: StoragePlace, signal: AbortSignal) => Bytes {
+export function openBodies({ pictures, incoming }: Options): Bodies {
   const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
 
   async function* read(
-    { orgId, storageKey }: FileRow,
+    { orgId, storageKey }: ObjectOfFile,
     { store, storageSettingId }: StoragePlace,
     signal: AbortSignal,
+    range?: Range,
   ): AsyncGenerator<Uint8Array> {
+    if (range && range.to <= range.from) return;
     using _ = await limiter.enter(orgId, { signal });
     try {
       const stored = await store.open(storageKey);
       if (!stored) throw gone(storageSettingId);
       await using object = stored;
-      for await (const piece of object.read() as AsyncIterable<Uint8Array>) {
+      const asked = range && { start: range.from, end: range.to - 1 };
+      for await (const piece of object.read(asked) as AsyncIterable<Uint8Array>) {
         signal.throwIfAborted();
         yield piece;
       }
@@ -83,24 +101,33 @@ export function openBodies({
       width: made.width,
       height: made.height,
       open: () => createReadStream(path) as AsyncIterable<Uint8Array>,
+      async *read(from, to) {
+        if (to > from) yield* createReadStream(path, { start: from, end: to - 1 }) as AsyncIterable<Uint8Array>;
+      },
     };
   }
 
-  return (file, place, signal) => {
-    const body = {
-      name: `${file.id}.${file.storageKey.split('.').at(-1)}`,
-      contentType: file.mime,
-      size: file.bytes,
-      open: () => read(file, place, signal),
-    };
-    return {
-      ...body,
-      async fit({ maxBytes = Infinity, maxPixels = Infinity, types }: PictureRules) {
-        const { width, height, bytes, mime } = file;
-        if (!READABLE.has(mime) || width === null || height === null) return undefined;
-        if (bytes <= maxBytes && width * height <= maxPixels && types.includes(mime)) return { ...body, width, height };
-        return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, place, { maxBytes, maxPixels }, signal);
-      },
-    };
+  const sent: Bodies['sent'] = (object, said, place, signal) => ({
+    ...said,
+    open: () => read(object, place, signal),
+    read: (from, to) => read(object, place, signal, { from, to }),
+  });
+
+  return {
+    sent,
+    of(file, place, signal) {
+      const name = `${file.id}.${file.storageKey.split('.').at(-1)}`;
+      const body = sent(file, { name, contentType: file.mime, size: file.bytes }, place, signal);
+      return {
+        ...body,
+        async fit({ maxBytes = Infinity, maxPixels = Infinity, types }: PictureRules) {
+          const { width, height, bytes, mime } = file;
+          if (!READABLE.has(mime) || width === null || height === null) return undefined;
+          if (bytes <= maxBytes && width * height <= maxPixels && types.includes(mime))
+            return { ...body, width, height };
+          return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, place, { maxBytes, maxPixels }, signal);
+        },
+      };
+    },
   };
 }

@@ -1,11 +1,11 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
-import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type { FileFacts, Limits, Media as ForAdapter } from '../../providers/registry/index.ts';
-import { gone, MOST_PICTURE_BYTES, type openBodies } from './bodies.ts';
+import { isReachableFromOutside, type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import type { FileFacts, Limits, Media as ForAdapter, SentFile } from '../../providers/registry/index.ts';
+import { type Bodies, gone, MOST_PICTURE_BYTES } from './bodies.ts';
 import type { Copies } from './copies.ts';
 import { asProviderError, ofStorage } from './remote.ts';
-import { domainAllowed, keyOfUrl, urlOfKey } from './rules.ts';
+import { bytesUrlOfKey, domainAllowed, formatOfKey, keyOfUrl, urlOfKey } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { StoragePlace, Storages } from './storages.ts';
@@ -49,27 +49,15 @@ interface Options {
   outbound: Pick<Outbound, 'judge'>;
   storages: Storages;
   copies: Copies;
-  bodies: ReturnType<typeof openBodies>;
+  bodies: Bodies;
   maxBytes: number;
   backendUrl: string;
   restrictDomains: readonly string[];
 }
 
-export function openPostMedia({
-  sql,
-  outbound,
-  storages,
-  copies,
-  bodies,
-  maxBytes,
-  backendUrl,
-  restrictDomains,
-}: Options): MediaOfPosts {
-  /** At most so much of a file is fetched for a network. */
-  function greatestOf({ mediaTypes, video }: Limits): number {
-    const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
-    return takesVideos ? Math.max(video?.bytes ?? maxBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
-  }
+export function openPostMedia(options: Options): MediaOfPosts {
+  const { sql, outbound, copies, backendUrl, restrictDomains } = options;
+  const loadOne = openLoadOne(options);
 
   /** The file that each item names; undefined where it lies outside. An id or an own path that is no file is null. */
   async function ownFiles(
@@ -90,48 +78,6 @@ export function openPostMedia({
       if (file) return file;
       return key !== undefined || path === '' ? null : undefined;
     });
-  }
-
-  const fail = (error: unknown): never => {
-    throw ofStorage(error);
-  };
-
-  /** Where looking costs nothing: what is not there is told before the network is asked. */
-  async function expectThere(
-    { storageKey }: FileRow,
-    { store: storage, storageSettingId }: StoragePlace,
-  ): Promise<void> {
-    if (storageSettingId !== null) return;
-    const stored = await storage.open(storageKey).catch(fail);
-    if (!stored) throw gone(storageSettingId);
-    await stored[Symbol.asyncDispose]();
-  }
-
-  async function loadOne(
-    orgId: string,
-    item: MediaItem,
-    own: FileRow | null | undefined,
-    { signal, limits }: Attempt,
-  ): Promise<ForAdapter> {
-    if (own === null)
-      throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
-    const file =
-      own ??
-      (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
-        throw asProviderError(error, item.path);
-      }));
-    const place = await storages.at(orgId, file);
-    const { store: storage } = place;
-    await expectThere(file, place);
-    const direct =
-      storage.url(file.storageKey) ?? (await storage.direct?.get(file.storageKey, FETCHED_SECONDS).catch(fail));
-    return {
-      ...bodies(file, place, signal),
-      alt: item.alt || file.alt,
-      url: own ? (direct ?? urlOfKey(backendUrl, file.storageKey)) : item.path, // a copy goes with its post
-      ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
-      ...(file.durationMs !== null && { seconds: file.durationMs / 1_000 }),
-    };
   }
 
   function judgeOutside(url: string, field: string): void {
@@ -170,6 +116,97 @@ export function openPostMedia({
     },
   };
 }
+
+/** Loads one item of a post; `own`: the file of the organization that it names, null where that is gone. */
+function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Options) {
+  /** At most so much of a file is fetched for a network. */
+  function greatestOf({ mediaTypes, video }: Limits): number {
+    const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
+    return takesVideos ? Math.max(video?.bytes ?? maxBytes, MOST_PICTURE_BYTES) : MOST_PICTURE_BYTES;
+  }
+
+  const fail = (error: unknown): never => {
+    throw ofStorage(error);
+  };
+
+  /** Where looking costs nothing: what is not there is told before the network is asked. */
+  async function expectThere(
+    { storageKey }: FileRow,
+    { store: storage, storageSettingId }: StoragePlace,
+  ): Promise<void> {
+    if (storageSettingId !== null) return;
+    const stored = await storage.open(storageKey).catch(fail);
+    if (!stored) throw gone(storageSettingId);
+    await stored[Symbol.asyncDispose]();
+  }
+
+  /**
+   * Where a network can fetch a file: at the storage's permanent address, from this service, else at the storage's
+   * signed one, which does not answer HEAD.
+   */
+  async function publicUrlOf({ storageKey }: FileRow, { store: storage }: StoragePlace): Promise<string | undefined> {
+    const ours = storage.direct ? bytesUrlOfKey : urlOfKey;
+    return (
+      reachable(storage.url(storageKey)) ??
+      reachable(ours(backendUrl, storageKey)) ??
+      reachable(await storage.direct?.get(storageKey, FETCHED_SECONDS).catch(fail))
+    );
+  }
+
+  /** The picture that was chosen for a video; undefined when it is gone: the network makes its own. */
+  async function thumbnailOf(orgId: string, address: string, signal: AbortSignal): Promise<SentFile | undefined> {
+    const key = keyOfUrl(backendUrl, address);
+    if (key === undefined) {
+      const copy = await copies.of(orgId, address, MOST_PICTURE_BYTES).catch((error: unknown) => {
+        const failure = asProviderError(error, address);
+        if (failure instanceof ProviderError && failure.failure === 'rejected') return undefined;
+        throw failure;
+      });
+      return copy?.kind === 'image' ? bodies.of(copy, await storages.at(orgId, copy), signal) : undefined;
+    }
+    const [file] = await store.filesOfThumbnails(sql, orgId, [key]);
+    const format = formatOfKey(key);
+    if (!file || format?.kind !== 'image') return undefined;
+    const place = await storages.at(orgId, file);
+    if (file.storageKey === key) return bodies.of(file, place, signal);
+    const stored = await place.store.open(key).catch(fail);
+    if (!stored) return undefined;
+    await stored[Symbol.asyncDispose]();
+    const said = { name: `thumbnail.${format.extension}`, contentType: format.mime, size: stored.size };
+    return bodies.sent({ orgId, storageKey: key }, said, place, signal);
+  }
+
+  return async function loadOne(
+    orgId: string,
+    item: MediaItem,
+    own: FileRow | null | undefined,
+    { signal, limits }: Attempt,
+  ): Promise<ForAdapter> {
+    if (own === null)
+      throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
+    const file =
+      own ??
+      (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
+        throw asProviderError(error, item.path);
+      }));
+    const place = await storages.at(orgId, file);
+    await expectThere(file, place);
+    const publicUrl = own ? await publicUrlOf(file, place) : reachable(item.path); // a copy goes with its post
+    const thumbnail = item.thumbnail && file.kind === 'video' && (await thumbnailOf(orgId, item.thumbnail, signal));
+    return {
+      ...bodies.of(file, place, signal),
+      kind: file.kind,
+      alt: item.alt || file.alt,
+      ...(publicUrl !== undefined && { publicUrl }),
+      ...(thumbnail && { thumbnail }),
+      ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
+      ...(file.durationMs !== null && { seconds: file.durationMs / 1_000 }),
+    };
+  };
+}
+
+const reachable = (url: string | undefined): string | undefined =>
+  url !== undefined && isReachableFromOutside(url) ? url : undefined;
 
 const factsOf = (file: FileRow | null | undefined): FileFacts | undefined =>
   file

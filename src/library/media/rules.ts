@@ -1,7 +1,6 @@
 import { type FieldError, validationFailed } from '../../platform/kernel/index.ts';
-import type { Part } from '../../providers/registry/index.ts';
+import type { MediaKind, Part } from '../../providers/registry/index.ts';
 
-export type MediaKind = 'image' | 'video' | 'audio' | 'document';
 export interface Format {
   kind: MediaKind;
   mime: string;
@@ -78,6 +77,9 @@ export function keyOfUrl(backendUrl: string, url: string): string | undefined {
 }
 
 export const urlOfKey = (backendUrl: string, key: string): string => `${backendUrl}/uploads/${key}`;
+
+/** The address of a stored file at which its bytes are answered by this service, wherever they lie. */
+export const bytesUrlOfKey = (backendUrl: string, key: string): string => `${urlOfKey(backendUrl, key)}?redirect=no`;
 
 /** Whether media may be hosted there (S125): the host is one of the domains or lies below one. No domains: anywhere. */
 export function domainAllowed(domains: readonly string[], url: string): boolean {

@@ -20,24 +20,25 @@ export interface StoredBytes extends AsyncDisposable {
 /** The bytes, or where the storage itself hands them out. */
 export type Served = StoredBytes | { url: string };
 
-/** A stored object by its key. What is no picture, video or sound is only ever saved. */
+/** A stored object by its key. What is no picture, video or sound is only ever saved. `redirect: false`: its bytes. */
 export function openServe({
   sql,
   storages,
 }: {
   sql: Database;
   storages: Storages;
-}): (key: string) => Promise<Served | undefined> {
-  return async (key) => {
+}): (key: string, options?: { redirect?: boolean }) => Promise<Served | undefined> {
+  return async (key, { redirect = true } = {}) => {
     const format = formatOfKey(key);
     if (!format) return undefined;
     const inline = format.kind !== 'document';
     const object = await objectOfKey(sql, key);
     if (!object) return undefined;
     const { store } = await storages.at(object.orgId, object);
-    const url =
-      (inline ? store.url(key) : undefined) ??
-      (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name }));
+    const url = redirect
+      ? ((inline ? store.url(key) : undefined) ??
+        (await store.direct?.get(key, LINK_SECONDS, inline ? {} : { saveAs: object.name })))
+      : undefined;
     if (url !== undefined) return { url };
     const stored = await store.open(key);
     if (!stored) return undefined;

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { Attribution } from './attribution.ts';
-import type { MediaKind } from './rules.ts';
+import type { MediaKind } from '../../providers/registry/index.ts';
 import type { Pin } from './storages.ts';
 
 /** A row of `files`. */
@@ -107,6 +107,14 @@ export const presentFiles: typeof usableFiles = (sql, orgId, ids, keys) =>
     where org_id = ${orgId}
       and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]}))
       and deleted_at is null`;
+
+/** Those whose pictures a post may show: a thumbnail that was made of a file, or a picture. */
+export const filesOfThumbnails = (sql: Sql, orgId: string, keys: readonly string[]): Promise<FileRow[]> =>
+  sql<FileRow[]>`
+    select ${columns(sql)}
+    from files
+    where org_id = ${orgId} and (storage_key = any(${[...keys]}) or thumbnail_key = any(${[...keys]}))
+      and not withdrawn`;
 
 /**
  * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. Undefined: nobody has it any

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseAddress, parseCidr } from './addresses.ts';
-import { openGuard } from './guard.ts';
+import { isReachableFromOutside, openGuard } from './guard.ts';
 
 const guard = openGuard([]);
 
@@ -218,6 +218,39 @@ describe('URL rules', () => {
     expect(() => opened.judgeUrl('http://127.0.0.2/')).toThrow('Blocked URL');
     expect(() => opened.judgeUrl('http://8.8.8.8/')).toThrow('Blocked URL');
   });
+});
+
+describe('an address that services of others can call', () => {
+  test.each([
+    'https://posts.example.com',
+    'https://posts.example.com:8443/uploads/a?b=c',
+    'https://8.8.8.8/a.png',
+    'https://[2606:4700::1]/a.png',
+    'https://localhost.example.com/a.png',
+  ])('%s', (url) => expect(isReachableFromOutside(url)).toBe(true));
+  test.each([
+    'http://posts.example.com/a.png',
+    'http://8.8.8.8/a.png',
+    'https://localhost/a.png',
+    'https://app.localhost./a.png',
+    'https://127.0.0.1/a.png',
+    'https://10.0.0.7/a.png',
+    'https://192.168.1.5/a.png',
+    'https://169.254.1.1/a.png',
+    'https://[::1]/a.png',
+    'https://[fe80::1]/a.png',
+    'https://[fd00::1]/a.png',
+    'https://printer.local/a.png',
+    'https://minio/a.png',
+    'https://minio:9000/a.png',
+    'https://minio./a.png',
+    'https://files.internal/a.png',
+    'https://nas.home.arpa/a.png',
+    'https://user:pass@posts.example.com/a.png',
+    'ftp://posts.example.com/a.png',
+    '/uploads/a.png',
+    '',
+  ])('but not %j', (url) => expect(isReachableFromOutside(url)).toBe(false));
 });
 
 test('texts parse to addresses and ranges, or to nothing', () => {

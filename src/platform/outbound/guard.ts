@@ -103,3 +103,20 @@ export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
     },
   };
 }
+
+/** Names that public DNS does not answer: of this machine, of the local network, and of no service at all. */
+const LOCAL_NAME = /^[^.]+\.?$|(^|\.)(localhost|local|internal|home\.arpa|lan|test|invalid|onion)\.?$/;
+const STRICT = openGuard([]);
+
+/**
+ * Whether the services of others can call this address, by its form: https, at a public address or a name that public
+ * DNS can answer. It is not resolved.
+ */
+export function isReachableFromOutside(url: string): boolean {
+  try {
+    const { hostname } = STRICT.judgeUrl(url);
+    return hostname.startsWith('[') || !LOCAL_NAME.test(hostname);
+  } catch {
+    return false; // the guard's refusal
+  }
+}

@@ -11,5 +11,6 @@ export {
   type ProxyFault,
   type EgressRoute,
 } from './contract.ts';
+export { isReachableFromOutside } from './guard.ts';
 export { type Network, openOutbound } from './open.ts';
 export { until } from './until.ts';

@@ -14,7 +14,7 @@ export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport,
 export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
-export type { Picture, PictureRules } from '../kit/declare/media.ts';
+export type { MediaKind, Picture, PictureRules, SentFile } from '../kit/declare/media.ts';
 export { UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
@@ -43,7 +43,7 @@ export type {
 } from '../social/_contract.ts';
 export type { ConnectOptions, Renewal } from '../social/_open.ts';
 export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
-export { checkFiles, checkPost, type FileFacts, type Issue } from '../social/_limits.ts';
+export { checkFiles, checkPost, checkReach, type FileFacts, type Issue } from '../social/_limits.ts';
 export {
   type Content,
   type MultipartStore,

@@ -14,6 +14,7 @@ import type {
   CommentRead,
   Handle,
   LookUp,
+  MediaKind,
   Mention,
   NewComment,
   Page,
@@ -190,8 +191,8 @@ export interface Limits {
   oneKind?: boolean;
   image?: FileLimits;
   video?: FileLimits;
-  /** The network fetches such files by itself, so this server must be reachable for it. */
-  fetches?: readonly ('image' | 'video')[];
+  /** The network fetches such files by itself: a post with one that has no `publicUrl` is refused. */
+  fetches?: readonly MediaKind[];
   /** Greatest number of links, hashtags and mentions in the text. */
   links?: number;
   hashtags?: number;

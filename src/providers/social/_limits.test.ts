@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Limits } from './_contract.ts';
-import { checkPost, type FileFacts } from './_limits.ts';
+import { checkPost, checkReach, type FileFacts, publicUrlOf } from './_limits.ts';
 
 const limits: Limits = {
   text: 10,
@@ -55,6 +55,17 @@ describe('checkPost', () => {
 
   test('takes no file where none can be attached', () => {
     expect(faults('x', [picture], { media: 0, mediaTypes: [] })).toEqual(['image max_items']);
+  });
+
+  test('refuses a file that the network fetches and cannot reach, and says what the operator can do', () => {
+    const fetching: Limits = { ...limits, fetches: ['video'] };
+    const files = [{ kind: 'image' }, { kind: 'video' }, { kind: 'video', publicUrl: 'https://a.example/b' }] as const;
+    expect([...checkReach(fetching, files)]).toEqual([
+      { field: 'image.1', message: expect.stringContaining('NEXT_PUBLIC_BACKEND_URL'), rule: 'not_reachable' },
+    ]);
+    expect([...checkReach(limits, files)]).toEqual([]);
+    expect(publicUrlOf(files[2])).toBe('https://a.example/b');
+    expect(() => publicUrlOf(files[1])).toThrow('cannot be reached from outside');
   });
 
   test.each([

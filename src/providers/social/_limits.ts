@@ -1,5 +1,6 @@
 import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
-import type { FileLimits, Limits } from './_contract.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import type { FileLimits, Limits, Media } from './_contract.ts';
 
 /** What is known of a file of a post. */
 export interface FileFacts {
@@ -68,6 +69,23 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
     const rules = kindOf(file) === 'image' ? image : video;
     for (const issue of checkFile(file, mediaTypes, rules)) yield { ...issue, field: `image.${n}` };
   }
+}
+
+type Reach = Pick<Media, 'kind' | 'publicUrl'>;
+const hiddenWords = ({ kind }: Reach) =>
+  `The network fetches the ${kind} itself, but its address cannot be reached from outside. The operator sets a public https address of this server (NEXT_PUBLIC_BACKEND_URL), or a storage with public addresses`;
+
+/** What a network that fetches files itself would refuse of these, because it cannot reach them. */
+export function* checkReach({ fetches = [] }: Limits, files: readonly Reach[]): Generator<Issue> {
+  for (const [n, file] of files.entries())
+    if (fetches.includes(file.kind) && file.publicUrl === undefined)
+      yield fault(`image.${n}`, hiddenWords(file), 'not_reachable');
+}
+
+/** The address of a file for a network that fetches it. Throws `ProviderError` where there is none. */
+export function publicUrlOf(file: Reach): string {
+  if (file.publicUrl === undefined) throw refused('rejected', hiddenWords(file));
+  return file.publicUrl;
 }
 
 function* checkFile(file: FileFacts, types: readonly string[], rules: FileLimits = {}): Generator<Issue> {

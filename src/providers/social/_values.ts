@@ -1,6 +1,6 @@
 import type { Media } from '../kit/declare/media.ts';
 import type { Tokens } from '../kit/protocols/oauth.ts';
-export type { Media } from '../kit/declare/media.ts';
+export type { Media, MediaKind } from '../kit/declare/media.ts';
 
 // What goes to networks and comes back from them, without what an adapter declares (`_contract.ts`).
 

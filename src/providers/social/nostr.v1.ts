@@ -12,6 +12,7 @@ import {
   signEvent,
 } from '../kit/protocols/nostr.ts';
 import { findInText } from '../kit/protocols/text.ts';
+import { publicUrlOf } from './_limits.ts';
 import { type Media, type Post, type Published, social } from './_contract.ts';
 import { ask, sendToAll } from './_nostr-relays.ts';
 
@@ -74,7 +75,13 @@ export default social({
   isWeb3: true,
   once: 'own-id',
   threads: 'reply',
-  limits: { text: 60_000, unit: 'bytes', media: 20, mediaTypes: ['image/*', 'video/*', 'audio/*'] },
+  limits: {
+    text: 60_000,
+    unit: 'bytes',
+    media: 20,
+    mediaTypes: ['image/*', 'video/*', 'audio/*'],
+    fetches: ['image', 'video', 'audio'],
+  },
   settings: z.object({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
   timeoutMs: 10_000, // to open, and again to answer
   settlesWithinMs: 30_000,
@@ -144,7 +151,7 @@ const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
 });
 
 const contentOf = (post: Post): string =>
-  [post.text, ...post.media.map(({ url }) => url)].filter((line) => line !== '').join('\n');
+  [post.text, ...post.media.map(publicUrlOf)].filter((line) => line !== '').join('\n');
 
 /**
  * Makes the tags of a note: hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and its parent
@@ -167,13 +174,16 @@ function tagsOf(post: Post, thread: readonly Published[]): string[][] {
   ];
 }
 
-const imeta = ({ url, contentType, alt, width, height }: Media): string[] => [
-  'imeta',
-  `url ${url}`,
-  `m ${contentType}`,
-  ...(width && height ? [`dim ${width}x${height}`] : []),
-  ...(alt ? [`alt ${alt}`] : []),
-];
+const imeta = (file: Media): string[] => {
+  const { contentType, alt, width, height } = file;
+  return [
+    'imeta',
+    `url ${publicUrlOf(file)}`,
+    `m ${contentType}`,
+    ...(width && height ? [`dim ${width}x${height}`] : []),
+    ...(alt ? [`alt ${alt}`] : []),
+  ];
+};
 
 function replyTags(thread: readonly Published[]): string[][] {
   const [root] = thread;

@@ -76,7 +76,7 @@ await describePeer(
         name: 'noise.png',
         contentType: 'image/png',
         alt: 'Grey noise',
-        url: 'https://files.example/noise.png',
+        publicUrl: 'https://files.example/noise.png',
       });
     };
 

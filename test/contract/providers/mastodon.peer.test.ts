@@ -86,7 +86,7 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
       name: 'green.png',
       contentType: 'image/png',
       alt: 'A green field',
-      url: 'https://files.example/green.png',
+      publicUrl: 'https://files.example/green.png',
     });
   };
 

@@ -61,7 +61,7 @@ await describePeer(
         name: 'bird.png',
         contentType: 'image/png',
         alt: 'A bird',
-        url: 'https://files.rookery.example/bird.png',
+        publicUrl: 'https://files.rookery.example/bird.png',
       };
       const picture = await mediaOf(await pictureOf(3, 2), bird);
       const published = await channel(urls()).publish(postOf(text, [picture]), {}, handleOf());

@@ -47,7 +47,7 @@ describe('the sandbox network', () => {
         name: 'a.png',
         contentType: 'image/png',
         alt: 'A',
-        url: 'https://x.test/a.png',
+        publicUrl: 'https://x.test/a.png',
       }),
     ]);
     const since = new Date();

@@ -40,7 +40,7 @@ const picture = async (alt: string): Promise<Media> => {
     name: 'red.png',
     contentType: 'image/png',
     alt,
-    url: 'https://files.rookery.example/red.png',
+    publicUrl: 'https://files.rookery.example/red.png',
   });
 };
 

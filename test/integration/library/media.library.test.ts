@@ -359,7 +359,9 @@ describe('media of a post', () => {
       { path: file.path.replace(BACKEND, ''), alt: 'short' },
     ];
     const loaded = await media.load(ann.orgId, items, ATTEMPT);
-    expect(loaded.map(({ alt, contentType, width, height, url }) => [alt, contentType, width, height, url])).toEqual([
+    expect(
+      loaded.map(({ alt, contentType, width, height, publicUrl }) => [alt, contentType, width, height, publicUrl]),
+    ).toEqual([
       ['mine', 'image/png', 30, 20, file.path],
       ['from the library', 'image/png', 30, 20, file.path],
       ['short', 'image/png', 30, 20, file.path],
@@ -420,6 +422,60 @@ describe('media of a post', () => {
         status: 400,
       });
     await media.judge(ann.orgId, [{ at: 'image', items: [{ path: 'https://any.test/a.png', alt: '' }] }]);
+  });
+
+  test('a file is read in ranges, each of its kind, and none has a public address where nobody outside reaches this server', async () => {
+    const png = await picture(40, 30);
+    const over = new AbortController();
+    const files = [await upload(ann, png), await upload(ann, HEADS['pdf']!, 'plan.pdf')];
+    const [image, pdf] = await media.load(
+      ann.orgId,
+      files.map(({ id, path }) => ({ id, path, alt: '' })),
+      { ...ATTEMPT, signal: over.signal },
+    );
+    expect([image!.kind, pdf!.kind, pdf!.publicUrl]).toEqual(['image', 'document', files[1].path]);
+    for (const [from, to] of [
+      [0, 1],
+      [3, 50],
+      [png.length - 7, png.length],
+      [5, 5],
+    ] as const)
+      expect((await buffer(image!.read(from, to))).equals(png.subarray(from, to))).toBe(true);
+    const fitted = (await image!.fit({ types: ['image/jpeg'] }))!;
+    const jpeg = await buffer(fitted.open());
+    expect((await buffer(fitted.read(2, 90))).equals(jpeg.subarray(2, 90))).toBe(true);
+    over.abort();
+
+    await using local = await mediaApp({
+      sql: db.sql,
+      folder,
+      env: { NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' },
+    });
+    const [hidden] = await local.context.media.load(ann.orgId, [{ id: files[0].id, path: '', alt: '' }], ATTEMPT);
+    expect('publicUrl' in hidden!).toBe(false);
+  });
+
+  test('a video has the thumbnail that was chosen for it: a file of the library, or one outside', async () => {
+    const [cover, png] = [await picture(20, 10), await picture(8, 8)];
+    await using site = await startReceiver({
+      answer: (response, { path }) =>
+        path === '/gone.png' ? void response.writeHead(404).end() : void response.writeHead(200).end(png),
+    });
+    const video = await upload(ann, HEADS['mp4']!, 'a.mp4');
+    const still = await upload(ann, cover, 'cover.png');
+    const bens = await upload(ben, cover, 'cover.png');
+    const thumbnailOf = async (thumbnail: string, of = video) => {
+      const [loaded] = await media.load(ann.orgId, [{ id: of.id, path: of.path, alt: '', thumbnail }], ATTEMPT);
+      const found = loaded!.thumbnail;
+      return found && { type: found.contentType, size: found.size, bytes: await buffer(found.open()) };
+    };
+    expect(await thumbnailOf(still.path)).toEqual({ type: 'image/png', size: cover.length, bytes: cover });
+    expect(await thumbnailOf(`${site.url}/a.png`)).toEqual({ type: 'image/png', size: png.length, bytes: png });
+    const made = (await thumbnailOf(still.thumbnail))!;
+    expect([made.type, made.size]).toEqual(['image/webp', made.bytes.length]);
+    expect(await thumbnailOf(`${site.url}/gone.png`)).toBeUndefined();
+    expect(await thumbnailOf(bens.path)).toBeUndefined();
+    expect(await thumbnailOf(still.path, still)).toBeUndefined();
   });
 
   test('outside media are fetched once, and read from the copy for fifteen minutes [S260]', async () => {

@@ -123,8 +123,14 @@ for (const [server, find] of Object.entries({ swift: swiftPeer, versitygw: versi
       await settings.update(ann.orgId, own.id, { enabled: false }, by(ann));
       const [loaded] = await media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT);
       expect((await buffer(loaded!.open())).equals(png)).toBe(true);
-      // a network gets it by itself
-      expect(Buffer.from(await (await fetch(loaded!.url)).arrayBuffer()).equals(png)).toBe(true);
+      // a network gets it by itself: from this server, which can be reached from outside, and the storage cannot
+      expect(loaded!.publicUrl).toBe(`${file.path}?redirect=no`);
+      const whole = await fetch(app.address + loaded!.publicUrl!.slice(BACKEND.length), { redirect: 'error' });
+      expect(Buffer.from(await whole.arrayBuffer()).equals(png)).toBe(true);
+      const asked = { method: 'HEAD', redirect: 'error' } as const;
+      const head = await fetch(app.address + loaded!.publicUrl!.slice(BACKEND.length), asked);
+      expect([head.status, head.headers.get('content-length')]).toEqual([200, String(png.length)]);
+      expect((await buffer(loaded!.read(10, 20))).equals(png.subarray(10, 20))).toBe(true);
       await expect(settings.remove(ann.orgId, own.id, by(ann))).rejects.toMatchObject({ code: 'conflict' });
     });
 

@@ -1,8 +1,22 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
+import { startReceiver } from '../../support/wire/receiver.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
+import { picture } from '../../support/worlds/samples.ts';
 
 let db: TestDatabase;
 let app: TestApp;
@@ -123,4 +137,36 @@ test('a file that the network does not take is 400 with its path, in a create, a
   const edited = await key.put(`/public/v1/posts/${text}`, { image: [film] });
   expect([edited.status, edited.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
 });
+test('a network that fetches pictures itself is not asked where it cannot reach this server, and the post says what to do', async () => {
+  await using own = await testDatabase();
+  const network = openNetwork();
+  network.declares = { limits: { ...network.adapter.limits, fetches: ['image'] } };
+  const folder = await mkdtemp(join(tmpdir(), 'rookery-fetches-'));
+  const png = await picture(8, 8);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  const media = [{ path: `${site.url}/a.png`, alt: '' }];
+  const publishedAs = async (address: string) => {
+    const env = { UPLOAD_FOLDER: folder, NEXT_PUBLIC_BACKEND_URL: address };
+    await using publisher = await startPublisher({ url: own.url, network, env });
+    const { orgId, channelId } = await seedOrg(own.sql);
+    const file = newId();
+    await own.sql`
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${file}, ${orgId}, 'a', 'a.png', ${`${orgId}/${'a'.repeat(32)}.png`}, 'image', 'image/png', ${png.length})`;
+    await mkdir(join(folder, orgId), { recursive: true });
+    await writeFile(join(folder, orgId, `${'a'.repeat(32)}.png`), png);
+    const posts = [newPost(channelId, { media: [{ id: file, path: '', alt: '' }] }), newPost(channelId, { media })];
+    await admit(publisher, orgId, posts);
+    await settled(own.sql, orgId);
+    return Promise.all(posts.map(({ id }) => stateOf(own.sql, id)));
+  };
+  const refused = { state: 'ERROR', error: expect.stringContaining('NEXT_PUBLIC_BACKEND_URL') };
+  expect(await publishedAs('http://127.0.0.1:3000')).toMatchObject([refused, refused]);
+  expect(network.asked).toEqual([]);
+  // the server can be reached, the address outside is one of this machine
+  expect(await publishedAs('https://api.example')).toMatchObject([{ state: 'PUBLISHED' }, refused]);
+  expect(network.asked).toHaveLength(1);
+  await rm(folder, { recursive: true });
+});
+
 const plain = () => ({ integration: { id: channel }, value: [{ content: 'x' }] });

@@ -195,7 +195,7 @@ test('a closed connection aborts the request under way, and none of the steps be
     name: 'a.png',
     contentType: 'image/png',
     alt: '',
-    url: `${origin}/a.png`,
+    publicUrl: `${origin}/a.png`,
   });
   const publishing = social.publish(
     { id: 'p', text: 'Hi', plain: 'Hi', media: [picture] },

@@ -27,7 +27,7 @@ const picture = await mediaOf(PIXEL, {
   name: 'a.png',
   contentType: 'image/png',
   alt: '',
-  url: 'https://files.example/a.png',
+  publicUrl: 'https://files.example/a.png',
 });
 
 let db: TestDatabase;

@@ -12,6 +12,7 @@ import type { Media } from '../../../src/providers/registry/index.ts';
 
 const incoming = await openIncoming(mkdtempSync(join(tmpdir(), 'rookery-media-of-')), { error: () => {} });
 const bodies = openBodies({ pictures: openPictures(), incoming });
+const KINDS = ['image', 'video', 'audio'] as const;
 const never = new AbortController().signal;
 
 /** A place that has this object, whatever it is called. */
@@ -20,14 +21,14 @@ const placeOf = (data: Buffer) =>
 const storedOf = (data: Buffer) => ({
   size: data.length,
   modified: new Date(0),
-  read: () => Readable.from([data]),
+  read: ({ start = 0, end = data.length - 1 } = {}) => Readable.from([data.subarray(start, end + 1)]),
   [Symbol.asyncDispose]: async () => {},
 });
 
 /** A file of the library as an adapter gets it, made of these bytes. */
 export async function mediaOf(
   data: Uint8Array,
-  said: Pick<Media, 'contentType' | 'name' | 'alt' | 'url'>,
+  said: Pick<Media, 'contentType' | 'name' | 'alt' | 'publicUrl' | 'thumbnail'>,
   signal = never,
 ): Promise<Media> {
   const { width = null, height = null } = await sharp(data)
@@ -43,8 +44,9 @@ export async function mediaOf(
     width,
     height,
   } as FileRow;
-  const of = bodies(file, placeOf(Buffer.from(data)), signal);
-  return { ...of, ...said, ...(width !== null && height !== null && { width, height }) };
+  const of = bodies.of(file, placeOf(Buffer.from(data)), signal);
+  const kind = KINDS.find((one) => said.contentType.startsWith(one)) ?? 'document';
+  return { ...of, kind, ...said, ...(width !== null && height !== null && { width, height }) };
 }
 
 /** The attempt of a post that takes everything and never ends. */

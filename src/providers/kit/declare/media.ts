@@ -21,6 +21,9 @@ export interface RangedFile {
   read(from: number, to: number): AsyncIterable<Uint8Array>;
 }
 
+/** A file that can be sent as a whole or in ranges. */
+export interface SentFile extends NamedBody, RangedFile {}
+
 /** The limits of a network for one picture. */
 export interface PictureRules {
   /** Greatest size in bytes. */
@@ -31,21 +34,29 @@ export interface PictureRules {
   types: readonly string[];
 }
 /** A picture within the limits of a network, with the width and height of its bytes. */
-export interface Picture extends NamedBody {
+export interface Picture extends SentFile {
   width: number;
   height: number;
 }
 
-/** A picture or video of a post; usable during one attempt at the post. */
-export interface Media extends NamedBody {
+/** What a file is. */
+export type MediaKind = 'image' | 'video' | 'audio' | 'document';
+
+/** A file of a post; usable during one attempt at the post. */
+export interface Media extends SentFile {
+  kind: MediaKind;
   alt: string;
   width?: number;
   height?: number;
   /** Of a video or sound. */
   seconds?: number;
-  /** Address at which networks can fetch it. */
-  url: string;
-  /** The same; absent where nobody outside can reach this server. */
+  /** The picture that was chosen for a video. */
+  thumbnail?: SentFile;
+  /**
+   * Address at which a network can fetch the file for at least an hour: by https, without a redirect, with HEAD and
+   * ranges. A signed address of a storage answers GET only. Absent where neither this server nor the storage can be
+   * reached from outside.
+   */
   publicUrl?: string;
   /**
    * Answers the picture unchanged when it fits, else converted to JPEG: first at lower quality, then smaller. Undefined

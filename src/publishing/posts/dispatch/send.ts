@@ -1,6 +1,6 @@
 import { LimiterClosed, openLimiter } from '../../../platform/flow/index.ts';
 import { AppError, ProviderError } from '../../../platform/kernel/index.ts';
-import { checkFiles, type Media } from '../../../providers/registry/index.ts';
+import { checkFiles, checkReach, type Issue, type Media } from '../../../providers/registry/index.ts';
 import type { Connected } from '../ports.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import { askNetwork } from './ask.ts';
@@ -81,9 +81,7 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
   let files: readonly Media[];
   try {
     files = await filesOf(deps, claimed, ended.signal);
-    // a file from outside is known only now; where servers differ the adapter asks its own
-    const isToCheck = files.length > 0 && !connected.social.channelLimits;
-    const [issue] = isToCheck ? checkFiles(limitsOf(deps, claimed), files) : [];
+    const issue = files.length > 0 ? fileFault(deps, claimed, connected, files) : undefined;
     if (issue) return { kind: 'rejected', message: issue.message, mediaFault: true };
   } catch (error) {
     const outcome = before(deps, error, 'the media could not be loaded');
@@ -96,6 +94,19 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
   } catch (error) {
     return before(deps, error, 'its links could not be decided');
   }
+}
+
+/** Why the network would not take these files, or could not fetch them; a file from outside is known only now. */
+function fileFault(
+  deps: SenderDeps,
+  claimed: ClaimedPost,
+  { social }: Connected,
+  files: readonly Media[],
+): Issue | undefined {
+  const limits = limitsOf(deps, claimed);
+  // where servers differ the adapter asks its own
+  const issues = social.channelLimits ? [] : checkFiles(limits, files);
+  return [...issues, ...checkReach(limits, files)][0];
 }
 
 function before({ log }: Pick<SenderDeps, 'log'>, error: unknown, what: string): Failure {
