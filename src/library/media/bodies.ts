@@ -67,10 +67,13 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
       if (!stored) throw gone(storageSettingId);
       await using object = stored;
       const asked = range && { start: range.from, end: range.to - 1 };
+      let missing = range ? range.to - range.from : object.size;
       for await (const piece of object.read(asked) as AsyncIterable<Uint8Array>) {
         signal.throwIfAborted();
+        missing -= piece.length;
         yield piece;
       }
+      if (missing > 0) throw new ProviderError('unavailable', 'The storage of a picture or video ended it too early');
     } catch (error) {
       throw signal.aborted ? signal.reason : ofStorage(error);
     }

@@ -187,10 +187,14 @@ export interface Limits {
   needsMedia?: boolean;
   /** Content types; `image/*` is every picture. */
   mediaTypes: readonly string[];
-  /** Pictures and videos do not go together. */
+  /** Files of different kinds do not go together. */
   oneKind?: boolean;
   image?: FileLimits;
   video?: FileLimits;
+  /** Default: as videos. */
+  audio?: FileLimits;
+  /** PDF files. */
+  document?: FileLimits;
   /** The network fetches such files by itself: a post with one that has no `publicUrl` is refused. */
   fetches?: readonly MediaKind[];
   /** Greatest number of links, hashtags and mentions in the text. */

@@ -57,6 +57,27 @@ describe('checkPost', () => {
     expect(faults('x', [picture], { media: 0, mediaTypes: [] })).toEqual(['image max_items']);
   });
 
+  test('takes a document by its type and its own limits, never those of videos', () => {
+    const pdf = { contentType: 'application/pdf', size: 5_000 };
+    const types = { mediaTypes: ['image/jpeg', 'video/mp4', 'application/pdf'] };
+    expect(faults('x', [pdf])).toEqual(['image.0 type']);
+    expect(faults('x', [pdf], types)).toEqual([]);
+    expect(faults('x', [pdf, pdf], { ...types, document: { count: 1, bytes: 4_999 } })).toEqual([
+      'image max_items',
+      'image.0 max_bytes',
+      'image.1 max_bytes',
+    ]);
+    expect(checkPost({ ...limits, ...types }, { text: 'x', files: [pdf, picture] })).toEqual([
+      { field: 'image', message: 'pictures and documents cannot be in one post', rule: 'mixed' },
+    ]);
+  });
+
+  test('holds sounds against the limits of videos where they have none of their own', () => {
+    const sound = { contentType: 'audio/mpeg', size: 1_001 };
+    expect(faults('x', [sound], { mediaTypes: ['audio/*'] })).toEqual(['image.0 max_bytes']);
+    expect(faults('x', [sound], { mediaTypes: ['audio/*'], audio: {} })).toEqual([]);
+  });
+
   test('refuses a file that the network fetches and cannot reach, and says what the operator can do', () => {
     const fetching: Limits = { ...limits, fetches: ['video'] };
     const files = [{ kind: 'image' }, { kind: 'video' }, { kind: 'video', publicUrl: 'https://a.example/b' }] as const;

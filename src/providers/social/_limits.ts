@@ -1,6 +1,6 @@
 import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import type { FileLimits, Limits, Media } from './_contract.ts';
+import type { FileLimits, Limits, Media, MediaKind } from './_contract.ts';
 
 /** What is known of a file of a post. */
 export interface FileFacts {
@@ -49,24 +49,24 @@ function* checkText(limits: Limits, text: string, files: number): Generator<Issu
 
 /** The part of `checkPost` that looks at the files; an outside one counts, and is looked at when it has been fetched. */
 export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefined)[]): Generator<Issue> {
-  const { media, mediaTypes, oneKind, image, video } = limits;
+  const { media, mediaTypes, oneKind } = limits;
   if (files.length > media)
     yield fault('image', `at most ${media} files can be attached (${files.length})`, 'max_items');
   const kinds = files.map((file) => file && kindOf(file));
-  for (const [kind, most] of [
-    ['image', image?.count],
-    ['video', video?.count],
-  ] as const) {
+  for (const kind of KINDS) {
+    const most = limits[kind]?.count;
     const count = kinds.filter((one) => one === kind).length;
     if (most !== undefined && most < media && count > most)
       yield fault('image', `at most ${most} ${kind} files can be attached (${count})`, 'max_items');
   }
-  if (oneKind && kinds.includes('image') && kinds.includes('video'))
-    yield fault('image', 'pictures and videos cannot be in one post', 'mixed');
+  const mixed = KINDS.filter((kind) => kinds.includes(kind));
+  if (oneKind && mixed.length > 1)
+    yield fault('image', `${mixed.map((kind) => PLURALS[kind]).join(' and ')} cannot be in one post`, 'mixed');
   if (files.length > media) return; // the fault of the post, not of each file
   for (const [n, file] of files.entries()) {
     if (!file) continue;
-    const rules = kindOf(file) === 'image' ? image : video;
+    const kind = kindOf(file);
+    const rules = limits[kind] ?? (kind === 'audio' ? limits.video : undefined);
     for (const issue of checkFile(file, mediaTypes, rules)) yield { ...issue, field: `image.${n}` };
   }
 }
@@ -116,7 +116,10 @@ function* checkRange(
 }
 
 const fault = (field: string, message: string, rule: string): Issue => ({ field, message, rule });
-const kindOf = ({ contentType }: FileFacts): string => contentType.split('/')[0]!;
+const PLURALS = { image: 'pictures', video: 'videos', audio: 'sounds', document: 'documents' } as const;
+const KINDS = Object.keys(PLURALS) as MediaKind[];
+const kindOf = ({ contentType }: FileFacts): MediaKind =>
+  KINDS.find((kind) => contentType.startsWith(`${kind}/`)) ?? 'document';
 /** `image/*` takes every type of its kind. */
 const takes = (type: string, contentType: string): boolean =>
   type.endsWith('/*') ? contentType.startsWith(type.slice(0, -1)) : type === contentType;

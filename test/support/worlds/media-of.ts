@@ -15,9 +15,13 @@ const bodies = openBodies({ pictures: openPictures(), incoming });
 const KINDS = ['image', 'video', 'audio'] as const;
 const never = new AbortController().signal;
 
+type Read = (range: { start: number; end: number }) => Readable;
 /** A place that has this object, whatever it is called. */
-const placeOf = (data: Buffer) =>
-  ({ storageSettingId: null, store: { open: async () => storedOf(data) } }) as unknown as StoragePlace;
+const placeOf = (data: Buffer, read?: Read) =>
+  ({
+    storageSettingId: null,
+    store: { open: async () => ({ ...storedOf(data), ...(read && { read }) }) },
+  }) as unknown as StoragePlace;
 const storedOf = (data: Buffer) => ({
   size: data.length,
   modified: new Date(0),
@@ -25,11 +29,12 @@ const storedOf = (data: Buffer) => ({
   [Symbol.asyncDispose]: async () => {},
 });
 
-/** A file of the library as an adapter gets it, made of these bytes. */
+/** A file of the library as an adapter gets it, made of these bytes; `read` of its storage where it fails. */
 export async function mediaOf(
   data: Uint8Array,
   said: Pick<Media, 'contentType' | 'name' | 'alt' | 'publicUrl' | 'thumbnail'>,
   signal = never,
+  read?: Read,
 ): Promise<Media> {
   const { width = null, height = null } = await sharp(data)
     .metadata()
@@ -44,7 +49,7 @@ export async function mediaOf(
     width,
     height,
   } as FileRow;
-  const of = bodies.of(file, placeOf(Buffer.from(data)), signal);
+  const of = bodies.of(file, placeOf(Buffer.from(data), read), signal);
   const kind = KINDS.find((one) => said.contentType.startsWith(one)) ?? 'document';
   return { ...of, kind, ...said, ...(width !== null && height !== null && { width, height }) };
 }
