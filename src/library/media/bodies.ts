@@ -50,6 +50,13 @@ export const gone = (storageSettingId: string | null): ProviderError =>
       new ProviderError('unavailable', 'A picture or video is not in the upload folder of this machine (UPLOAD_FOLDER)')
     : new ProviderError('rejected', 'The bytes of a picture or video are no longer in the storage');
 
+/** Whether a picture is within the limits of a network as it is. */
+export const fitsAsIs = (
+  { width, height, bytes, mime }: FileRow,
+  { maxBytes = Infinity, maxPixels = Infinity, types }: PictureRules,
+): boolean =>
+  width !== null && height !== null && bytes <= maxBytes && width * height <= maxPixels && types.includes(mime);
+
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
 export function openBodies({ pictures, incoming }: Options): Bodies {
   const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
@@ -123,11 +130,11 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
       const body = sent(file, { name, contentType: file.mime, size: file.bytes }, place, signal);
       return {
         ...body,
-        async fit({ maxBytes = Infinity, maxPixels = Infinity, types }: PictureRules) {
+        async fit(rules) {
+          const { maxBytes = Infinity, maxPixels = Infinity } = rules;
           const { width, height, bytes, mime } = file;
           if (!READABLE.has(mime) || width === null || height === null) return undefined;
-          if (bytes <= maxBytes && width * height <= maxPixels && types.includes(mime))
-            return { ...body, width, height };
+          if (fitsAsIs(file, rules)) return { ...body, width, height };
           return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, place, { maxBytes, maxPixels }, signal);
         },
       };

@@ -1,5 +1,6 @@
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
+import type { Picture } from '../../providers/registry/index.ts';
 import type { Incoming } from './incoming.ts';
 import type { Ingest } from './ingest.ts';
 import type { Prober } from './probe.ts';
@@ -14,6 +15,7 @@ const FRESH_MS = 15 * 60_000; // S260
 const MOST_BYTES = 2 * 1024 ** 3;
 const MOST_FILES = 200;
 const AGAIN_MS = 30_000;
+const MADE_FRESH_MS = 3_600_000;
 
 /** Copies of media that posts name by an address outside, kept until the posts that need them have settled. */
 export interface Copies {
@@ -22,6 +24,11 @@ export interface Copies {
    * same time gets the same.
    */
   of(orgId: string, url: string, maxBytes: number): Promise<FileRow>;
+  /**
+   * A picture that was made of a file for a network that fetches it, by a name of ours; made now when there is none that
+   * stays for another hour. Undefined: it cannot be made.
+   */
+  made(orgId: string, name: string, make: () => Promise<Picture | undefined>): Promise<FileRow | undefined>;
   /** Drops those that no post needs now. */
   drop(orgId: string): Promise<void>;
 }
@@ -93,18 +100,39 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
         if (kept + bytesComing(orgId) > room) throw later();
       });
       const judged = { probed: await prober.look(orgId, received.path), bytes: received.size, path: received.path };
-      const origin = { name: nameOfUrl(url), folder: null, listed: false, createdBy: null, sourceUrl: url };
-      return await ingest(orgId, judged, origin, async (tx) => {
-        const all = await store.copiesOf(tx, orgId, 'hold'); // of every process
-        if (all.files > MOST_FILES || all.bytes > room) throw later();
-      });
+      return await ingest(orgId, judged, originOf(url, nameOfUrl(url)), expectRoomIn(orgId));
     } finally {
       coming.delete(mine);
     }
   }
 
+  /** Refuses one more when others have taken the room meanwhile. */
+  const expectRoomIn = (orgId: string) => async (tx: Sql) => {
+    const all = await store.copiesOf(tx, orgId, 'hold'); // of every process
+    if (all.files > MOST_FILES || all.bytes > room) throw later();
+  };
+  const originOf = (sourceUrl: string, name: string | undefined) => ({
+    name,
+    folder: null,
+    listed: false,
+    createdBy: null,
+    sourceUrl,
+  });
+
   return {
     drop,
+    async made(orgId, name, make) {
+      const sourceUrl = store.MADE_OF + name;
+      const known = await store.freshCopy(sql, orgId, sourceUrl, MADE_FRESH_MS);
+      if (known) return known;
+      const picture = await make();
+      if (!picture) return undefined;
+      await expectRoom(orgId);
+      await using received = await incoming.receive(picture.open(), picture.size);
+      const { path, size } = received;
+      const judged = { probed: await prober.look(orgId, path), bytes: size, path };
+      return await ingest(orgId, judged, originOf(sourceUrl, picture.name), expectRoomIn(orgId));
+    },
     of(orgId, url, maxBytes) {
       const key = `${orgId} ${maxBytes} ${url}`;
       const work =

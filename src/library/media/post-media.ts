@@ -1,8 +1,15 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
 import { isReachableFromOutside, type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type { FileFacts, Limits, Media as ForAdapter, SentFile } from '../../providers/registry/index.ts';
-import { type Bodies, gone, MOST_PICTURE_BYTES } from './bodies.ts';
+import type {
+  FileFacts,
+  Limits,
+  Media as ForAdapter,
+  Picture,
+  PictureRules,
+  SentFile,
+} from '../../providers/registry/index.ts';
+import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES } from './bodies.ts';
 import type { Copies } from './copies.ts';
 import { asProviderError, ofStorage } from './remote.ts';
 import { bytesUrlOfKey, domainAllowed, formatOfKey, keyOfUrl, urlOfKey } from './rules.ts';
@@ -176,6 +183,14 @@ function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Op
     return bodies.sent({ orgId, storageKey: key }, said, place, signal);
   }
 
+  /** A kept picture, with the address at which the network fetches it. */
+  async function pictureOf(file: FileRow, signal: AbortSignal): Promise<Picture> {
+    const place = await storages.at(file.orgId, file);
+    const publicUrl = await publicUrlOf(file, place);
+    const { fit: _, ...sent } = bodies.of(file, place, signal);
+    return { ...sent, width: file.width!, height: file.height!, ...(publicUrl !== undefined && { publicUrl }) };
+  }
+
   return async function loadOne(
     orgId: string,
     item: MediaItem,
@@ -193,8 +208,23 @@ function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Op
     await expectThere(file, place);
     const publicUrl = own ? await publicUrlOf(file, place) : reachable(item.path); // a copy goes with its post
     const thumbnail = item.thumbnail && file.kind === 'video' && (await thumbnailOf(orgId, item.thumbnail, signal));
+    const sent = bodies.of(file, place, signal);
+    const fit = async (rules: PictureRules): Promise<Picture | undefined> => {
+      if (fitsAsIs(file, rules) || !limits.fetches?.includes('image')) {
+        const picture = await sent.fit(rules);
+        const isSame = picture && publicUrl !== undefined && fitsAsIs(file, rules);
+        return isSame ? { ...picture, publicUrl } : picture;
+      }
+      const made = await copies
+        .made(orgId, `${file.id}:${rules.maxBytes ?? 'any'}:${rules.maxPixels ?? 'any'}`, () => sent.fit(rules))
+        .catch((error: unknown) => {
+          throw asProviderError(error, item.path);
+        });
+      return made && pictureOf(made, signal);
+    };
     return {
-      ...bodies.of(file, place, signal),
+      ...sent,
+      fit,
       kind: file.kind,
       alt: item.alt || file.alt,
       ...(publicUrl !== undefined && { publicUrl }),

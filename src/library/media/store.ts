@@ -335,6 +335,9 @@ export async function copiesOf(sql: Sql, orgId: string, hold?: 'hold'): Promise<
   return row!;
 }
 
+/** How the source of a copy begins that was made of a file of the library; a network may fetch it for two hours. */
+export const MADE_OF = 'made-of:';
+
 /**
  * Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`; answers their
  * objects.
@@ -346,7 +349,9 @@ export const dropUnneededCopies = (
 ): Promise<(Pin & { storageKey: string })[]> =>
   sql<(Pin & { storageKey: string })[]>`
     delete from files f
-    where f.org_id = ${orgId} and f.source_url is not null and not f.listed and not exists (
+    where f.org_id = ${orgId} and f.source_url is not null and not f.listed
+      and not (f.source_url like ${`${MADE_OF}%`} and f.created_at > now() - interval '2 hours')
+      and not exists (
       select
       from posts p
       where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null

@@ -1,5 +1,6 @@
 import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 import { refused } from '../kit/declare/fallback.ts';
+import type { Picture } from '../kit/declare/media.ts';
 import type { FileLimits, Limits, Media, MediaKind } from './_contract.ts';
 
 /** What is known of a file of a post. */
@@ -72,7 +73,7 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
 }
 
 type Reach = Pick<Media, 'kind' | 'publicUrl'>;
-const hiddenWords = ({ kind }: Reach) =>
+const hiddenWords = ({ kind }: Pick<Reach, 'kind'>) =>
   `The network fetches the ${kind} itself, but its address cannot be reached from outside. The operator sets a public https address of this server (NEXT_PUBLIC_BACKEND_URL), or a storage with public addresses`;
 
 /** What a network that fetches files itself would refuse of these, because it cannot reach them. */
@@ -82,9 +83,9 @@ export function* checkReach({ fetches = [] }: Limits, files: readonly Reach[]): 
       yield fault(`image.${n}`, hiddenWords(file), 'not_reachable');
 }
 
-/** The address of a file for a network that fetches it. Throws `ProviderError` where there is none. */
-export function publicUrlOf(file: Reach): string {
-  if (file.publicUrl === undefined) throw refused('rejected', hiddenWords(file));
+/** The address of a file, or of what `fit` made of it, for a network that fetches it. Throws `ProviderError` where there is none. */
+export function publicUrlOf(file: Reach | Picture): string {
+  if (file.publicUrl === undefined) throw refused('rejected', hiddenWords('kind' in file ? file : { kind: 'image' }));
   return file.publicUrl;
 }
 

@@ -455,6 +455,40 @@ describe('media of a post', () => {
     expect('publicUrl' in hidden!).toBe(false);
   });
 
+  test('a picture that is converted for a network that fetches it is kept at an address of ours for an hour', async () => {
+    const file = await upload(ann, await picture(50, 40));
+    const over = new AbortController();
+    const attempt = { ...ATTEMPT, signal: over.signal };
+    const fetching = { ...attempt, limits: { ...ATTEMPT.limits, fetches: ['image'] as const } };
+    const items = [{ id: file.id, path: file.path, alt: '' }];
+    const fitted = async (types: string[], as: typeof ATTEMPT | typeof fetching = fetching) =>
+      (await media.load(ann.orgId, items, as))[0]!.fit({ types });
+    expect((await fitted(['image/png']))!.publicUrl).toBe(file.path);
+    expect('publicUrl' in (await fitted(['image/jpeg'], attempt))!).toBe(false);
+
+    const made = (await fitted(['image/jpeg']))!;
+    expect(made).toMatchObject({ contentType: 'image/jpeg', width: 50, height: 40 });
+    const fetched = async () => fetch(app.address + new URL(made.publicUrl!).pathname);
+    const answer = await fetched();
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(await buffer(made.open()));
+    expect((await fitted(['image/jpeg']))!.publicUrl).toBe(made.publicUrl);
+    expect((await ann.client.get('/files?search=jpg')).body.results).toEqual([]);
+
+    // other posts settle meanwhile
+    const outside = [{ path: 'https://elsewhere.example/a.png', alt: '' }];
+    const later = (by: string) => db.sql`
+      update files set created_at = now() - ${by}::interval where org_id = ${ann.orgId} and source_url is not null`;
+    await later('110 minutes');
+    await media.settled(ann.orgId, outside);
+    expect((await fetched()).status).toBe(200);
+    expect((await fitted(['image/jpeg']))!.publicUrl).not.toBe(made.publicUrl);
+    await later('130 minutes');
+    await media.settled(ann.orgId, outside);
+    expect((await fetched()).status).toBe(404);
+    over.abort();
+  });
+
   test('a video has the thumbnail that was chosen for it: a file of the library, or one outside', async () => {
     const [cover, png] = [await picture(20, 10), await picture(8, 8)];
     await using site = await startReceiver({

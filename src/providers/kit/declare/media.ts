@@ -37,6 +37,8 @@ export interface PictureRules {
 export interface Picture extends SentFile {
   width: number;
   height: number;
+  /** As of `Media`; also of a converted one, where the network fetches pictures itself (`limits.fetches`). */
+  publicUrl?: string;
 }
 
 /** What a file is. */
