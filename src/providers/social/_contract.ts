@@ -236,6 +236,8 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     pace?: readonly Pace[];
     /** Schema of the settings of a post; unknown keys are kept and ignored (T6). */
     settings: S;
+    /** Settings that name a file, as `{ id?, path }` or an address, whose bytes the network is sent. */
+    fileSettings?: readonly string[];
     /** Milliseconds after the request before a missing post counts as absent. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;
     /** The editor that clients show. Default: `normal`, which is plain text. */

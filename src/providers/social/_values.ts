@@ -13,6 +13,8 @@ export interface Post {
   text: string;
   plain: string;
   media: readonly Media[];
+  /** Files that settings name (`fileSettings`), by the setting. */
+  files?: Readonly<Record<string, Media>>;
 }
 /** A published post or comment. `saved`: data that a reply to it needs (Bluesky: uri and cid). */
 export interface Published {

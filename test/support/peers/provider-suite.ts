@@ -3,12 +3,15 @@ import { readdir } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { type Clock, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openOutbound } from '../../../src/platform/outbound/index.ts';
-import type { AnyAdapter, Providers, ProvidersOptions } from '../../../src/providers/registry/index.ts';
+import type { AnyAdapter, ProvidersOptions } from '../../../src/providers/registry/index.ts';
 import type { Fields } from '../../../src/providers/kit/declare/fields.ts';
 import { catalogEntryOf } from '../../../src/providers/registry/catalog-entry.ts';
 import { adapters as registered } from '../../../src/providers/registry/registry.gen.ts';
 import { failureOf } from './fake-network.ts';
 import { localProviders } from '../worlds/providers.ts';
+
+/** Providers on a wire. */
+export type LocalProviders = ReturnType<typeof localProviders>;
 import { type Exchange, type Instead, type Says, startWire, type Wire } from '../wire/wire.ts';
 
 export type { Asks, Exchange, Says } from '../wire/wire.ts';
@@ -53,8 +56,6 @@ export interface ProviderFixture {
   now?: Date;
   /** 429 means something else here, and stands among the refusals. */
   noRateLimit?: true;
-  /** Further secrets that no failure may show, such as tokens of the connected account. */
-  hidden?: readonly string[];
 }
 
 /** The part of a suite that a domain adds: the way to open its adapters, and the names of their operations. */
@@ -62,9 +63,11 @@ export interface Suite<A extends AnyAdapter, Port, Fixture extends ProviderFixtu
   domain: A['domain'];
   /** Beside the way out: such as a clock that waits for nothing. */
   options?: Partial<ProvidersOptions>;
-  open(providers: Providers, adapter: A, values: Readonly<Record<string, string>>, fixture: Fixture): Port;
+  open(providers: LocalProviders, adapter: A, values: Readonly<Record<string, string>>, fixture: Fixture): Port;
   /** The fields that `ProviderFixture.values` fill. Default: those of the settings, else the credentials. */
   fieldsOf?(adapter: A): Fields;
+  /** Secrets of an operation beside those of the fields: tokens, or the app's. No failure shows them. */
+  hidden?(operation: string, fixture: Fixture): readonly string[];
   /** Further checks of an adapter with its fixture. */
   more?(adapter: A, fixture: Fixture): readonly Check[];
 
@@ -133,13 +136,18 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
   const fields = { ...adapter.setup?.fields, ...adapter.credentials };
   const now = () => fixture.now ?? systemClock.now();
   /** On which nobody waits before a call is sent again. */
-  const clock: Clock = { ...systemClock, now, sleep: async () => {} };
-  const secretsOf = ({ values }: Case) => [
+  const clock: Clock = {
+    ...systemClock,
+    now,
+    in: (ms) => new Date(now().getTime() + ms),
+    sleep: async () => {},
+  };
+  const secretsOf = ({ operation, values }: Case) => [
     ...fixture.secret.flatMap((name) => ({ ...fixture.values, ...values })[name] || []),
-    ...(fixture.hidden ?? []),
+    ...(suite.hidden?.(operation, fixture) ?? []),
   ];
   const operate = (
-    providers: Providers,
+    providers: LocalProviders,
     one: A,
     { operation, input, values: other }: Pick<Case, 'operation' | 'input' | 'values'>,
   ): Promise<unknown> => {

@@ -9,7 +9,6 @@ import type {
   Media,
   Polled,
   Post,
-  Providers,
   Published,
   Social,
   SocialAdapter,
@@ -19,7 +18,7 @@ import { checkPost } from '../../../src/providers/registry/index.ts';
 import { localProviders } from '../worlds/providers.ts';
 import { startWire } from '../wire/wire.ts';
 import { failureOf } from './fake-network.ts';
-import type { Case, Check, ProviderFixture, Suite } from './provider-suite.ts';
+import type { Case, Check, LocalProviders, ProviderFixture, Suite } from './provider-suite.ts';
 
 export type { Asks, Case, Exchange, Refusal, Says } from './provider-suite.ts';
 
@@ -41,6 +40,7 @@ export interface PostInput {
   text: string;
   plain?: string;
   media?: readonly Media[];
+  files?: Readonly<Record<string, Media>>;
   settings?: Readonly<Record<string, unknown>>;
   thread?: readonly Published[];
   saved?: unknown;
@@ -59,7 +59,6 @@ export const fileOf = (name: string, contentType: string, text: string, more: Pa
     size: bytes.length,
     alt: '',
     kind: contentType === 'application/pdf' ? 'document' : contentType.split('/')[0],
-    url: `https://files.rookery.example/${name}`,
     publicUrl: `https://files.rookery.example/${name}`,
     width: 640,
     height: 480,
@@ -81,16 +80,17 @@ export const pdf = fileOf('slides.pdf', 'application/pdf', 'bytes of a document'
 
 /** Post id of every input that names none: 36 characters, as those of the product. */
 export const POST_ID = '0193a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b';
-export const postOf = ({ id = POST_ID, text, plain = text, media = [] }: PostInput): Post => ({
+export const postOf = ({ id = POST_ID, text, plain = text, media = [], files }: PostInput): Post => ({
   id,
   text,
   plain,
   media,
+  ...(files && { files }),
 });
 
 interface Port {
   channel: Social;
-  providers: Providers;
+  providers: LocalProviders;
   adapter: SocialAdapter;
   values: Readonly<Record<string, string>>;
   fixture: SocialFixture;
@@ -142,7 +142,8 @@ interface LoginInput {
   kept?: Readonly<Record<string, string>>;
   tokens?: Tokens;
 }
-const appOf = ({ fixture }: Port): App => fixture.app ?? { clientId: 'the-client', clientSecret: 'the-app-secret' };
+const APP: App = { clientId: 'the-client', clientSecret: 'the-app-secret' };
+const appOf = ({ fixture }: Port): App => fixture.app ?? APP;
 
 /** By the name of a case's operation: input and result of each are those of the port's method. */
 const OPERATIONS = {
@@ -261,8 +262,16 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
   open(providers, adapter, values, fixture) {
     const { account, tokens, app } = fixture;
     const kept: unknown[] = [];
-    const channel = providers.connect(adapter, { values, account, tokens, app });
+    const channel = providers.connectSteps(adapter, { values, account, tokens, app });
     return { channel, providers, adapter, values, fixture, kept };
+  },
+  hidden(operation, { tokens, app }) {
+    const { clientSecret, botToken, consumerSecret } = app ?? APP;
+    const ofApp = [clientSecret, botToken, consumerSecret];
+    const ofAccount = [tokens?.accessToken, tokens?.refreshToken, tokens?.tokenSecret];
+    const isLogin = ['authorize', 'exchange', 'begin', 'approved', 'signIn'].includes(operation);
+    const used = isLogin ? ofApp : operation === 'refresh' || app ? [...ofApp, ...ofAccount] : ofAccount;
+    return used.filter((secret) => secret !== undefined && secret !== '') as string[];
   },
   declared: declaredOf,
   operations: OPERATIONS,
@@ -340,7 +349,7 @@ function lostChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
         await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
         await using wire = await startWire(real);
         await using providers = localProviders({ clock, outbound: wire.outbound });
-        const port = socialSuite.open(providers as unknown as Providers, adapter, fixture.values, fixture);
+        const port = socialSuite.open(providers, adapter, fixture.values, fixture);
         wire.plays(one.exchanges, { at: creating(one), answer: 'hang-up' });
         expect(await failureOf(published(port, one.input as PostInput))).toMatchObject({ failure: 'lost' });
         const input = lookUp.input as PostInput;

@@ -19,6 +19,8 @@ export function localProviders(more: Partial<ProvidersOptions> = {}) {
   return {
     ...providers,
     connect: (...call: Parameters<typeof providers.connect>) => publishing(providers.connect(...call)),
+    /** The channel as adapters declare it: each step by itself. */
+    connectSteps: providers.connect,
     outbound,
     [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
   };

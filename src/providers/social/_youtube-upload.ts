@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import type { RangedFile } from '../kit/declare/media.ts';
+import type { SessionProtocol } from '../kit/protocols/upload/session.ts';
+import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
+import type { Http } from '../kit/wire/http.ts';
+import { FileSetting } from './_articles.ts';
+import type { Post, Published } from './_contract.ts';
+
+export const RANGE_BYTES = 8 * 1024 * 1024;
+const TAG_CHARACTERS = 500;
+export const Video = z.object({ id: z.string() });
+
+/** `finishing`: the last range may have been sent, and so the video be public. `id`: that of the video. */
+export const Saved = z
+  .object({ upload: z.unknown(), finishing: z.boolean().optional(), id: z.string().optional() })
+  .catch({ upload: undefined });
+
+export const Settings = z.looseObject({
+  title: z.string().min(2).max(100),
+  type: z.enum(['public', 'unlisted', 'private']).default('public'),
+  selfDeclaredMadeForKids: z.enum(['yes', 'no']).optional(),
+  thumbnail: FileSetting,
+  tags: z
+    .array(z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]))
+    .refine((tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS, {
+      message: `all tags together are longer than ${TAG_CHARACTERS} characters`,
+    })
+    .optional(),
+});
+
+export const published = (id: string): Published => ({
+  id,
+  url: `https://www.youtube.com/watch?v=${encodeURIComponent(id)}`,
+});
+/** YouTube refuses angle brackets in titles and descriptions. */
+export const written = (text: string) => text.replaceAll('<', '‹').replaceAll('>', '›');
+
+/** The upload of the video of a post, to a session that knows its title and description. */
+export const videoUpload = ({
+  http,
+  post,
+  settings,
+}: {
+  http: Http;
+  post: Post;
+  settings: z.output<typeof Settings>;
+}): { file: RangedFile; protocol: SessionProtocol<{ id: string }> } => {
+  const file = post.media[0]!; // `needsMedia`
+  const { title, type, tags, selfDeclaredMadeForKids: forKids } = settings;
+  const json = {
+    snippet: { title: written(title), description: written(post.text), ...(tags?.length && { tags }) },
+    status: {
+      privacyStatus: type,
+      ...(forKids !== undefined && { selfDeclaredMadeForKids: forKids === 'yes' }),
+    },
+  };
+  const location = z.object({ headers: z.object({ location: z.url() }) }).transform(({ headers }) => headers.location);
+  const begin = () =>
+    http.post('/upload/youtube/v3/videos', location, {
+      query: { uploadType: 'resumable', part: 'id,snippet,status' },
+      headers: { 'x-upload-content-length': String(file.size), 'x-upload-content-type': file.contentType },
+      json,
+      replyHeaders: ['location'],
+    });
+  return { file, protocol: contentRanges({ begin, rangeBytes: RANGE_BYTES, result: Video }) };
+};
