@@ -391,9 +391,9 @@ describe('a failing storage', () => {
       update files
       set storage_id = 'medialocker', storage_setting_id = ${id}, own_storage = true
       where id = ${file.id}`;
-    await expect(media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT)).rejects.toMatchObject({
-      failure: 'unavailable',
-    });
+    const [loaded] = await media.load(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], ATTEMPT);
+    await expect(buffer(loaded!.open())).rejects.toMatchObject({ failure: 'unavailable' });
+    await expect(buffer(loaded!.read(1, 5))).rejects.toMatchObject({ failure: 'unavailable' });
     await using site = await startReceiver({
       answer: (response) => void picture(5, 5).then((bytes) => response.writeHead(200).end(bytes)),
     });
