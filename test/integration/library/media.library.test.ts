@@ -455,6 +455,39 @@ describe('media of a post', () => {
     expect('publicUrl' in hidden!).toBe(false);
   });
 
+  test('a storage with addresses that can be reached makes files public where this server cannot be', async () => {
+    const cat = await app.signUp();
+    const env = { NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' };
+    await using local = await mediaApp({ sql: db.sql, folder, env });
+    const file = await upload(cat, await picture(9, 9));
+    const addressAt = async (options: object) => {
+      const { id } = await local.context.providerSettings.create(
+        cat.orgId,
+        {
+          domain: 'storage',
+          providerId: 's3_compatible',
+          credentials: { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'k'.repeat(40) },
+          options: { region: 'x', bucket: 'files', ...options },
+        },
+        { userId: cat.userId, impersonatorId: null, ip: null },
+      );
+      await db.sql`
+        update files
+        set storage_id = 's3_compatible', storage_setting_id = ${id}, own_storage = true
+        where id = ${file.id}`;
+      const [loaded] = await local.context.media.load(cat.orgId, [{ id: file.id, path: '', alt: '' }], ATTEMPT);
+      return loaded!.publicUrl;
+    };
+    const key = file.path.slice(`${BACKEND}/uploads/`.length);
+    const [inside, outside] = ['http://127.0.0.1:9000', 'https://s3.example'];
+    expect(await addressAt({ endpoint: inside })).toBeUndefined();
+    expect(await addressAt({ endpoint: inside, publicUrl: 'https://files.local' })).toBeUndefined();
+    expect(await addressAt({ endpoint: inside, publicUrl: 'https://cdn.example' })).toBe(`https://cdn.example/${key}`);
+    const signed = new URL((await addressAt({ endpoint: outside }))!);
+    expect([signed.origin, signed.pathname]).toEqual([outside, `/files/${key}`]);
+    expect(Number(signed.searchParams.get('X-Amz-Expires'))).toBeGreaterThanOrEqual(3_600);
+  });
+
   test('a picture that is converted for a network that fetches it is kept at an address of ours for an hour', async () => {
     const file = await upload(ann, await picture(50, 40));
     const over = new AbortController();
