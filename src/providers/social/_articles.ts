@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Media, Post } from './_contract.ts';
+import { publicUrlOf } from './_limits.ts';
 
 // What networks for articles have in common: settings that name a title, a cover and tags, and files inside the text.
 
@@ -18,6 +19,6 @@ export const Tags = (most: number) => z.array(Tag).max(most).optional();
 
 /** The text in markdown with its pictures below it, at their public addresses. */
 export const withPictures = ({ text, media }: Pick<Post, 'text' | 'media'>): string =>
-  [text, ...media.map(({ alt, publicUrl }: Media) => `![${alt.replace(/[[\]\\]/g, '\\$&')}](${publicUrl})`)].join(
+  [text, ...media.map((file: Media) => `![${file.alt.replace(/[[\]\\]/g, '\\$&')}](${publicUrlOf(file)})`)].join(
     '\n\n',
   );
