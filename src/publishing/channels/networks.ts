@@ -53,6 +53,7 @@ export function rulesOfNetwork(
     title: adapter.title,
     limits: limitsOfChannel(adapter.limits, server),
     write: writerOf(adapter),
+    fileSettings: adapter.fileSettings,
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };
 }

@@ -46,6 +46,8 @@ export interface NetworkRules {
   title: string;
   limits: Limits;
   write: WriteContent;
+  /** Settings that name a file. */
+  fileSettings?: readonly string[] | undefined;
   checkSettings(settings: unknown, at: string): void;
 }
 

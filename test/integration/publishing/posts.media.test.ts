@@ -169,4 +169,23 @@ test('a network that fetches pictures itself is not asked where it cannot reach 
   await rm(folder, { recursive: true });
 });
 
+test('files that settings name reach the network by their settings, beside those of the post', async () => {
+  await using own = await testDatabase();
+  const network = openNetwork();
+  network.declares = { fileSettings: ['thumbnail', 'cover'] };
+  const png = await picture(8, 8);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  await using publisher = await startPublisher({ url: own.url, network });
+  const { orgId, channelId } = await seedOrg(own.sql);
+  const settings = { thumbnail: { id: 'f1', path: `${site.url}/t.png` }, cover: `${site.url}/c.png`, title: 'A' };
+  const one = newPost(channelId, { media: [{ path: `${site.url}/a.png`, alt: 'A' }], settings });
+  const other = newPost(channelId, { settings: { thumbnail: '', title: 'A' } });
+  await admit(publisher, orgId, [one, other]);
+  await settled(own.sql, orgId);
+  const sent = network.asked.find(({ postId }) => postId === one.id)!;
+  expect(Object.keys(sent.files ?? {})).toEqual(['thumbnail', 'cover']);
+  expect(Object.values(sent.files ?? {}).map(({ size }) => size)).toEqual([png.length, png.length]);
+  expect(network.asked.find(({ postId }) => postId === other.id)!.files).toBeUndefined();
+});
+
 const plain = () => ({ integration: { id: channel }, value: [{ content: 'x' }] });

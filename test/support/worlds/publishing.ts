@@ -40,13 +40,25 @@ export interface SentPost {
   postId: string;
   text: string;
   plain: string;
+  /** Files that settings name. */
+  files: Post['files'];
   settings: unknown;
   handle: Handle;
   /** Waits by the clock of the connection: no longer than somebody waits for the call. */
   wait: (ms: number) => Promise<void>;
 }
 type Once = Connected['once'];
-const DECLARED = ['editor', 'textForm', 'mention', 'limits', 'threads', 'comment', 'settings', 'pace'] as const;
+const DECLARED = [
+  'editor',
+  'textForm',
+  'mention',
+  'limits',
+  'threads',
+  'comment',
+  'settings',
+  'pace',
+  'fileSettings',
+] as const;
 type Declared = Partial<Pick<SocialAdapter, (typeof DECLARED)[number]>>;
 
 /**
@@ -91,6 +103,7 @@ export function openNetwork() {
       postId: one.id,
       text: one.text,
       plain: one.plain,
+      files: one.files,
       settings,
       handle,
       wait,

@@ -31,7 +31,7 @@ export async function askNetwork(
         : { kind: 'not-sent' };
     place = await lookUpLimiter.enter(claimed.orgId, { lane: connected.lane });
     const files = await filesOf(deps, claimed, ended.signal);
-    const post = postOf(deps, claimed, { connected, links: claimed.links, files });
+    const post = postOf(deps, claimed, { connected, links: claimed.links, ...files });
     const settings = settingsOf(claimed);
     called = clock.monotonic();
     const unansweredMs = claimed.unansweredMs + called - started; // what it shows later it was not asked for

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
@@ -5,6 +6,7 @@ import type { Limits, Media, Post } from '../../../providers/registry/index.ts';
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS } from '../rules.ts';
+import type { PostMedia } from '../row.ts';
 import type { ClaimedPost } from './attempt.ts';
 import type { Works } from './work.ts';
 
@@ -34,24 +36,50 @@ export interface SenderDeps extends SenderOptions {
   isClosed(): boolean;
 }
 /** All that a call needs, before it has its turn. */
-export interface Ready {
+export interface Ready extends Files {
   connected: Connected;
-  files: readonly Media[];
   links: readonly Link[];
 }
 
 /** A call that fails after so long has hung. */
 const HANGING_MS = 10_000;
 
-/** The files of a post, until `over` says that nobody needs them any more. */
+/** The files of a post, and those that its settings name (`fileSettings`). */
+export interface Files {
+  files: readonly Media[];
+  named: Readonly<Record<string, Media>>;
+}
+/** Loads the files of a post, until `over` says that nobody needs them any more. */
 export async function filesOf(
-  deps: Pick<SenderDeps, 'channels' | 'media'>,
+  { channels, media }: Pick<SenderDeps, 'channels' | 'media'>,
   claimed: ClaimedPost,
   over: AbortSignal,
-): Promise<readonly Media[]> {
-  if (claimed.media.length === 0) return [];
-  return deps.media.load(claimed.orgId, claimed.media, { signal: over, limits: limitsOf(deps, claimed) });
+): Promise<Files> {
+  const { limits, fileSettings = [] } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
+  const settings = Object(settingsOf(claimed)) as Record<string, unknown>;
+  const named = fileSettings.flatMap((name) => {
+    const item = fileOfSetting(settings[name]);
+    return item ? [{ name, item }] : [];
+  });
+  const items = [...claimed.media, ...named.map(({ item }) => item)];
+  if (items.length === 0) return { files: [], named: {} };
+  const loaded = await media.load(claimed.orgId, items, { signal: over, limits });
+  const own = claimed.media.length;
+  return {
+    files: loaded.slice(0, own),
+    named: Object.fromEntries(named.map(({ name }, n) => [name, loaded[own + n]!])),
+  };
 }
+
+const SettingFile = z.union([
+  z.string().transform((path) => ({ path, alt: '' })),
+  z.object({ id: z.string().optional(), path: z.string() }).transform((file) => ({ ...file, alt: '' })),
+]);
+/** The file that the value of a setting names: an address, or a file as the library shows it. */
+const fileOfSetting = (value: unknown): PostMedia | undefined => {
+  const { data } = SettingFile.safeParse(value);
+  return data && (data.path !== '' || 'id' in data) ? data : undefined;
+};
 
 export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, { channel }: ClaimedPost): Limits =>
   channels.rules(channel.providerId, channel.providerVersion).limits;
@@ -60,11 +88,11 @@ export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, { channel }
 export function postOf(
   { links: { apply } }: Pick<SenderDeps, 'links'>,
   { postId, content }: ClaimedPost,
-  { connected, links, files }: Ready,
+  { connected, links, files, named }: Ready,
 ): Post {
   const isShortened = links.some(({ short }) => short !== null);
   const { text, plain } = connected.write(content, isShortened ? (one) => apply(one, links) : undefined);
-  return { id: postId, text, plain, media: files };
+  return { id: postId, text, plain, media: files, ...(Object.keys(named).length > 0 && { files: named }) };
 }
 
 /** The settings of a post over those of its channel. */

@@ -5,7 +5,7 @@ import type { Connected } from '../ports.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import { askNetwork } from './ask.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
-import { filesOf, limitsOf, type Ready, type SenderDeps, type SenderOptions } from './calls.ts';
+import { type Files, filesOf, limitsOf, type Ready, type SenderDeps, type SenderOptions } from './calls.ts';
 import { NotSent, publish } from './publish.ts';
 import { openWorks, type Work } from './work.ts';
 
@@ -78,9 +78,10 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
       return { kind: 'unsupported', message: clean(error.message) }; // the provider's version was retired
     return before(deps, error, 'the channel could not be opened');
   }
-  let files: readonly Media[];
+  let loaded: Files;
   try {
-    files = await filesOf(deps, claimed, ended.signal);
+    loaded = await filesOf(deps, claimed, ended.signal);
+    const { files } = loaded;
     const issue = files.length > 0 ? fileFault(deps, claimed, connected, files) : undefined;
     if (issue) return { kind: 'rejected', message: issue.message, mediaFault: true };
   } catch (error) {
@@ -90,7 +91,7 @@ async function makeReady(deps: SenderDeps, { claimed, ended }: Work): Promise<Re
   try {
     const isDecided = claimed.links.every(({ decided }) => decided);
     const links = isDecided ? claimed.links : await deps.links.decide(claimed.orgId, claimed.postId);
-    return { connected, files, links };
+    return { connected, ...loaded, links };
   } catch (error) {
     return before(deps, error, 'its links could not be decided');
   }
