@@ -141,7 +141,7 @@ export interface Mention {
   label: string;
   image?: string | undefined;
 }
-/** A page, location, blog or channel of the connected person, of which one becomes the channel (S133). */
+/** A page, location, blog or channel of the connected person, of which one becomes the channel. */
 export interface Page {
   id: string;
   name: string;
