@@ -37,6 +37,7 @@ import social_bluesky_v1 from '../social/bluesky.v1.ts';
 import social_devto_v1 from '../social/devto.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
+import social_medium_v1 from '../social/medium.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
@@ -119,6 +120,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_devto_v1,
   social_gmb_v1,
   social_mastodon_v1,
+  social_medium_v1,
   social_nostr_v1,
   social_pixelfed_v1,
   social_sandbox_v1,

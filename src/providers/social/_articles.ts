@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import type { Media, Post } from './_contract.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import type { Picture, PictureRules } from '../kit/declare/media.ts';
+import type { Handle, Media, Post } from './_contract.ts';
 import { publicUrlOf } from './_limits.ts';
 
-// What networks for articles have in common: settings that name a title, a cover and tags, and files inside the text.
+// What networks for articles have in common: settings that name a title, a cover and tags, files inside the text, and
+// files and drafts that are there before an article is public.
 
 /** A file chosen in a setting: its public address, or the file as the library shows it. */
 export const FileSetting = z
@@ -13,12 +16,45 @@ export const FileSetting = z
   .optional();
 /** The address at which an article was published first. */
 export const Canonical = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional();
+/** The id of a publication at the network. */
+export const PublicationId = z.string().regex(/^[\w-]{1,64}$/);
 const Tag = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
 /** Tags as texts, or as the form sends them. */
-export const Tags = (most: number) => z.array(Tag).max(most).optional();
+export const TagList = z.array(Tag);
+export const Tags = (most: number) => TagList.max(most).optional();
 
-/** The text in markdown with its pictures below it, at their public addresses. */
-export const withPictures = ({ text, media }: Pick<Post, 'text' | 'media'>): string =>
-  [text, ...media.map((file: Media) => `![${file.alt.replace(/[[\]\\]/g, '\\$&')}](${publicUrlOf(file)})`)].join(
-    '\n\n',
-  );
+/** The text in markdown with its pictures below it: at the addresses that the network gave them, else at ours. */
+export const withPictures = (
+  { text, media }: Pick<Post, 'text' | 'media'>,
+  urls: readonly string[] = media.map(publicUrlOf),
+): string =>
+  [text, ...media.map(({ alt }, n) => `![${escaped(alt)}](${urls[n]})`)].filter((part) => part !== '').join('\n\n');
+/** A text of one line as markdown that shows it as it is. */
+export const escaped = (text: string): string => text.replace(/\s+/g, ' ').replace(/[\\`*_[\]<>|~&#]/g, '\\$&');
+
+const Uploaded = z.object({ url: z.string(), id: z.number().optional() });
+type Uploaded = z.output<typeof Uploaded>;
+const Made = z.object({ files: z.array(Uploaded), draft: z.string().optional() }).catch({ files: [] });
+/** What is at the network before an article is public: its pictures in their order, then its cover; its draft. */
+export type Made = z.output<typeof Made>;
+export const madeOf = (saved: unknown): Made => Made.parse(saved);
+export const urlsOf = ({ files }: Made): string[] => files.map(({ url }) => url);
+
+/** Uploads the next file of an article; answers what is there when nothing is left to upload. */
+export async function uploadNext(
+  { post, saved, save }: Pick<Handle, 'saved' | 'save'> & { post: Post },
+  upload: (file: Media) => Promise<Uploaded>,
+): Promise<Made | undefined> {
+  const made = madeOf(saved);
+  const file = [...post.media, ...Object.values(post.files ?? {})][made.files.length];
+  if (!file) return made;
+  await save({ ...made, files: [...made.files, await upload(file)] });
+  return undefined;
+}
+
+/** The picture as the network takes it. */
+export async function fitted(file: Media, rules: PictureRules): Promise<Picture> {
+  const picture = await file.fit(rules);
+  if (!picture) throw refused('rejected', `${file.name} is no picture, or one that cannot be made small enough`);
+  return picture;
+}
