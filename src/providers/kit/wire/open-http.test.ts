@@ -158,6 +158,13 @@ describe('credentials', () => {
     expect(sent()).toEqual(expected);
   });
 
+  test('may name another user agent', async () => {
+    const named = { in: 'header', name: 'user-agent', text: 'DemoBot (https://demo.example, 1)' } as const;
+    await open().get('/', anything);
+    await open({ auth: named }).get('/', anything);
+    expect(receiver.ledger.map(({ headers }) => headers['user-agent'])).toEqual(['rookery', named.text]);
+  });
+
   test('are a field of a form with files', async () => {
     const file = {
       name: 'a.txt',

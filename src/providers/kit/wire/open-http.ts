@@ -88,7 +88,7 @@ export function openHttp({ manifest, outbound, clock, values, token, app, secret
 
   function request(method: Method, path: string, given: Call) {
     const url = address(path);
-    const headers: Record<string, string> = { 'user-agent': USER_AGENT, ...given.headers };
+    const headers: Record<string, string> = { ...given.headers };
     if (given.query) addNamed(url.searchParams, given.query);
     let call = given;
     for (const auth of credentials) {
@@ -96,7 +96,8 @@ export function openHttp({ manifest, outbound, clock, values, token, app, secret
       if (text !== undefined && url.origin === originOf(auth.host))
         call = addCredential({ url, headers, call }, auth, text);
     }
-    headers['accept'] ??= 'application/json'; // a manifest may name another one among its constant headers
+    headers['user-agent'] ??= USER_AGENT; // a manifest may name other ones among its constant headers
+    headers['accept'] ??= 'application/json';
     if (call.rawQuery !== undefined) url.search += (url.search === '' ? '' : '&') + call.rawQuery;
     if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey;
     const { body, contentType } = writtenBody(call);
