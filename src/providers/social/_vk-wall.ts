@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { CommentPage, CommentRead, Counts, Published } from './_contract.ts';
+import type { Counts, Published } from './_contract.ts';
 
 /** Codes of https://dev.vk.com/reference/errors that do not refuse the content. */
 const CODES: Readonly<Record<number, ProviderFailure>> = {
@@ -22,8 +22,8 @@ export const failureInside = z
 
 /** Ids are numbers of an owner, which is negative where a community is the owner. */
 export const answered = <S extends z.ZodType>(response: S) => z.object({ response });
-const seconds = z.int().transform((value) => new Date(value * 1_000));
-const Count = z.object({ count: z.number() }).optional();
+export const seconds = z.int().transform((value) => new Date(value * 1_000));
+export const Count = z.object({ count: z.number() }).optional();
 
 export const WallPost = z.object({
   id: z.int(),
@@ -37,6 +37,11 @@ export const WallPost = z.object({
   comments: Count,
   views: Count,
 });
+/** Since 5.139 below `items`. */
+export const WallPosts = z.union([
+  z.array(WallPost),
+  z.object({ items: z.array(WallPost) }).transform(({ items }) => items),
+]);
 export const postAt = (owner: string | number, id: number): Published => ({
   id: `${owner}_${id}`,
   url: `https://vk.com/wall${owner}_${id}`,
@@ -57,72 +62,3 @@ export const commentAt = (published: string, id: number): Published => ({
   id: `${published}_${id}`,
   url: `https://vk.com/wall${published}?reply=${id}`,
 });
-
-const Reply = z.object({
-  id: z.int(),
-  from_id: z.int(),
-  date: seconds,
-  text: z.string(),
-  likes: Count,
-  reply_to_comment: z.int().optional(),
-  deleted: z.boolean().optional(),
-});
-const Comment = Reply.extend({ thread: z.object({ items: z.array(Reply).default([]) }).optional() });
-export const Comments = z.object({
-  count: z.int(),
-  items: z.array(Comment),
-  profiles: z
-    .array(
-      z.object({
-        id: z.int(),
-        first_name: z.string(),
-        last_name: z.string(),
-        screen_name: z.string().optional(),
-        photo_50: z.url().optional(),
-      }),
-    )
-    .default([]),
-  groups: z
-    .array(
-      z.object({ id: z.int(), name: z.string(), screen_name: z.string().optional(), photo_50: z.url().optional() }),
-    )
-    .default([]),
-});
-
-/** A page of comments with the first answers to each; `offset` counts those without a parent. */
-export function pageOf(
-  published: string,
-  { count, items, profiles, groups }: z.output<typeof Comments>,
-  offset: number,
-): CommentPage {
-  const authors = new Map<number, CommentRead['author']>([
-    ...profiles.map(({ id, first_name, last_name, screen_name: handle, photo_50: picture }) => {
-      const author = { id: String(id), name: `${first_name} ${last_name}`, handle, picture };
-      return [id, author] as const;
-    }),
-    ...groups.map(({ id, name, screen_name: handle, photo_50: picture }) => {
-      return [-id, { id: String(-id), name, handle, picture }] as const;
-    }),
-  ]);
-  const read = (one: z.output<typeof Reply>, parent?: number): CommentRead[] =>
-    one.deleted
-      ? []
-      : [
-          {
-            ...commentAt(published, one.id),
-            text: one.text,
-            author: authors.get(one.from_id) ?? { id: String(one.from_id), name: '' },
-            createdAt: one.date,
-            ...(parent !== undefined && { parentId: commentAt(published, one.reply_to_comment ?? parent).id }),
-            ...(one.likes && { likes: one.likes.count }),
-          },
-        ];
-  const next = offset + items.length;
-  return {
-    comments: items.flatMap((one) => [
-      ...read(one),
-      ...(one.thread?.items ?? []).flatMap((answer) => read(answer, one.id)),
-    ]),
-    ...(items.length > 0 && next < count && { next: String(next) }),
-  };
-}

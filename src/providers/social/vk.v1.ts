@@ -1,20 +1,11 @@
 import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
-import { uploadWhole } from '../kit/protocols/upload/parts.ts';
-import { type Connection, type Media, social } from './_contract.ts';
+import { type Connection, social } from './_contract.ts';
 import { commentAtLikes, commentFrom, repostAtLikes, repostFrom } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
-import {
-  answered,
-  commentAt,
-  Comments,
-  countsOf,
-  failureInside,
-  pageOf,
-  partsOf,
-  postAt,
-  WallPost,
-} from './_vk-wall.ts';
+import { ownComments, readComments, writeComment } from './_vk-comments.ts';
+import { attach } from './_vk-upload.ts';
+import { answered, countsOf, failureInside, partsOf, postAt, WallPost, WallPosts } from './_vk-wall.ts';
 
 const Person = z.object({
   id: z.int(),
@@ -36,7 +27,6 @@ const Found = z.object({
   ),
 });
 const Wall = answered(z.object({ items: z.array(WallPost) }));
-const UploadServer = answered(z.object({ upload_url: z.url() }));
 /** `attached`: the uploaded files of the post in order, as the wall names them. */
 const Saved = z.object({ attached: z.array(z.string()) }).catch({ attached: [] });
 const PAGE = '100';
@@ -94,8 +84,7 @@ export default social({
     const { attached } = Saved.parse(saved);
     const next = post.media[attached.length];
     if (!next) return 'ready';
-    const one = await (next.kind === 'video' ? uploadVideo(call, next) : uploadPhoto(call, next));
-    await save({ attached: [...attached, one] });
+    await save({ attached: [...attached, await attach(call, next)] });
     return attached.length + 1 === post.media.length ? 'ready' : { againMs: 0 };
   },
   async publish({ http, account, post, saved }) {
@@ -130,48 +119,10 @@ export default social({
   comment: {
     once: 'key',
     replies: true,
-    async send({ http, post, published, parent }) {
-      const { owner: owner_id, post: post_id } = partsOf(published.id);
-      const form = {
-        owner_id,
-        post_id,
-        message: post.text,
-        guid: post.id,
-        reply_to_comment: parent && partsOf(parent.id).comment,
-      };
-      const { response } = await http.post('/wall.createComment', answered(z.object({ comment_id: z.int() })), {
-        form,
-        creates: true,
-      });
-      return commentAt(published.id, response.comment_id);
-    },
-    async find({ http, account, post, published, since }) {
-      const { owner: owner_id, post: post_id } = partsOf(published.id);
-      const { response } = await http.get('/wall.getComments', answered(Comments), {
-        query: { owner_id, post_id, sort: 'desc', count: PAGE, thread_items_count: '10' },
-      });
-      return response.items
-        .flatMap((one) => [one, ...(one.thread?.items ?? [])])
-        .filter(({ from_id, date, text: told }) => String(from_id) === account && date >= since && told === post.text)
-        .map(({ id }) => commentAt(published.id, id));
-    },
+    send: (call) => writeComment(call),
+    find: (call) => ownComments(call),
   },
-  async comments({ http, published: { id }, cursor = '0' }) {
-    const { owner: owner_id, post: post_id } = partsOf(id);
-    const { response } = await http.get('/wall.getComments', answered(Comments), {
-      query: {
-        owner_id,
-        post_id,
-        need_likes: '1',
-        extended: '1',
-        fields: 'screen_name,photo_50',
-        thread_items_count: '10',
-        count: PAGE,
-        offset: cursor,
-      },
-    });
-    return pageOf(id, response, Number(cursor));
-  },
+  comments: (call) => readComments(call),
   repost: {
     once: 'read-back',
     async send({ http, account, repost }) {
@@ -204,11 +155,8 @@ export default social({
   mention: ({ id, label }) => (/^(?:id|club)\d+$/.test(id) ? `[${id}|${label.replace(/[[\]|]/g, '')}]` : undefined),
 
   async metrics({ http, posts }) {
-    const { response } = await http.get(
-      '/wall.getById',
-      answered(z.union([z.array(WallPost), z.object({ items: z.array(WallPost) }).transform(({ items }) => items)])),
-      { query: { posts: posts.map(({ id }) => id).join(',') } },
-    );
+    const query = { posts: posts.map(({ id }) => id).join(',') };
+    const { response } = await http.get('/wall.getById', answered(WallPosts), { query });
     return response.map((one) => ({ id: postAt(one.owner_id, one.id).id, counts: countsOf(one) }));
   },
   metricsAtOnce: 100,
@@ -224,26 +172,4 @@ export default social({
 async function newestOf({ http, account }: Pick<Connection, 'http' | 'account'>) {
   const query = { owner_id: account, filter: 'owner', count: PAGE };
   return (await http.get('/wall.get', Wall, { query })).response.items;
-}
-
-async function uploadPhoto(call: Connection, photo: Media): Promise<string> {
-  const { response } = await call.http.get('/photos.getWallUploadServer', UploadServer);
-  const Uploaded = z.object({ server: z.int(), photo: z.string(), hash: z.string() });
-  const form = await uploadWhole(call, { method: 'post', path: response.upload_url, field: 'photo' }, photo, Uploaded);
-  const Photos = answered(z.tuple([z.object({ id: z.int(), owner_id: z.int() })]));
-  const saved = await call.http.post('/photos.saveWallPhoto', Photos, {
-    form: { ...form, server: String(form.server), ...(photo.alt && { caption: photo.alt }) },
-  });
-  const [{ id, owner_id }] = saved.response;
-  return `photo${owner_id}_${id}`;
-}
-
-async function uploadVideo(call: Connection, video: Media): Promise<string> {
-  const Place = z.object({ upload_url: z.url(), video_id: z.int(), owner_id: z.int() });
-  const { response } = await call.http.post('/video.save', answered(Place), {
-    form: { name: video.name, wallpost: '0' },
-  });
-  const { upload_url: path, video_id, owner_id } = response;
-  await uploadWhole(call, { method: 'post', path, field: 'video_file' }, video, z.unknown());
-  return `video${owner_id}_${video_id}`;
 }
