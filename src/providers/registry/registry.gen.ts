@@ -42,6 +42,7 @@ import social_nostr_v1 from '../social/nostr.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
+import social_wordpress_v1 from '../social/wordpress.v1.ts';
 import social_wrapcast_v1 from '../social/wrapcast.v1.ts';
 import social_youtube_v1 from '../social/youtube.v1.ts';
 import vpn_custom_v1 from '../vpn/custom.v1.ts';
@@ -126,6 +127,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_pixelfed_v1,
   social_sandbox_v1,
   social_vk_v1,
+  social_wordpress_v1,
   social_wrapcast_v1,
   social_youtube_v1,
   vpn_custom_v1,

@@ -7,6 +7,7 @@ import {
   madeOf,
   PublicationId,
   Tags,
+  Title,
   uploadNext,
   urlsOf,
   withPictures,
@@ -47,7 +48,7 @@ export default social({
   editor: 'markdown',
   limits: { text: 100_000, unit: 'characters', media: 20, mediaTypes: TYPES },
   settings: z.looseObject({
-    title: z.string().trim().min(1).max(100),
+    title: Title(100),
     subtitle: z.string().max(250).optional(),
     canonical: Canonical,
     publication: z.union([z.literal(''), PublicationId]).optional(),

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import { FileSetting, fitted, type Made, Title } from './_articles.ts';
+import type { Media, Post, Published } from './_contract.ts';
+
+const UPLOAD_MS = 120_000;
+export const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'];
+
+const Id = z.union([z.int().positive(), z.string().regex(/^\d{1,15}$/)]).transform(Number);
+const Name = z.string().trim().min(1).max(200);
+/** A tag by its id, or by its name, which may be a number, too. */
+const Tag = z.union([z.int().positive(), Name, z.object({ value: z.union([Id, Name]) }).transform((tag) => tag.value)]);
+export const Settings = z.looseObject({
+  title: Title(500),
+  main_image: FileSetting,
+  /** The name of a type of posts in addresses. */
+  type: z
+    .string()
+    .regex(/^[\w-]{1,100}$/)
+    .default('posts'),
+  categories: z.array(z.union([Id, z.object({ value: Id }).transform(({ value }) => value)])).optional(),
+  tags: z.array(Tag).max(100).optional(),
+  status: z.enum(['publish', 'draft', 'pending', 'private']).default('publish'),
+});
+
+const File = z.object({ id: z.number(), source_url: z.string() });
+export const Entry = z.object({ id: z.number(), link: z.string() });
+/** A term that exists already is told in a refusal. */
+const Term = z.union([
+  z.object({ id: z.number() }).transform(({ id }) => id),
+  z.object({ data: z.object({ term_id: z.number() }) }).transform(({ data }) => data.term_id),
+]);
+
+/** What is needed to find an entry again: its type in addresses, and its site, as ids are those of one site. */
+const Place = z.object({ type: z.string(), site: z.string() });
+export const placeOf = ({ saved }: Pick<Published, 'saved'>) => Place.parse(saved);
+export const publishedAs = (place: z.output<typeof Place>, { id, link }: z.output<typeof Entry>): Published => ({
+  id: String(id),
+  url: link,
+  saved: place,
+});
+
+export async function upload(http: Http, file: Media): Promise<{ id: number; url: string }> {
+  const bytes = file.kind === 'image' ? await fitted(file, { types: TYPES }) : file;
+  const { id, source_url: url } = await http.post('/wp/v2/media', File, {
+    multipart: { alt_text: file.alt || undefined, file: bytes },
+    timeoutMs: UPLOAD_MS,
+  });
+  return { id, url };
+}
+
+/** Stores the article as a draft, with tags that are made where they are not there; answers its id. */
+export async function createDraft(
+  http: Http,
+  { post, settings, files }: Pick<Made, 'files'> & { post: Post; settings: z.output<typeof Settings> },
+): Promise<string> {
+  const { title, type, categories, tags = [] } = settings;
+  const cover = files[post.media.length];
+  const tagIds: number[] = [];
+  for (const tag of tags) tagIds.push(typeof tag === 'number' ? tag : await tagNamed(http, tag));
+  const { id } = await http.post(`/wp/v2/${type}`, Entry, {
+    json: {
+      title,
+      content: contentOf(post, files),
+      status: 'draft',
+      ...(cover?.id !== undefined && { featured_media: cover.id }),
+      ...(categories?.length && { categories }),
+      ...(tagIds.length > 0 && { tags: tagIds }),
+    },
+  });
+  return String(id);
+}
+
+const tagNamed = (http: Http, name: string) => http.post('/wp/v2/tags', Term, { json: { name }, accepts: [400] });
+
+/** The text in paragraphs, with its files below it as the blocks of the site show them. */
+const contentOf = ({ text, media }: Post, files: Made['files']): string =>
+  [
+    ...text.split(/\n{2,}/).map((paragraph) => paragraph && `<p>${paragraph.replaceAll('\n', '<br>')}</p>`),
+    ...media.map((file, n) => figureOf(file, files[n]!)),
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+
+function figureOf({ kind, alt }: Media, { id, url }: Made['files'][number]): string {
+  const src = attribute(url);
+  return kind === 'image'
+    ? `<figure class="wp-block-image"><img src="${src}" alt="${attribute(alt)}" class="wp-image-${id}"></figure>`
+    : `<figure class="wp-block-video"><video controls src="${src}"></video></figure>`;
+}
+const attribute = (value: string): string =>
+  value.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign]!);
