@@ -40,6 +40,7 @@ import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
+import social_reddit_v1 from '../social/reddit.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
 import social_wordpress_v1 from '../social/wordpress.v1.ts';
@@ -125,6 +126,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_medium_v1,
   social_nostr_v1,
   social_pixelfed_v1,
+  social_reddit_v1,
   social_sandbox_v1,
   social_vk_v1,
   social_wordpress_v1,

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import type { SentFile } from '../kit/declare/media.ts';
+import { uploadWhole } from '../kit/protocols/upload/parts.ts';
+import type { Http } from '../kit/wire/http.ts';
+import type { Post, Published, SocialLine } from './_contract.ts';
+
+export const SITE = 'https://www.reddit.com';
+const PICTURE_TYPES = ['image/jpeg', 'image/png', 'image/gif'];
+export const PICTURE_BYTES = 20_000_000;
+/** Reddit's name of the picture that it shows for a video. */
+const THUMBNAIL_URL = 'video_poster_url';
+
+const Target = z
+  .looseObject({
+    subreddit: z
+      .string()
+      .regex(/^\/?(?:r\/)?\w{2,30}\/?$/)
+      .transform((name) => name.replace(/^\/?(?:r\/)?|\/$/g, '')),
+    title: z.string().min(1).max(300),
+    type: z.enum(['self', 'link', 'media']).optional(),
+    url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
+    is_flair_required: z.boolean().optional(),
+    flair: z.looseObject({ id: z.string(), name: z.string().optional() }).nullish(),
+  })
+  .refine(({ type, url }) => type !== 'link' || url, { path: ['url'], message: 'a link post needs an address' })
+  .refine(({ is_flair_required: needed, flair }) => !needed || flair?.id, {
+    path: ['flair'],
+    message: 'the subreddit asks for a flair',
+  });
+type Target = z.output<typeof Target>;
+/** One submission is one post: its answer names one id. */
+export const Settings = z.looseObject({
+  subreddit: z.tuple([z.looseObject({ value: Target })], 'name one subreddit: each post goes to one'),
+});
+export type Settings = z.output<typeof Settings>;
+
+/** The files that the store of Reddit has, and when the post was sent, which is told no id. */
+export const Saved = z
+  .object({ assets: z.array(z.object({ id: z.string(), url: z.string() })), sentAt: z.coerce.date().optional() })
+  .catch({ assets: [] });
+type Asset = z.output<typeof Saved>['assets'][number];
+
+const Fault = z.tuple([z.string(), z.string().nullish()]).rest(z.unknown());
+const Refused = z.object({
+  json: z.object({ errors: z.tuple([Fault]).rest(Fault), ratelimit: z.number().nullish() }),
+});
+/** An answer with status 200, which may hold refusals. */
+export const answerOf = <S extends z.ZodType>(data: S) => z.union([Refused, z.object({ json: z.object({ data }) })]);
+type Answered<D> = z.output<typeof Refused> | { json: { data: D } };
+export function dataOf<D>({ json }: Answered<D>): D {
+  if ('data' in json) return json.data;
+  const [[code, words]] = json.errors;
+  const failure = code === 'RATELIMIT' ? 'rate_limited' : code === 'USER_REQUIRED' ? 'reauthorize' : 'rejected';
+  throw refused(
+    failure,
+    `Reddit refused (${code}): ${words ?? ''}`,
+    json.ratelimit ? json.ratelimit * 1_000 : undefined,
+  );
+}
+
+const Lease = z.object({
+  args: z.object({
+    action: z.string().regex(/^\/\/[\w.-]+/),
+    fields: z.array(z.object({ name: z.string(), value: z.string() })),
+  }),
+  asset: z.object({ asset_id: z.string() }),
+});
+const Submitted = z.object({ id: z.string().optional(), name: z.string().optional(), url: z.string().nullish() });
+
+/** Each post is of one type; without one its files and its address tell. */
+const typeOf = ({ type, url }: Target, { media }: Pick<Post, 'media'>) =>
+  type ?? (media.length > 0 ? 'media' : url ? 'link' : 'self');
+
+/** The files to upload: those of the post, and the thumbnail of a video. */
+export async function filesOf(target: Target, { media }: Post): Promise<SentFile[]> {
+  const type = typeOf(target, { media });
+  if (type !== 'media' && media.length > 0) throw refused('rejected', `A post of type ${type} has no files`);
+  if (type === 'media' && media.length === 0) throw refused('rejected', 'A post of type media needs a file');
+  const [video] = media.filter(({ kind }) => kind === 'video');
+  if (!video) return Promise.all(media.map((item) => pictureOf(item)));
+  if (!video.thumbnail) throw refused('rejected', 'Reddit shows a picture for each video: choose its thumbnail');
+  return [video, video.thumbnail];
+}
+async function pictureOf(item: Post['media'][number]): Promise<SentFile> {
+  const picture = await item.fit({ maxBytes: PICTURE_BYTES, types: PICTURE_TYPES });
+  if (!picture) throw refused('rejected', `Reddit takes JPEG, PNG and GIF of at most 20 MB: ${item.name}`);
+  return picture;
+}
+
+/** Puts a file into the store of Reddit. */
+export async function upload({ http, clock }: Pick<SocialLine, 'http' | 'clock'>, file: SentFile): Promise<Asset> {
+  const { args, asset } = await http.post('/api/media/asset.json', Lease, {
+    form: { filepath: file.name, mimetype: file.contentType },
+  });
+  const fields = Object.fromEntries(args.fields.map(({ name, value }) => [name, value]));
+  const path = `https:${args.action}`;
+  const form = { method: 'post', path, fields, field: 'file' } as const;
+  await uploadWhole({ http, clock, timeoutMs: TIMEOUT_MS }, form, file, z.unknown());
+  return { id: asset.asset_id, url: `${path}/${fields['key']}` };
+}
+
+/** Submits a post; a picture or a video is answered without an id: undefined. */
+export async function submit(
+  http: Http,
+  { post, target, assets }: { post: Post; target: Target; assets: readonly Asset[] },
+): Promise<Published | undefined> {
+  const { subreddit: sr, title, url, flair } = target;
+  const [first, thumbnail] = assets;
+  const common = {
+    api_type: 'json',
+    sr,
+    title,
+    ...(post.text !== '' && { text: post.text }),
+    ...(flair?.id && { flair_id: flair.id, flair_text: flair.name ?? '' }),
+  };
+  const type = typeOf(target, post);
+  const isVideo = post.media[0]?.kind === 'video';
+  const kinds = {
+    self: { kind: 'self' },
+    link: { kind: 'link', url },
+    media: isVideo
+      ? { kind: 'video', url: first?.url, [THUMBNAIL_URL]: thumbnail?.url }
+      : { kind: 'image', url: first?.url },
+  };
+  const items = assets.map(({ id }) => ({ media_id: id, caption: '', outbound_url: '' }));
+  const answer =
+    type === 'media' && !isVideo && items.length > 1
+      ? await http.post('/api/submit_gallery_post.json', answerOf(Submitted), {
+          json: { ...common, sendreplies: true, items },
+          creates: true,
+        })
+      : await http.post('/api/submit', answerOf(Submitted), {
+          form: { ...common, ...kinds[type], sendreplies: 'true', resubmit: 'true' },
+          creates: true,
+        });
+  const made = dataOf(answer);
+  const id = made.name ?? made.id;
+  return id === undefined ? undefined : { id: `t3_${id.replace(/^t3_/, '')}`, url: made.url ?? '' };
+}
