@@ -45,6 +45,7 @@ import social_sandbox_v1 from '../social/sandbox.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
 import social_wordpress_v1 from '../social/wordpress.v1.ts';
 import social_wrapcast_v1 from '../social/wrapcast.v1.ts';
+import social_x_v1 from '../social/x.v1.ts';
 import social_youtube_v1 from '../social/youtube.v1.ts';
 import vpn_custom_v1 from '../vpn/custom.v1.ts';
 import vpn_cyberghost_v1 from '../vpn/cyberghost.v1.ts';
@@ -131,6 +132,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_vk_v1,
   social_wordpress_v1,
   social_wrapcast_v1,
+  social_x_v1,
   social_youtube_v1,
   vpn_custom_v1,
   vpn_cyberghost_v1,

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import type { ProviderFailure } from '../../platform/kernel/index.ts';
+
+/** Failures by type of problem, where the status does not tell them or is 200. */
+const PROBLEMS: Readonly<Record<string, ProviderFailure>> = {
+  'usage-capped': 'exhausted',
+  'unsupported-authentication': 'reauthorize',
+  'rate-limit-exceeded': 'rate_limited',
+  'invalid-request': 'rejected',
+  'client-forbidden': 'rejected',
+  'disallowed-resource': 'rejected',
+};
+export const Problem = z
+  .object({
+    type: z
+      .string()
+      .transform((type) => PROBLEMS[type.split('/').at(-1)!])
+      .pipe(z.custom<ProviderFailure>((failure) => failure !== undefined)),
+  })
+  .transform(({ type }) => type);
+
+/** An answer with nothing but errors; what is not there is an answer, too. */
+export const ProblemInside: z.ZodType<ProviderFailure> = z
+  .object({ data: z.undefined().optional(), errors: z.tuple([Problem]).rest(z.unknown()) })
+  .transform(({ errors }) => errors[0]);
