@@ -36,6 +36,7 @@ import shortlink_vgd_v1 from '../shortlink/vgd.v1.ts';
 import social_bluesky_v1 from '../social/bluesky.v1.ts';
 import social_devto_v1 from '../social/devto.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
+import social_linkedin_v1 from '../social/linkedin.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
@@ -123,6 +124,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_bluesky_v1,
   social_devto_v1,
   social_gmb_v1,
+  social_linkedin_v1,
   social_mastodon_v1,
   social_medium_v1,
   social_nostr_v1,
