@@ -39,10 +39,12 @@ import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
+import social_mewe_v1 from '../social/mewe.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_reddit_v1 from '../social/reddit.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
+import social_skool_v1 from '../social/skool.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
 import social_wordpress_v1 from '../social/wordpress.v1.ts';
 import social_wrapcast_v1 from '../social/wrapcast.v1.ts';
@@ -127,10 +129,12 @@ export const adapters: readonly AnyAdapter[] = [
   social_linkedin_v1,
   social_mastodon_v1,
   social_medium_v1,
+  social_mewe_v1,
   social_nostr_v1,
   social_pixelfed_v1,
   social_reddit_v1,
   social_sandbox_v1,
+  social_skool_v1,
   social_vk_v1,
   social_wordpress_v1,
   social_wrapcast_v1,
