@@ -35,6 +35,7 @@ import shortlink_tly_v1 from '../shortlink/tly.v1.ts';
 import shortlink_vgd_v1 from '../shortlink/vgd.v1.ts';
 import social_bluesky_v1 from '../social/bluesky.v1.ts';
 import social_devto_v1 from '../social/devto.v1.ts';
+import social_discord_v1 from '../social/discord.v1.ts';
 import social_facebook_v1 from '../social/facebook.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
@@ -126,6 +127,7 @@ export const adapters: readonly AnyAdapter[] = [
   shortlink_vgd_v1,
   social_bluesky_v1,
   social_devto_v1,
+  social_discord_v1,
   social_facebook_v1,
   social_gmb_v1,
   social_linkedin_v1,

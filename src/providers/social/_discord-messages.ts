@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
+import { transferMs } from '../kit/protocols/upload/steps.ts';
+import type { Call, Http } from '../kit/wire/http.ts';
+import { sentFile } from './_chat.ts';
+import type { Connection, Post, Published } from './_contract.ts';
+
+export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+export const FILE_BYTES = 10_485_760;
+const FORUM = 15;
+const NAME_CHARACTERS = 100;
+const ALT_CHARACTERS = 1_024;
+/** Of 2015-01-01, from which ids count. */
+const EPOCH_MS = 1_420_070_400_000;
+
+const Named = z.object({ id: z.string() });
+export const Message = Named.extend({
+  type: z.int().optional(),
+  content: z.string(),
+  timestamp: z.coerce.date(),
+  flags: z.int().optional(),
+  attachments: z.array(z.unknown()).default([]),
+  author: Named.extend({
+    username: z.string(),
+    global_name: z.string().nullish(),
+    avatar: z.string().nullish(),
+  }),
+  message_reference: z.object({ message_id: z.string().nullish() }).nullish(),
+  reactions: z.array(z.object({ count: z.int() })).nullish(),
+  thread: z.object({ message_count: z.int() }).nullish(),
+});
+export const Messages = z.array(Message);
+const Channel = Named.extend({ type: z.int(), guild_id: z.string().optional() });
+const Threads = z.object({
+  threads: z.array(Named.extend({ name: z.string(), parent_id: z.string().nullish() })),
+});
+
+/** An id of ours is that of the channel and that of the message: a message is known in its channel only. */
+export const partsOf = (id: string) => {
+  const [channel = '', message = ''] = id.split('/');
+  return { channel, message, path: `/channels/${channel}/messages/${message}` };
+};
+export const messageAt = (guild: string, channel: string, message: string): Published => ({
+  id: `${channel}/${message}`,
+  url: `https://discord.com/channels/${guild}/${channel}/${message}`,
+});
+/** The least id of a message from that time on. */
+const idSince = (since: Date): string => String(BigInt(since.getTime() - EPOCH_MS) << 22n);
+/** A uuid in 22 characters: Discord takes 25. */
+const nonceOf = ({ id }: Post): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
+/** Discord shows no preview of a link in angle brackets. */
+const contentOf = ({ text }: Post): string => text.replace(/<(https?:\/\/[^<>\s]+)>/g, '$1').trim();
+const nameOf = ({ plain }: Post): string =>
+  Array.from(plain.trim().split('\n')[0]!).slice(0, NAME_CHARACTERS).join('') || 'Post';
+
+/** A message as JSON, or as a form with its files; `whole` puts it into the body of the call. */
+async function bodyOf(
+  line: Pick<Connection, 'timeoutMs'>,
+  { media, ...post }: Post,
+  whole: (message: object) => object,
+): Promise<Call> {
+  const files = [];
+  for (const item of media) files.push(await sentFile(item, { maxBytes: FILE_BYTES, types: IMAGE_TYPES }));
+  const json = whole({
+    content: contentOf({ media, ...post }),
+    allowed_mentions: { parse: ['users', 'roles'] },
+    ...(files.length > 0 && {
+      attachments: files.map(({ name: filename }, n) => {
+        const description = media[n]!.alt.slice(0, ALT_CHARACTERS);
+        return { id: String(n), filename, ...(description && { description }) };
+      }),
+    }),
+  });
+  if (files.length === 0) return { json, creates: true };
+  const parts = files.map((file, n) => [`files[${n}]`, file] as const);
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return {
+    multipart: { payload_json: JSON.stringify(json), ...Object.fromEntries(parts) },
+    timeoutMs: transferMs(line, bytes),
+    creates: true,
+  };
+}
+
+/** Sends a message; a repeat within some minutes answers the first one. Answers its id. */
+export async function sendMessage(
+  line: Pick<Connection, 'http' | 'timeoutMs'>,
+  channel: string,
+  post: Post,
+  answered?: string,
+): Promise<string> {
+  const body = await bodyOf(line, post, (message) => ({
+    ...message,
+    ...(answered !== undefined && { message_reference: { message_id: answered, fail_if_not_exists: false } }),
+    nonce: nonceOf(post),
+    enforce_nonce: true,
+  }));
+  return (await line.http.post(`/channels/${channel}/messages`, Named, body)).id;
+}
+
+/** Opens a post of a forum; its first message has the id of the post. */
+export async function openForumPost(
+  line: Pick<Connection, 'http' | 'timeoutMs'>,
+  channel: string,
+  post: Post,
+): Promise<string> {
+  const body = await bodyOf(line, post, (message) => ({ name: nameOf(post), message }));
+  return (await line.http.post(`/channels/${channel}/threads`, Named, body)).id;
+}
+
+/** The thread below a message, opened where there is none; it has the id of the message. */
+export async function threadBelow(http: Http, { id }: Pick<Published, 'id'>, post: Post): Promise<string> {
+  const { channel, message, path } = partsOf(id);
+  const isOpen = z.object({ code: z.literal(160_004) });
+  if (channel !== message) await http.find(`${path}/threads`, Named, { json: { name: nameOf(post) }, absent: isOpen });
+  return message;
+}
+
+/** The chosen channel: one app serves many servers, and writes to channels of the connected one only. */
+export async function chosenChannel(
+  { http, account }: Pick<Connection, 'http' | 'account'>,
+  id: string,
+): Promise<{ isForum: boolean }> {
+  const { guild_id: guild, type } = await http.get(`/channels/${id}`, Channel);
+  if (guild !== account) throw refused('rejected', 'The channel belongs to another server');
+  return { isForum: type === FORUM };
+}
+
+/** Ids of messages of a channel since then that look like the post, whoever wrote them. */
+export async function similarIn(http: Http, channel: string, post: Post, since: Date): Promise<string[]> {
+  const query = { after: idSince(since), limit: '100' };
+  const messages = (await http.find(`/channels/${channel}/messages`, Messages, { query })) ?? [];
+  return messages
+    .filter(({ content, attachments }) => content === contentOf(post) && attachments.length === post.media.length)
+    .map(({ id }) => id);
+}
+
+/** Ids of posts of a forum since then that look like the post. */
+export async function similarInForum(
+  { http, account }: Pick<Connection, 'http' | 'account'>,
+  forum: string,
+  post: Post,
+  since: Date,
+): Promise<string[]> {
+  const { threads } = await http.get(`/guilds/${account}/threads/active`, Threads);
+  const own = threads.filter(
+    ({ id, name, parent_id }) => parent_id === forum && name === nameOf(post) && BigInt(id) >= BigInt(idSince(since)),
+  );
+  const found = await Promise.all(own.map(({ id }) => similarIn(http, id, post, since)));
+  return own.map(({ id }) => id).filter((id, n) => found[n]!.includes(id));
+}
