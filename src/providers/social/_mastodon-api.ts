@@ -1,10 +1,27 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
 import { text } from '../kit/declare/fields.ts';
+import type { Clock } from '../kit/declare/adapter.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Multipart } from '../kit/protocols/multipart.ts';
-import { sameText } from '../kit/protocols/text.ts';
-import { type Limits, type Media, type Published, social, type SocialAdapter, type SocialLine } from './_contract.ts';
+import { type Handle, type Limits, type Post, type Published, social, type SocialAdapter } from './_contract.ts';
+import { toldCounts } from './_counts.ts';
+import {
+  Account,
+  accountAt,
+  countsOf,
+  findAccounts,
+  findAmong,
+  idHere,
+  ownComments,
+  readComments,
+  releaseOf,
+  Status,
+  statusAt,
+  statusesSince,
+  uploadedBefore,
+} from './_mastodon-statuses.ts';
+import { limitsAt, upload } from './_mastodon-upload.ts';
+import { commentAtLikes, commentFrom, repostAtLikes, repostFrom } from './_plugs.ts';
+import { seriesOfNow } from './_series.ts';
 
 /** Differences of servers with Mastodon's API. Absent: as Mastodon. */
 interface Quirks {
@@ -34,69 +51,26 @@ interface Brand {
 }
 
 const AppReply = z.object({ client_id: z.string(), client_secret: z.string() });
-const Account = z.object({
-  id: z.string(),
-  username: z.string(),
-  acct: z.string().nullish(),
-  display_name: z.string().nullish(),
-  avatar: z.string().nullish(),
-});
-const Status = z.object({ id: z.string(), url: z.string().nullish(), uri: z.string().nullish() });
-const Statuses = z.array(
-  Status.extend({
-    content: z.string(),
-    created_at: z.coerce.date(),
-    in_reply_to_id: z.coerce.string().nullish(),
-    media_attachments: z.array(z.object({ id: z.coerce.string() })).nullish(),
-  }),
-);
-type Shown = z.output<typeof Statuses>[number];
-/** Ids of the media that attempts at this post uploaded: a status that shows one of them is this post. */
-const Saved = z.object({ mediaIds: z.array(z.string()) });
-/** A limit of a server; an implausible one is ignored, since anybody may run the server. */
-const limit = (least: number, most: number) => z.int().min(least).max(most).nullish().catch(undefined);
-/** An uploaded file; `url` is null while the server processes it. */
-const Attachment = z.object({ id: z.coerce.string(), url: z.string().nullish() });
-const Instance = z.object({
-  configuration: z
-    .object({
-      statuses: z
-        .object({
-          max_characters: limit(1, 1_000_000),
-          max_media_attachments: limit(1, 100),
-          characters_reserved_per_url: limit(1, 1_000),
-        })
-        .nullish(),
-      media_attachments: z
-        .object({
-          image_size_limit: limit(65_536, 2 ** 40),
-          image_matrix_limit: limit(65_536, 2 ** 40),
-          video_size_limit: limit(65_536, 2 ** 40),
-          supported_mime_types: z.array(z.string().max(100)).max(100).nullish().catch(undefined),
-        })
-        .nullish(),
-    })
-    .nullish(),
-});
+const Totals = z.object({ id: z.string(), followers_count: z.int().nullish(), statuses_count: z.int().nullish() });
+const Shared = Status.extend({ reblogged: z.boolean().nullish() });
+/** Networks whose posts a channel can repeat and answer: its server fetches those of others. */
+const FEDERATED = ['mastodon', 'pixelfed'];
 
-/** Own statuses that are read to find a post: 400, newest first. */
-const PAGE = 40;
-const PAGES = 10;
-const POLLS = 30;
-/** Waits between two polls of media that the server processes: rising, up to 2 s. */
-const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
-type Line = Pick<SocialLine, 'http' | 'clock'>;
+type Writing = Pick<Handle, 'saved' | 'save'> & { http: Http; clock: Clock; post: Post };
 
-/** Declares a network with Mastodon's client API. */
-export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) =>
-  social({
+/** Declares a network with Mastodon's client API (https://docs.joinmastodon.org/methods/). */
+export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) => {
+  /** The server knows a post by its key for an hour, and repeats a status for an account once. */
+  const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
+
+  return social({
     ...brand,
     limits,
     version: 'v1',
     status: 'active',
     authType: 'oauth2',
     threads: 'reply',
-    once: quirks.noIdempotencyKey ? 'read-back' : 'key',
+    once,
     ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the server knows the key only after the first request has ended
     credentials: {
       instance: text('Server URL', {
@@ -109,7 +83,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
     auth: { in: 'token' },
     errors: { 403: forbidden },
     errorOf: z.object({ error: z.string().regex(/not finished processing/i) }).transform(() => 'unavailable' as const),
-    settings: z.object({
+    settings: z.looseObject({
       visibility: z.enum(visibilities).optional(),
       spoiler_text: z.string().max(500).optional(),
       sensitive: z.boolean().optional(),
@@ -118,21 +92,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
         .regex(/^[a-z]{2,3}$/)
         .optional(),
     }),
-    login: {
-      kind: 'oauth2',
-      authorize: '{instance}/oauth/authorize',
-      token: '{instance}/oauth/token',
-      scopes,
-      pkce: !quirks.noPkce,
-      // docs.joinmastodon.org/methods/oauth: ends this token alone
-      ...(!quirks.noRevocation && { revoke: { at: '{instance}/oauth/revoke' } }),
-      async registerApp({ http, redirectUri, appName }) {
-        const app = await http.post('/v1/apps', AppReply, {
-          form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') },
-        });
-        return { clientId: app.client_id, clientSecret: app.client_secret };
-      },
-    },
+    login: loginOf(scopes, quirks),
 
     async profile({ http, values }) {
       const me = await http.get('/v1/accounts/verify_credentials', Account);
@@ -146,118 +106,91 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
       };
     },
 
-    async channelLimits({ http }) {
-      const { configuration } = await instanceOf(http);
-      const { statuses, media_attachments: media } = configuration ?? {};
-      return {
-        ...limits,
-        ...(statuses?.max_characters && { text: statuses.max_characters }),
-        ...(statuses?.characters_reserved_per_url && { linkLength: statuses.characters_reserved_per_url }),
-        ...(statuses?.max_media_attachments && { media: statuses.max_media_attachments }),
-        ...(media?.image_size_limit && { image: { ...limits.image, bytes: media.image_size_limit } }),
-        ...(media?.video_size_limit && { video: { ...limits.video, bytes: media.video_size_limit } }),
-        ...(media?.supported_mime_types?.length && { mediaTypes: media.supported_mime_types }),
-      };
-    },
-
-    async publish({ http, clock, post, settings, thread, saved, save }) {
-      const mediaIds = await upload({ http, clock }, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media');
-      if (mediaIds.length > 0) await save({ mediaIds: [...uploadedBefore(saved), ...mediaIds] });
-      const status = await http.post('/v1/statuses', Status, {
-        json: {
-          status: post.text,
-          media_ids: mediaIds,
-          in_reply_to_id: thread.at(-1)?.id,
-          ...settings,
-        },
-        ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
-        creates: true,
+    channelLimits: ({ http }) => limitsAt(http, limits),
+    async publish({ settings: { visibility, spoiler_text, sensitive, language }, thread, ...call }) {
+      return written(quirks, call, {
+        in_reply_to_id: thread.at(-1)?.id,
+        visibility,
+        spoiler_text,
+        sensitive,
+        language,
       });
-      return releaseOf(status);
     },
-
-    /**
-     * Looks through the own statuses since then. One with media that an attempt uploaded is this post; others are
-     * similar when text, parent and number of media are equal.
-     */
     async find({ http, account, post, since, saved, thread }) {
-      const own = new Set(uploadedBefore(saved));
-      const parent = thread.at(-1)?.id;
-      const similar: Shown[] = [];
-      for await (const status of statusesSince(http, account, since)) {
-        const media = status.media_attachments ?? [];
-        if (media.some(({ id }) => own.has(id))) return releaseOf(status);
-        const sameParent = (status.in_reply_to_id ?? undefined) === parent;
-        if (sameParent && media.length === post.media.length && sameText(status.content, post.text))
-          similar.push(status);
-      }
-      return similar.map(releaseOf);
+      return findAmong(statusesSince(http, account, since), { post, saved, parent: thread.at(-1)?.id });
+    },
+    async remove({ http, published: { id } }) {
+      await http.delete(statusAt(id));
     },
 
-    async remove({ http, published }) {
-      await http.delete(`/v1/statuses/${encodeURIComponent(published.id)}`);
+    comment: {
+      once,
+      replies: true,
+      send: async ({ published, parent, ...call }) =>
+        written(quirks, call, { in_reply_to_id: parent?.id ?? (await idHere(call, published)) }),
+      async find({ published, parent, post, saved, ...call }) {
+        const id = await idHere(call, published);
+        return findAmong(await ownComments(call, id), { post, saved, parent: parent?.id ?? id });
+      },
     },
+    comments: async ({ http, values, published }) => ({
+      comments: await readComments(http, published.id, new URL(values.instance).host),
+    }),
+    repost: {
+      once,
+      async send({ repost: { published }, ...call }) {
+        const id = await idHere(call, published);
+        await call.http.post(`${statusAt(id)}/reblog`, Status, { creates: true });
+        return { id, url: published.url };
+      },
+      async find({ repost: { published }, ...call }) {
+        const id = await idHere(call, published);
+        const status = await call.http.find(statusAt(id), Shared);
+        return status?.reblogged ? { id, url: published.url } : undefined;
+      },
+    },
+
+    metrics: ({ http, posts }) => countsOf(http, posts),
+    async channelMetrics({ http, clock, account }) {
+      const { followers_count: followers, statuses_count: posts } = await http.get(accountAt(account), Totals);
+      return seriesOfNow(clock, toldCounts({ followers, posts }));
+    },
+    mentions: ({ query, ...call }) => findAccounts(call, query),
+    mention: ({ id }) => (/^[\w.-]+@[\w.-]+(?::\d+)?$/.test(id) ? `@${id}` : undefined),
+    plugs: [
+      repostAtLikes(brand.id),
+      commentAtLikes(brand.id),
+      repostFrom(brand.id, FEDERATED),
+      commentFrom(brand.id, FEDERATED),
+    ],
   });
+};
 
-const releaseOf = ({ id, url, uri }: z.output<typeof Status>): Published => ({ id, url: url ?? uri ?? '' });
-const uploadedBefore = (saved: unknown): readonly string[] => Saved.safeParse(saved).data?.mediaIds ?? [];
-
-/** Yields the own statuses since `since`, newest first. Throws when there are too many later ones to reach it. */
-async function* statusesSince(http: Http, account: string, since: Date): AsyncGenerator<Shown> {
-  const [id = ''] = account.split('@');
-  const seen = new Set<string>();
-  let last: string | undefined;
-  for (let page = 0; page < PAGES; page += 1) {
-    const statuses = await http.get(`/v1/accounts/${encodeURIComponent(id)}/statuses`, Statuses, {
-      answerBytes: 4 * 1024 * 1024, // some servers accept statuses of a hundred kilobytes
-      query: { limit: String(PAGE), exclude_reblogs: 'true', ...(last !== undefined && { max_id: last }) },
+const loginOf = (scopes: readonly string[], quirks: Quirks): SocialAdapter['login'] => ({
+  kind: 'oauth2',
+  authorize: '{instance}/oauth/authorize',
+  token: '{instance}/oauth/token',
+  scopes,
+  pkce: !quirks.noPkce,
+  // docs.joinmastodon.org/methods/oauth: ends this token alone
+  ...(!quirks.noRevocation && { revoke: { at: '{instance}/oauth/revoke' } }),
+  async registerApp({ http, redirectUri, appName }) {
+    const app = await http.post('/v1/apps', AppReply, {
+      form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') },
     });
-    const fresh = statuses.filter((status) => !seen.has(status.id));
-    if (fresh.length === 0 && statuses.length < PAGE) return; // snac ignores `max_id`: its second page equals the first
-    for (const status of fresh) {
-      if (status.created_at < since) return;
-      seen.add(status.id);
-      yield status;
-    }
-    last = statuses.at(-1)?.id;
-  }
-  throw refused('unavailable', `The account posted more than ${PAGE * PAGES} statuses since then`);
-}
+    return { clientId: app.client_id, clientSecret: app.client_secret };
+  },
+});
 
-async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
-  return (
-    (await http.find('/v2/instance', Instance)) ??
-    (await http.find('/v1/instance', Instance)) ?? { configuration: null }
-  );
-}
-
-/** Uploads the media, converted where the server would refuse their size, and waits until each is ready. */
-async function upload(line: Line, media: readonly Media[], path: string): Promise<string[]> {
-  if (media.length === 0) return [];
-  const { configuration } = await instanceOf(line.http);
-  const limits = configuration?.media_attachments;
-  const ids: string[] = [];
-  for (const item of media) {
-    const fitted = await item.fit({
-      maxBytes: limits?.image_size_limit ?? undefined,
-      maxPixels: limits?.image_matrix_limit ?? undefined,
-      types: limits?.supported_mime_types ?? [item.contentType],
-    });
-    const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
-    if (!fitted && item.size > (most ?? Infinity))
-      throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
-    ids.push(await uploaded(line, path, { file: fitted ?? item, description: item.alt || undefined }));
-  }
-  return ids;
-}
-
-async function uploaded({ http, clock }: Line, path: string, multipart: Multipart): Promise<string> {
-  let attachment = await http.post(path, Attachment, { multipart });
-  const { id } = attachment;
-  for (let poll = 0; !attachment.url; poll += 1) {
-    if (poll === POLLS) throw refused('unavailable', 'The server is still working on the media');
-    await clock.sleep(pollMs(poll));
-    attachment = await http.get(`/v1/media/${encodeURIComponent(id)}`, Attachment);
-  }
-  return id;
+/** Uploads the media and writes the status. */
+async function written(quirks: Quirks, call: Writing, fields: Readonly<Record<string, unknown>>): Promise<Published> {
+  const { http, post, saved, save } = call;
+  const mediaIds = await upload(call, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media');
+  if (mediaIds.length > 0) await save({ mediaIds: [...uploadedBefore(saved), ...mediaIds] });
+  const status = await http.post('/v1/statuses', Status, {
+    json: { status: post.text, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
+    ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
+    creates: true,
+  });
+  return releaseOf(status);
 }

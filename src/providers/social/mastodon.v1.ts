@@ -2,6 +2,7 @@ import { text } from '../kit/declare/fields.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { mastodonApi } from './_mastodon-api.ts';
 
+/** https://docs.joinmastodon.org/methods/statuses/ */
 export default mastodonApi({
   id: 'mastodon',
   title: 'Mastodon',
@@ -9,7 +10,7 @@ export default mastodonApi({
   website: 'https://joinmastodon.org',
   instance: 'https://mastodon.social',
   app: { ...clientApp, server: text('Server on which the app is registered', { form: 'origin' }) },
-  scopes: ['read:accounts', 'read:statuses', 'write:statuses', 'write:media'],
+  scopes: ['read:accounts', 'read:statuses', 'read:search', 'write:statuses', 'write:media'],
   visibilities: ['public', 'unlisted', 'private', 'direct'],
   limits: {
     text: 500,
@@ -19,7 +20,7 @@ export default mastodonApi({
     media: 4,
     oneKind: true,
     image: { bytes: 16_777_216 },
-    video: { count: 1 },
+    video: { count: 1, bytes: 103_809_024 },
     mediaTypes: [
       'image/jpeg',
       'image/png',

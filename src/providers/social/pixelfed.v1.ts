@@ -1,5 +1,6 @@
 import { mastodonApi } from './_mastodon-api.ts';
 
+/** https://docs.pixelfed.org, which names Mastodon's API where Pixelfed has it */
 export default mastodonApi({
   id: 'pixelfed',
   title: 'Pixelfed',

@@ -264,7 +264,7 @@ describe('connecting a channel by OAuth', () => {
     const refused = await consentAndFinish();
     expect(refused).toMatchObject({
       status: 400,
-      body: { provider: 'mastodon', missingScopes: ['write:statuses', 'write:media'] },
+      body: { provider: 'mastodon', missingScopes: ['read:search', 'write:statuses', 'write:media'] },
     });
     expect(await db.sql`select 1 from channels`).toHaveLength(0);
   });
@@ -300,7 +300,7 @@ describe('connecting a channel by OAuth', () => {
       clientId: 'theirs',
       clientSecret: 'their-secret',
       redirectUri: `${FRONTEND}/integrations/social/mastodon`,
-      scopes: 'read:accounts read:statuses write:statuses write:media',
+      scopes: 'read:accounts read:statuses read:search write:statuses write:media',
     });
     const credentials = { clientId: 'theirs', clientSecret: 'their-secret', server: network.url };
     const made = await ann.client.post('/providers/settings', {
@@ -321,7 +321,7 @@ describe('connecting a channel by OAuth', () => {
       clientId: 'own',
       clientSecret: 'sealed-by-operator',
       redirectUri: `${FRONTEND}/integrations/social/mastodon`,
-      scopes: 'read:accounts read:statuses write:statuses write:media',
+      scopes: 'read:accounts read:statuses read:search write:statuses write:media',
     });
     const own = { MASTODON_URL: network.url, MASTODON_CLIENT_ID: 'own', MASTODON_CLIENT_SECRET: 'sealed-by-operator' };
     await using withApp = await testApp({ sql: db.sql, env: { ...env, ...own } });
