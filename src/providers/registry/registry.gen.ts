@@ -39,6 +39,7 @@ import social_discord_v1 from '../social/discord.v1.ts';
 import social_facebook_v1 from '../social/facebook.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_hashnode_v1 from '../social/hashnode.v1.ts';
+import social_linkedin_page_v1 from '../social/linkedin-page.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
@@ -132,6 +133,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_facebook_v1,
   social_gmb_v1,
   social_hashnode_v1,
+  social_linkedin_page_v1,
   social_linkedin_v1,
   social_mastodon_v1,
   social_medium_v1,
