@@ -107,7 +107,8 @@ describe('request bodies', () => {
       body !== undefined &&
       inputSchema(body)['type'] === 'object' &&
       inputSchema(body)['additionalProperties'] !== false;
-    const ofInterface = /^\/(oauth|device|payments|webhooks\/email|video\/function)(\/|$)/;
+    const ofInterface =
+      /^\/(oauth|device|payments|webhooks\/email|video\/function|integrations\/provider\/:id\/connect)(\/|$)/;
     expect(
       routes
         .filter(isOpen)

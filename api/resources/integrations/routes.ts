@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
 import { choiceOf } from '../../../src/publishing/egress/index.ts';
-import { AppError, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { AppError, invalidField, notFound, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
-import { type Call, routesOf } from '../../http/route.ts';
+import { type Call, type Caller, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
-import { Channel, Network, presentChannel, presentNetwork } from './shape.ts';
+import { Channel, Network, Page, presentChannel, presentNetwork, presentPage } from './shape.ts';
 
 const route = routesOf('channels', 'egress');
 
@@ -24,6 +24,27 @@ const Group = z.strictObject({ id: z.string(), name: z.string() });
 const text = (max: number) => z.string().max(max).optional();
 
 const channelOf = (actors: Actors, orgId: string, id: string) => actors(channelActor, tenantKey(orgId, id));
+/** Wakes a channel that has a new login. The rows carry the guarantee; this saves the time until the reconciler looks. */
+const wake = (actors: Actors, orgId: string, id: string) =>
+  channelOf(actors, orgId, id)
+    .wake({})
+    .catch(() => undefined);
+
+/** Who connects a channel. */
+const connectorOf = ({ principal, request }: Caller) => ({
+  orgId: principal.orgId,
+  userId: principal.userId,
+  mayUpdate: principal.permissions.has('channels:update'),
+  by: auditActor({ principal, request }),
+});
+const pageId = z.string().min(1).max(1_024).optional();
+/** The page that a body names: most networks call it `page`, some `id`. */
+function pageIn({ page, id }: { page?: string | undefined; id?: string | undefined }) {
+  const field = page === undefined ? 'id' : 'page';
+  const wanted = page ?? id;
+  if (wanted === undefined) throw invalidField('page', 'page: is needed', 'required');
+  return { field, id: wanted };
+}
 
 const move = (name: 'enable' | 'disable') =>
   route({
@@ -61,6 +82,7 @@ async function removeChannel(call: Call<'channels', z.output<typeof deletion.bod
     throw new AppError('validation_failed', 'id: is needed', {
       errors: [{ field: 'id', message: 'id: is needed', rule: 'required' }],
     });
+  if (await rooms.channels.dropChoice(principal, id)) return { id };
   await rooms.channels.get(principal.orgId, id);
   await channelOf(actors, principal.orgId, id).remove({ by: auditActor(call) });
   return { id };
@@ -81,10 +103,11 @@ export default [
     method: 'get',
     path: '/integrations/list',
     summary: 'List channels',
+    description: 'With `inBetweenSteps`, the login of the caller whose page is still to be chosen.',
     auth: ['session'],
     permission: 'channels:read',
     answer: z.strictObject({ integrations: z.array(Channel) }),
-    handle: ({ rooms, principal }) => rooms.channels.list(principal.orgId),
+    handle: ({ rooms, principal }) => rooms.channels.listWithChoices(principal),
     present: (channels) => ({ integrations: channels.map(presentChannel) }),
   }),
   route({
@@ -104,7 +127,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: Channel,
-    handle: ({ rooms, principal, params }) => rooms.channels.get(principal.orgId, params.id),
+    handle: ({ rooms, principal, params }) => rooms.channels.getWithChoices(principal, params.id),
     present: presentChannel,
   }),
   route({
@@ -138,7 +161,7 @@ export default [
     path: '/integrations/social-connect/:provider',
     summary: 'Connect a channel',
     description:
-      'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`.',
+      'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`. With `inBetweenSteps` a page is still to be chosen, of `pages` (`POST /integrations/provider/:id/connect`).',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:create',
@@ -154,16 +177,11 @@ export default [
       params: text(4_096),
       allowPreview: z.boolean().optional(),
     }),
-    answer: Channel.extend({ returnUrl: z.string().optional() }),
+    answer: Channel.extend({ returnUrl: z.string().optional(), pages: z.array(Page).optional() }),
     async handle({ rooms, actors, principal, params, body, request }) {
-      const person = {
-        orgId: principal.orgId,
-        userId: principal.userId,
-        mayUpdate: principal.permissions.has('channels:update'),
-        by: auditActor({ principal, request }),
-      };
       const { code, state, callback, fields, refresh, allowPreview } = body;
-      const { id, created, returnUrl } = await rooms.channels.complete(person, params.provider, {
+      const person = connectorOf({ principal, request });
+      const { id, created, returnUrl, choice } = await rooms.channels.complete(person, params.provider, {
         code,
         state,
         callback,
@@ -171,14 +189,53 @@ export default [
         refresh: refresh || undefined,
         allowPreview,
       });
-      // The rows carry the guarantee; this only saves the time until the reconciler looks.
-      if (!created)
-        await channelOf(actors, principal.orgId, id)
-          .wake({})
-          .catch(() => undefined);
-      return { channel: await rooms.channels.get(principal.orgId, id), returnUrl };
+      if (!created) await wake(actors, principal.orgId, id);
+      return { channel: await rooms.channels.getWithChoices(principal, id), returnUrl, pages: choice?.pages };
     },
-    present: ({ channel, returnUrl }) => ({ ...presentChannel(channel), ...(returnUrl !== null && { returnUrl }) }),
+    present: ({ channel, returnUrl, pages }) => ({
+      ...presentChannel(channel),
+      ...(returnUrl !== null && { returnUrl }),
+      ...(pages && { pages: pages.map(presentPage) }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/provider/:id/connect',
+    summary: 'Choose the page of a channel',
+    description:
+      'Of a login with `inBetweenSteps`, by the person who logged in. `page` or `id` names one of its pages; other keys are ignored.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:create',
+    planLimit: 'channel',
+    body: z.looseObject({ page: pageId, id: pageId }),
+    answer: Success,
+    async handle({ rooms, actors, principal, params, body, request }) {
+      const person = connectorOf({ principal, request });
+      const connected = await rooms.channels.connectPage(person, params.id, pageIn(body));
+      if (connected && !connected.created) await wake(actors, principal.orgId, connected.id);
+    },
+    present: success,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/function',
+    summary: 'Request data from the network of a channel',
+    description: '`pages` lists the pages of a login with `inBetweenSteps`.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:read',
+    body: z.strictObject({
+      id: z.string().min(1).max(255),
+      name: z.string().min(1).max(100),
+      data: z.record(z.string(), z.unknown()).optional(),
+    }),
+    answer: z.array(Page),
+    handle({ rooms, principal, body: { id, name } }) {
+      if (name !== 'pages') throw notFound('Tool not found');
+      return rooms.channels.pages(principal, id);
+    },
+    present: (pages) => pages.map(presentPage),
   }),
   move('enable'),
   move('disable'),

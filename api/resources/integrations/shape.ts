@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   customFieldsOf,
   type FileLimits,
+  type Page as SocialPage,
   type SocialAdapter,
   UNIT_WORDS,
 } from '../../../src/providers/registry/index.ts';
@@ -66,7 +67,7 @@ export function presentChannel(row: ChannelView): z.input<typeof Channel> {
     type: 'social',
     disabled: row.disabled,
     refreshNeeded: row.refreshNeeded,
-    inBetweenSteps: false,
+    inBetweenSteps: row.inBetweenSteps,
     tokenExpiration: row.tokenExpiresAt?.toISOString() ?? null,
     profile: row.handle,
     postingTimes: times,
@@ -85,6 +86,20 @@ export function presentChannel(row: ChannelView): z.input<typeof Channel> {
     createdAt: row.createdAt.toISOString(),
   };
 }
+
+/** A page of the person who logged in, of which one becomes the channel (S133). */
+export const Page = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  handle: z.string().nullable(),
+  picture: z.string().nullable(),
+});
+export const presentPage = ({ id, name, handle, picture }: SocialPage): z.input<typeof Page> => ({
+  id,
+  name,
+  handle: handle ?? null,
+  picture: picture ?? null,
+});
 
 /** An entry of the list of networks that can be connected here (S128). */
 export const Network = z.strictObject({

@@ -16,6 +16,11 @@ export const SEALED: readonly SealedColumn[] = [
   // A renewed token is saved only over the text that was claimed: a changed one would lose it. The claim may be
   // outlived a little.
   { table: 'channels', column: 'credentials', held: (sql) => sql`refresh_until > now() - interval '10 minutes'` },
+  {
+    table: 'channel_choices',
+    column: 'credentials',
+    held: (sql) => sql`refresh_until > now() - interval '10 minutes'`,
+  },
   { table: 'connect_states', column: 'sealed' },
   { table: 'emails', column: 'content' },
   { table: 'idempotency_keys', column: 'reply' },

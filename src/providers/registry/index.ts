@@ -32,6 +32,7 @@ export type {
   Login,
   LookUp,
   Media,
+  Page,
   Polled,
   Post,
   Prepared,

@@ -7,8 +7,19 @@ import {
   writerOf,
 } from '../../providers/registry/index.ts';
 import { latestApp } from './apps.ts';
+import type { Opened } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
-import { canRenew, isRefusal, needsPerson, opened, renewLogin, type RenewalDeps, usableLogin } from './renewal.ts';
+import { loginOfChannel } from './login-row.ts';
+import {
+  canRenew,
+  isRefusal,
+  needsPerson,
+  opened,
+  renewLogin,
+  type RenewalDeps,
+  type Target,
+  usableLogin,
+} from './renewal.ts';
 import * as store from './store.ts';
 
 /** What is known of a channel without asking the database again. */
@@ -45,7 +56,7 @@ export interface NetworkRules {
   checkSettings(settings: unknown, at: string): void;
 }
 
-interface ConnectionDeps extends RenewalDeps {
+interface ConnectionDeps extends RenewalDeps, Pick<ChannelsDeps, 'sql' | 'needsLogin'> {
   egress: Pick<ChannelsDeps['egress'], 'open'>;
 }
 
@@ -71,20 +82,24 @@ export function pinnedAdapter(
   }
 }
 
-/** Opens a channel for use: its token is renewed before it expires and when it is refused, one renewal at a time. */
-export async function connectChannel(
-  deps: ConnectionDeps,
-  orgId: string,
-  channelId: string,
-  snapshot?: Snapshot,
+/** A login in use: its token is renewed before it expires and when it is refused, one renewal at a time. */
+interface UsedLogin {
+  social: Social;
+  /** The login as it is now. */
+  current(): Opened;
+  wasRenewed(): boolean;
+}
+
+/** Uses the login of a row, whose sealed text is `sealed`. */
+export async function connectLogin(
+  deps: RenewalDeps,
+  target: Target,
+  sealed: string,
   ended?: AbortSignal,
-): Promise<Connected> {
-  const { providers, egress, needsLogin } = deps;
-  const channel = snapshot ?? (await snapshotOf(deps, orgId, channelId));
-  const adapter = pinnedAdapter(deps, channel);
-  const egressRoute = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
-  const target = { orgId, channelId, adapter, egressRoute };
-  let current = await usableLogin(deps, target, opened(deps, channel.credentials));
+): Promise<UsedLogin> {
+  const { providers } = deps;
+  const { adapter, egressRoute } = target;
+  let current = await usableLogin(deps, target, opened(deps, sealed));
   const { values, account, tokens, app } = current.credentials;
   let forced = false;
   const renewNow = async () => {
@@ -102,12 +117,26 @@ export async function connectChannel(
     ended,
     renew: canRenew(deps, adapter, current.credentials) ? renewNow : undefined,
   });
+  return { social, current: () => current, wasRenewed: () => forced };
+}
+
+/** Opens a channel for use. */
+export async function connectChannel(
+  deps: ConnectionDeps,
+  orgId: string,
+  channelId: string,
+  snapshot?: Snapshot,
+  ended?: AbortSignal,
+): Promise<Connected> {
+  const { egress } = deps;
+  const channel = snapshot ?? (await snapshotOf(deps, orgId, channelId));
+  const adapter = pinnedAdapter(deps, channel);
+  const egressRoute = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
+  const row = loginOfChannel(deps, orgId, channelId);
+  const login = await connectLogin(deps, { orgId, row, adapter, egressRoute }, channel.credentials, ended);
+  const { values, tokens } = login.current().credentials;
   return {
-    social: confirming(
-      social,
-      () => forced,
-      (reason) => needsLogin(orgId, channelId, reason, current.sealed),
-    ),
+    social: confirming(login.social, login.wasRenewed, (reason) => row.lose(reason, login.current().sealed)),
     once: adapter.once,
     write: writerOf(adapter),
     lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),

@@ -1,18 +1,15 @@
-import { AppError, invalidField, newId, ProviderError, sha256 } from '../../platform/kernel/index.ts';
+import { AppError, invalidField, ProviderError, sha256 } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
-import type { App, Profile, SocialAdapter, Tokens, Values } from '../../providers/registry/index.ts';
+import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { redirectOf } from './apps.ts';
-import { openLogin, type PendingLogin, sealCredentials } from './credentials.ts';
+import { saveOrAsk, type SavedAccount } from './choose-page.ts';
+import { openLogin, type PendingLogin } from './credentials.ts';
 import type { ChannelsOptions } from './deps.ts';
 import { putStateBack, type State, takeState } from './logins.ts';
 import { channelToRefresh, type Person, versionFor } from './login-channel.ts';
-import { loginExpiry, typedFields } from './rules.ts';
-import { saveLogin } from './transitions.ts';
+import { typedFields } from './rules.ts';
+import { type ChannelConnector, otherAccount, tried } from './save-account.ts';
 
-/** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
-export interface ChannelConnector extends Person {
-  mayUpdate: boolean;
-}
 export interface Complete {
   code?: string | undefined;
   state?: string | undefined;
@@ -22,71 +19,11 @@ export interface Complete {
   refresh?: string | undefined;
   allowPreview?: boolean | undefined;
 }
-export interface Completed {
-  id: string;
-  created: boolean;
+export interface Completed extends SavedAccount {
   returnUrl: string | null;
 }
 type CompleteDeps = Omit<ChannelsOptions, 'events' | 'outbound'>;
-interface Account {
-  values: Values;
-  app?: App | undefined;
-  tokens?: Tokens | undefined;
-}
-
-const otherAccount = () =>
-  new AppError('conflict', 'This is another account: log in with the account of the channel, or connect a new channel');
 const noSuchChannel = () => invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
-
-/**
- * Answers what a failed login means for the person who tries it: their input (400 with the network's name), or a fault
- * of the line.
- */
-function asLoginError(adapter: SocialAdapter, error: unknown): unknown {
-  if (!(error instanceof ProviderError)) return error;
-  if (error.failure === 'unavailable' || error.failure === 'lost' || error.failure === 'rate_limited') return error;
-  return new AppError('invalid_request', error.message, { provider: adapter.id }, { cause: error });
-}
-const tried = <T>(adapter: SocialAdapter, work: Promise<T>): Promise<T> =>
-  work.catch((error: unknown) => {
-    throw asLoginError(adapter, error);
-  });
-
-/** Reads the account, and writes its channel. */
-async function save(
-  { sql, clock, vault, providers, billing }: CompleteDeps,
-  person: ChannelConnector,
-  adapter: SocialAdapter,
-  account: Account,
-  refresh: { internalId: string } | undefined,
-  egressRoute: EgressRoute | undefined,
-): Promise<{ id: string; created: boolean }> {
-  const profile: Profile = await tried(
-    adapter,
-    providers.connect(adapter, { ...account, account: '', egressRoute }).profile(),
-  );
-  if (refresh && refresh.internalId !== profile.id) throw otherAccount();
-  const credentials = { ...account, account: profile.id, grantedAt: clock.now() };
-  const login = {
-    newId: newId(),
-    providerId: adapter.id,
-    providerVersion: adapter.version,
-    internalId: profile.id,
-    name: profile.name || profile.handle || profile.id,
-    handle: profile.handle,
-    picture: profile.picture ?? null,
-    credentials: sealCredentials(vault, credentials),
-    tokenExpiresAt: loginExpiry(credentials, providers.renewalOf(adapter, account.tokens)),
-  };
-  const saved = await saveLogin(sql, billing, person.orgId, { ...login, mayReplace: person.mayUpdate }, person.by);
-  if (saved.full)
-    throw new AppError(
-      'limit_exceeded',
-      `${saved.full.message}. The login was kept, and the channel is disabled`,
-      saved.full.extra,
-    );
-  return saved;
-}
 
 async function byFields(
   deps: CompleteDeps,
@@ -101,7 +38,7 @@ async function byFields(
   const values = deps.providers.fields(adapter, typedFields(call), 'fields.');
   const egressRoute = await deps.egress.egressRouteOf(person.orgId, call.refresh);
   const tokens = await tried(adapter, deps.providers.signIn(adapter, values, egressRoute));
-  return { ...(await save(deps, person, adapter, { values, tokens }, refresh, egressRoute)), returnUrl: null };
+  return { ...(await saveOrAsk(deps, person, { adapter, values, tokens, egressRoute }, refresh)), returnUrl: null };
 }
 
 /** Uses up the state of a login that this person began. */
@@ -178,10 +115,8 @@ async function byConsent(
     });
   }
   const { values, app } = pending;
-  return {
-    ...(await save(deps, person, adapter, { values, app, tokens }, channel, egressRoute)),
-    returnUrl: begun.returnUrl,
-  };
+  const login = { adapter, values, app, tokens, egressRoute };
+  return { ...(await saveOrAsk(deps, person, login, channel)), returnUrl: begun.returnUrl };
 }
 
 /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */

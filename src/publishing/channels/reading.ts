@@ -1,6 +1,8 @@
 import { isId } from '../../platform/kernel/index.ts';
 import type { SocialAdapter } from '../../providers/registry/index.ts';
+import { type ChoiceRow, findChoice, openChoices } from './choice-store.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
+import type { Person } from './login-channel.ts';
 import { daysLeft } from './rules.ts';
 import { type ChannelRow, channelsById, channelsOfOrg } from './store.ts';
 
@@ -10,6 +12,8 @@ export interface ChannelView extends ChannelRow {
   adapter: SocialAdapter | undefined;
   /** Whole days; null for a token that does not expire. */
   tokenDaysLeft: number | null;
+  /** A page is still to be chosen: there is no channel yet (S133). */
+  inBetweenSteps: boolean;
 }
 
 type Deps = Pick<ChannelsDeps, 'sql' | 'clock' | 'providers'>;
@@ -23,6 +27,18 @@ export async function listChannels(deps: Deps, orgId: string, customerId?: strin
 /** One channel, or 404. */
 export const getChannel = async (deps: Deps, orgId: string, id: string): Promise<ChannelView> =>
   viewOfChannel(deps, await getChannelRow(deps, orgId, id));
+
+/** The channels of an organization, and behind them the logins whose page this person has still to choose. */
+export async function listWithChoices(deps: Deps, { orgId, userId }: Person): Promise<ChannelView[]> {
+  const [channels, choices] = await Promise.all([listChannels(deps, orgId), openChoices(deps.sql, orgId, userId)]);
+  return [...channels, ...choices.map((choice) => viewOfChoice(deps, choice))];
+}
+
+/** One channel, or a login whose page this person has still to choose, or 404. */
+export async function getWithChoices(deps: Deps, { orgId, userId }: Person, id: string): Promise<ChannelView> {
+  const choice = isId(id) ? await findChoice(deps.sql, { orgId, userId, id }) : undefined;
+  return choice?.page === null ? viewOfChoice(deps, choice) : getChannel(deps, orgId, id);
+}
 
 /** The rows of those channels that are there, for whoever judges a post. */
 export const findChannels = (
@@ -42,4 +58,34 @@ const viewOfChannel = (deps: Pick<Deps, 'clock' | 'providers'>, row: ChannelRow)
   ...row,
   adapter: adapterOfChannel(deps, row),
   tokenDaysLeft: daysLeft(row.tokenExpiresAt, deps.clock.now()),
+  inBetweenSteps: false,
 });
+
+/** Shows a choice as the channel that it becomes, by the name of its network. */
+function viewOfChoice(deps: Pick<Deps, 'providers'>, choice: ChoiceRow): ChannelView {
+  const { id, orgId, providerId, providerVersion, createdAt } = choice;
+  const adapter = adapterOfChannel(deps, choice);
+  return {
+    id,
+    orgId,
+    providerId,
+    providerVersion,
+    internalId: '',
+    name: adapter?.title ?? providerId,
+    handle: '',
+    picture: null,
+    tokenExpiresAt: null,
+    settings: {},
+    additionalSettings: '[]',
+    postingTimes: [],
+    customerId: null,
+    customerName: null,
+    disabled: false,
+    refreshNeeded: false,
+    serverLimits: null,
+    createdAt,
+    adapter,
+    tokenDaysLeft: null,
+    inBetweenSteps: true,
+  };
+}

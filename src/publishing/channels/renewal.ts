@@ -4,21 +4,18 @@ import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
 import { appOfChannel } from './apps.ts';
 import { type Credentials, type Opened, openCredentials, sealCredentials } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
+import type { LoginRow } from './login-row.ts';
 import { isExpired, isExpiring, loginExpiry } from './rules.ts';
-import * as store from './store.ts';
 
 const CLAIM_MS = 60_000; // a process that dies while it renews holds the others up for so long
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 100;
 
-export type RenewalDeps = Pick<
-  ChannelsDeps,
-  'sql' | 'clock' | 'vault' | 'providers' | 'settings' | 'needsLogin' | 'underWay'
->;
-/** A channel that is being opened. Whatever is asked of its network goes over this route; undefined: the open one. */
+export type RenewalDeps = Pick<ChannelsDeps, 'clock' | 'vault' | 'providers' | 'settings' | 'underWay'>;
+/** A login that is being used. Whatever is asked of its network goes over this route; undefined: the open one. */
 export interface Target {
   orgId: string;
-  channelId: string;
+  row: LoginRow;
   adapter: SocialAdapter;
   egressRoute: EgressRoute | undefined;
 }
@@ -58,18 +55,18 @@ async function freshTokens(
 }
 
 /** Answers the login as another process or a person left it; undefined: it is still the one in `seen`. */
-async function replacement(deps: RenewalDeps, { orgId, channelId }: Target, seen: Opened): Promise<Opened | undefined> {
-  const row = await store.sealedOf(deps.sql, orgId, channelId);
-  if (!row) throw new ProviderError('rejected', 'The channel was deleted');
-  if (row.refreshNeeded) throw needsPerson();
-  return row.credentials === seen.sealed ? undefined : opened(deps, row.credentials);
+async function replacement(deps: RenewalDeps, { row }: Target, seen: Opened): Promise<Opened | undefined> {
+  const found = await row.find();
+  if (!found) throw new ProviderError('rejected', 'The channel was deleted');
+  if (found.refreshNeeded) throw needsPerson();
+  return found.credentials === seen.sealed ? undefined : opened(deps, found.credentials);
 }
 
 /** Claims the renewal, or answers what the one who holds the claim makes of it. */
 async function claimOr(deps: RenewalDeps, target: Target, seen: Opened, claim: string): Promise<Opened | undefined> {
-  const { sql, clock } = deps;
+  const { clock } = deps;
   const end = clock.monotonic() + PATIENCE_MS;
-  while (!(await store.claimRenewal(sql, target.orgId, target.channelId, seen.sealed, claim, CLAIM_MS))) {
+  while (!(await target.row.claim(seen.sealed, claim, CLAIM_MS))) {
     const other = await replacement(deps, target, seen);
     if (other) return other;
     if (clock.monotonic() >= end) throw new ProviderError('unavailable', 'The login of this channel is being renewed');
@@ -83,7 +80,7 @@ async function claimOr(deps: RenewalDeps, target: Target, seen: Opened, claim: s
  * dies there leaves the old refresh token, which the next one tries when the claim ends.
  */
 async function renewOnce(deps: RenewalDeps, target: Target, seen: Opened): Promise<Opened> {
-  const { orgId, channelId } = target;
+  const { row } = target;
   const claim = newId();
   const other = await claimOr(deps, target, seen, claim);
   if (other) return other;
@@ -91,18 +88,17 @@ async function renewOnce(deps: RenewalDeps, target: Target, seen: Opened): Promi
     const { app, tokens } = await freshTokens(deps, target, seen.credentials);
     const credentials = { ...seen.credentials, ...(app && { app }), tokens, grantedAt: deps.clock.now() };
     const fresh = { sealed: sealCredentials(deps.vault, credentials), credentials };
-    const saved = await store.saveRenewal(deps.sql, orgId, channelId, seen.sealed, {
+    const saved = await row.save(seen.sealed, {
       credentials: fresh.sealed,
       tokenExpiresAt: loginExpiry(credentials, deps.providers.renewalOf(target.adapter, tokens)),
     });
     return saved ? fresh : ((await replacement(deps, target, seen)) ?? fresh);
   } catch (error) {
     if (isRefusal(error)) {
-      if (await deps.needsLogin(orgId, channelId, error instanceof Error ? error.message : '', seen.sealed))
-        throw error;
+      if (await row.lose(error instanceof Error ? error.message : '', seen.sealed)) throw error;
       const newer = await replacement(deps, target, seen);
       if (newer) return newer;
-    } else await store.releaseRenewal(deps.sql, orgId, channelId, claim);
+    } else await row.release(claim);
     throw error;
   }
 }
@@ -119,7 +115,7 @@ export function renewLogin(deps: RenewalDeps, target: Target, seen: Opened): Pro
 /** Answers the login with a token that lasts. A fault of the line does not matter while the old one is still good. */
 export async function usableLogin(deps: RenewalDeps, target: Target, given: Opened): Promise<Opened> {
   const { clock, providers } = deps;
-  const { adapter, orgId, channelId } = target;
+  const { adapter, row } = target;
   const renewal = providers.renewalOf(adapter, given.credentials.tokens);
   if (!isExpiring(given.credentials, renewal, clock.now())) return given;
   if (renewal !== 'none' && !(renewal === 'itself' && isExpired(given.credentials, clock.now()))) {
@@ -131,6 +127,6 @@ export async function usableLogin(deps: RenewalDeps, target: Target, given: Open
     }
   }
   if (!isExpired(given.credentials, clock.now())) return given;
-  await deps.needsLogin(orgId, channelId, 'The login has expired', given.sealed);
+  await row.lose('The login has expired', given.sealed);
   throw needsPerson('The login of this channel has expired');
 }

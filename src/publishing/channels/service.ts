@@ -1,13 +1,15 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
-import { askServerLimits, completeLogin } from './connecting.ts';
+import { dropOldChoices } from './choice-store.ts';
+import { dropChoice, listPages } from './choose-page.ts';
+import { askServerLimits, completeLogin, connectPage } from './connecting.ts';
 import { beginLogin } from './begin-login.ts';
 import { connectChannel } from './connection.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { dropOldStates } from './logins.ts';
 import { canBeginAlone, listNetworks, rulesOfChannel, rulesOfNetwork } from './networks.ts';
-import { findChannels, getChannel, listChannels } from './reading.ts';
+import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
 import * as transitions from './transitions.ts';
@@ -33,9 +35,14 @@ export function openChannels(options: ChannelsOptions) {
       rules: rulesOfNetwork,
       list: listChannels,
       get: getChannel,
+      listWithChoices,
+      getWithChoices,
       find: findChannels,
       begin: beginLogin,
       complete: completeLogin,
+      pages: listPages,
+      connectPage,
+      dropChoice,
       connect: connectChannel,
       remove: removeChannel,
       askServerLimits,
@@ -54,5 +61,7 @@ export function openChannels(options: ChannelsOptions) {
     customers: (orgId: string) => customersOfOrg(sql, orgId),
     /** Forgets at most `limit` logins that were begun and not ended in time; answers how many. */
     dropOldLogins: (limit: number) => dropOldStates(sql, limit),
+    /** Forgets at most `limit` logins whose page nobody chose within a day; answers how many. */
+    dropOldChoices: (limit: number) => dropOldChoices(sql, limit),
   };
 }

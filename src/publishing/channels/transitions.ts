@@ -5,8 +5,8 @@ import { AppError } from '../../platform/kernel/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import { dropPosts, pausePosts, resumePosts } from '../posts/index.ts';
 
-// Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, then
-// its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
+// Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
+// choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
 
 /**
  * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in
@@ -272,6 +272,8 @@ export interface LoggedIn {
   tokenExpiresAt: Date | null;
   /** Whether the login of a channel that is there may be replaced. */
   mayReplace: boolean;
+  /** Called in the transaction, before anything is written; what it throws ends it. */
+  claim?(sql: Sql): Promise<void>;
 }
 
 /**
@@ -288,6 +290,7 @@ export async function saveLogin(
   by?: AuditActor,
 ): Promise<SavedLogin> {
   const write = async (sql: Sql, found: Found | undefined) => {
+    await login.claim?.(sql);
     if (found && !found.deleted && !login.mayReplace)
       throw new AppError(
         'forbidden',

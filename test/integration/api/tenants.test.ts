@@ -65,6 +65,11 @@ beforeAll(async () => {
   await db.sql`
     insert into payment_checkouts (id, org_id, user_id, item, period)
     values (${hers['checkout']}, ${ann.orgId}, ${ann.userId}, 'PRO', 'MONTHLY')`;
+  hers['choice'] = newId();
+  await db.sql`
+    insert into channel_choices (id, org_id, user_id, provider_id, provider_version, credentials, expires_at)
+    values (${hers['choice']}, ${ann.orgId}, ${ann.userId}, 'gmb', 'v1',
+      ${product.context.vault.seal('{"values":{}}')}, now() + interval '1 day')`;
   hers['approval'] = newId();
   hers['app'] = newId();
   await db.sql`
@@ -96,6 +101,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/roles\/:/, 'role'],
   [/^\/providers\/settings\/:/, 'setting'],
   [/^\/egress\/:/, 'route'],
+  [/^\/integrations\/provider\/:/, 'choice'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
   [/(^|\/v1)\/posts\/:/, 'post'],
@@ -108,6 +114,7 @@ const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) 
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
   'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' },
+  'POST /integrations/provider/:id/connect': { page: 'p1' },
   'PUT /integrations/:id/group': { group: null },
   'PUT /integrations/:id/egress': { route: 'open' },
   'POST /integrations/:id/settings': { additionalSettings: '[]' },
@@ -142,6 +149,7 @@ const fingerprint = async () => {
     db.sql`select * from roles where org_id = ${ann.orgId}`,
     db.sql`select * from invitations where org_id = ${ann.orgId}`,
     db.sql`select * from channels where org_id = ${ann.orgId}`,
+    db.sql`select * from channel_choices where org_id = ${ann.orgId}`,
     db.sql`select * from files where org_id = ${ann.orgId}`,
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,

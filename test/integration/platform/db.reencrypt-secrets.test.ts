@@ -70,6 +70,10 @@ describe('re-encryption after a change of the key', () => {
       insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, expires_at)
       values (${randomBytes(32)}, ${orgId}, ${userId}, 'mastodon', 'v1', ${before.seal('state')},
         now() + interval '1 hour')`;
+    await sql`insert into memberships (org_id, user_id, role_key) values (${orgId}, ${userId}, 'owner')`;
+    await sql`
+      insert into channel_choices (id, org_id, user_id, provider_id, provider_version, credentials, expires_at)
+      values (${newId()}, ${orgId}, ${userId}, 'gmb', 'v1', ${before.seal('{}')}, now() + interval '1 day')`;
     await sql`
       insert into webhooks (id, org_id, name, url, secret, previous_secret)
       values (${newId()}, ${orgId}, 'w', 'https://c.example', ${before.seal('one')}, ${before.seal('two')})`;
