@@ -39,6 +39,7 @@ import social_discord_v1 from '../social/discord.v1.ts';
 import social_facebook_v1 from '../social/facebook.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_hashnode_v1 from '../social/hashnode.v1.ts';
+import social_lemmy_v1 from '../social/lemmy.v1.ts';
 import social_linkedin_page_v1 from '../social/linkedin-page.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
@@ -133,6 +134,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_facebook_v1,
   social_gmb_v1,
   social_hashnode_v1,
+  social_lemmy_v1,
   social_linkedin_page_v1,
   social_linkedin_v1,
   social_mastodon_v1,

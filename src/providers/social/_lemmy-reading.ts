@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { Clock } from '../../platform/kernel/index.ts';
+import type { Http } from '../kit/wire/http.ts';
+import type { CommentPage, LookUp, Mention, NewComment, PostCounts, Published, Series } from './_contract.ts';
+import {
+  Absent,
+  api,
+  commentAt,
+  Comments,
+  FoundCommunities,
+  FoundPeople,
+  FoundPost,
+  handleOf,
+  Me,
+  postAt,
+  PostReply,
+  Posts,
+  readComment,
+} from './_lemmy-api.ts';
+
+const PAGE = '50';
+type Fields = Readonly<Record<string, string>>;
+type Values = Fields & { service: string };
+type Line = { http: Http; values: Values };
+type Looking = Line & Pick<LookUp, 'since'> & { account: string };
+
+/** The number of a person at the server, of `Profile.id`. */
+const personOf = (account: string) => account.split('@')[0];
+
+/** The number of a post at this server; one of another server is fetched by its address. */
+export async function idHere({ http, values }: Line, { id, url }: Published): Promise<number> {
+  if (url === '' || url.startsWith(`${values.service}/`)) return Number(id);
+  return http.get(`${api(values).at}/resolve_object`, FoundPost, { query: { q: url } });
+}
+
+/**
+ * Lists the own posts since then with this title in this community. One that shows a picture of an attempt is certain.
+ */
+export async function ownPosts({
+  http,
+  values,
+  account,
+  since,
+  target: { title, id: community },
+  images,
+}: Looking & { target: { title: string; id: number }; images: readonly string[] }): Promise<Published | Published[]> {
+  const { at, own, posts } = api(values);
+  const newest = await http.get(at + own, Posts, { query: { person_id: personOf(account), limit: PAGE, ...posts } });
+  const shown = newest.find(({ url, body }) => images.some((image) => url === image || body?.includes(image)));
+  if (shown) return postAt(values.service, shown.id);
+  return newest
+    .filter((one) => one.at && one.at >= since && one.name === title && one.community_id === community)
+    .map(({ id }) => postAt(values.service, id));
+}
+
+/** Lists the own comments since then with this text at the same place. */
+export async function ownComments({
+  published,
+  parent,
+  post,
+  since,
+  ...call
+}: Looking & NewComment): Promise<Published[]> {
+  const { http, values, account } = call;
+  const { at, own, comments } = api(values);
+  const postId = await idHere(call, published);
+  const query = { person_id: personOf(account), limit: PAGE, ...comments };
+  const { items } = await http.get(at + own, Comments, { query });
+  return items
+    .filter(
+      (one) => one.at >= since && one.post_id === postId && one.parentId === parent?.id && one.content === post.text,
+    )
+    .map(({ id }) => commentAt(values.service, id));
+}
+
+/** Reads comments below a post; version 3 answers them in one page. */
+export async function readComments({
+  http,
+  values,
+  published: { id },
+  cursor,
+}: Line & { published: Published; cursor?: string | undefined }): Promise<CommentPage> {
+  const { at, list } = api(values);
+  const { items, next_page: next } = await http.get(`${at}/comment/list`, Comments, {
+    query: { post_id: id, ...list, max_depth: '8', limit: PAGE, page_cursor: cursor },
+  });
+  return {
+    comments: items.filter(({ deleted, removed }) => !deleted && !removed).map((one) => readComment(one)),
+    next: next ?? undefined,
+  };
+}
+
+export async function countsOf({ http, values, posts }: Line & { posts: readonly Published[] }): Promise<PostCounts[]> {
+  const { id } = posts[0]!; // `metricsAtOnce`
+  const found = await http.find(`${api(values).at}/post`, PostReply, { query: { id }, absent: Absent });
+  if (!found) return [];
+  const { upvotes: likes, downvotes: dislikes, comments } = found.post_view;
+  const counts = {
+    ...(likes !== undefined && { likes }),
+    ...(dislikes !== undefined && { dislikes }),
+    ...(comments !== undefined && { comments }),
+  };
+  return [{ id, counts }];
+}
+export async function ownCounts({ http, values, clock }: Line & { clock: Clock }): Promise<Series[]> {
+  const { post_count: posts, comment_count: comments } = await http.get(api(values).at + api(values).me, Me);
+  const date = clock.now().toISOString().slice(0, 10);
+  return [
+    ...(posts === undefined ? [] : [{ metric: 'posts' as const, points: [{ date, value: posts }] }]),
+    ...(comments === undefined ? [] : [{ metric: 'comments' as const, points: [{ date, value: comments }] }]),
+  ];
+}
+
+type Search = { http: Http; values: Fields; query: string };
+function search<S extends z.ZodType>({ http, values, query }: Search, type: 'users' | 'communities', reply: S) {
+  const version = api(values);
+  return http.get(`${version.at}/search`, reply, {
+    query: { [version.search]: query, type_: version[type], limit: '10' },
+  });
+}
+export async function searchPeople(call: Search): Promise<Mention[]> {
+  const found = await search(call, 'users', FoundPeople);
+  return found.map(({ person }) => ({
+    id: person.address,
+    label: handleOf(person),
+    image: person.avatar ?? undefined,
+  }));
+}
+export async function searchCommunities(call: Search) {
+  const { communities } = await search(call, 'communities', FoundCommunities);
+  return communities.map(({ community: { id, name, title } }) => ({ id: String(id), name, title: title ?? name }));
+}
