@@ -36,6 +36,7 @@ import shortlink_vgd_v1 from '../shortlink/vgd.v1.ts';
 import social_bluesky_v1 from '../social/bluesky.v1.ts';
 import social_devto_v1 from '../social/devto.v1.ts';
 import social_discord_v1 from '../social/discord.v1.ts';
+import social_dribbble_v1 from '../social/dribbble.v1.ts';
 import social_facebook_v1 from '../social/facebook.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_hashnode_v1 from '../social/hashnode.v1.ts';
@@ -131,6 +132,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_bluesky_v1,
   social_devto_v1,
   social_discord_v1,
+  social_dribbble_v1,
   social_facebook_v1,
   social_gmb_v1,
   social_hashnode_v1,
