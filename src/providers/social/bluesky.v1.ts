@@ -151,7 +151,7 @@ export default social({
 
   async publish({ http, clock, account, post, settings, saved, save, thread }) {
     const earlier = Key.safeParse(saved).data;
-    const { rkey, createdAt } = earlier ?? { rkey: newTid(clock.now()), createdAt: clock.now().toISOString() };
+    const { rkey, createdAt } = earlier ?? { rkey: newTid(clock.now(), post.id), createdAt: clock.now().toISOString() };
     const resolve = async (handle: string) =>
       (
         await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), {
