@@ -47,6 +47,7 @@ import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
 import social_mewe_v1 from '../social/mewe.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
+import social_pinterest_v1 from '../social/pinterest.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_reddit_v1 from '../social/reddit.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
@@ -143,6 +144,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_medium_v1,
   social_mewe_v1,
   social_nostr_v1,
+  social_pinterest_v1,
   social_pixelfed_v1,
   social_reddit_v1,
   social_sandbox_v1,
