@@ -52,6 +52,7 @@ import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_reddit_v1 from '../social/reddit.v1.ts';
 import social_sandbox_v1 from '../social/sandbox.v1.ts';
 import social_skool_v1 from '../social/skool.v1.ts';
+import social_slack_v1 from '../social/slack.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
 import social_wordpress_v1 from '../social/wordpress.v1.ts';
 import social_wrapcast_v1 from '../social/wrapcast.v1.ts';
@@ -149,6 +150,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_reddit_v1,
   social_sandbox_v1,
   social_skool_v1,
+  social_slack_v1,
   social_vk_v1,
   social_wordpress_v1,
   social_wrapcast_v1,

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { refused } from '../kit/declare/fallback.ts';
+import { uploadWhole } from '../kit/protocols/upload/parts.ts';
+import type { Http } from '../kit/wire/http.ts';
+import type { Connection, Media, Post, Published } from './_contract.ts';
+
+const Ok = z.object({ ok: z.literal(true) });
+/** Also a refusal that says that there is nothing to do (`NOTHING`). */
+export const Done = z.object({ ok: z.boolean() });
+const Workspace = Ok.extend({ url: z.url() });
+const Posted = Ok.extend({ ts: z.string() });
+const Upload = Ok.extend({ upload_url: z.url(), file_id: z.string() });
+export const Reactions = z.array(z.object({ count: z.int() })).default([]);
+const Message = z.object({
+  ts: z.string(),
+  user: z.string().optional(),
+  username: z.string().optional(),
+  text: z.string().default(''),
+  reactions: Reactions,
+  metadata: z
+    .object({ event_payload: z.object({ post_id: z.string() }) })
+    .optional()
+    .catch(undefined),
+});
+export const Messages = Done.extend({
+  messages: z.array(Message).default([]),
+  has_more: z.boolean().optional(),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
+const Shares = z.record(z.string(), z.array(z.object({ ts: z.string() }))).default({});
+const FileInfo = Ok.extend({
+  file: z.object({ shares: z.object({ public: Shares, private: Shares }).partial().optional() }),
+});
+/** `files`: the uploaded files of the post in order; nobody sees them before they are shared. */
+const Saved = z.object({ files: z.array(z.string()) }).catch({ files: [] });
+
+const FAILURES: Readonly<Record<string, ProviderFailure>> = {
+  invalid_auth: 'reauthorize',
+  not_authed: 'reauthorize',
+  token_revoked: 'reauthorize',
+  token_expired: 'reauthorize',
+  account_inactive: 'reauthorize',
+  ratelimited: 'rate_limited',
+  rate_limited: 'rate_limited',
+  service_unavailable: 'unavailable',
+  team_added_to_org: 'unavailable',
+  internal_error: 'lost', // a part of the call may have been done
+  fatal_error: 'lost',
+};
+/** A message that is gone, a thread or a person that is not there, and a private channel, which nobody can join. */
+const NOTHING = ['message_not_found', 'thread_not_found', 'user_not_found', 'method_not_supported_for_channel_type'];
+export const failureInside = z
+  .object({ ok: z.literal(false), error: z.string().refine((error) => !NOTHING.includes(error)) })
+  .transform(({ error }): ProviderFailure => FAILURES[error] ?? 'rejected');
+
+const OF_LOGIN = ['invalid_code', 'code_already_used', 'invalid_refresh_token', 'invalid_client_id'];
+/** A refusal of the token endpoint after which a person logs in again. */
+export const loginRefusal = z
+  .object({ ok: z.literal(false), error: z.string() })
+  .transform(({ error }): ProviderFailure =>
+    OF_LOGIN.includes(error) || error === 'bad_client_secret' ? 'reauthorize' : (FAILURES[error] ?? 'rejected'),
+  );
+
+/** An id of ours is that of the channel and the time of the message, which is its id there. */
+export const partsOf = (id: string) => {
+  const [channel = '', ts = ''] = id.split('/');
+  return { channel, ts };
+};
+export type At = (channel: string, ts: string) => Published;
+/** Asks for the address of the workspace, so that nothing needs to be asked after a message is out. */
+export async function addresses(http: Http): Promise<At> {
+  const { url } = await http.get('/auth.test', Workspace);
+  return (channel, ts) => ({ id: `${channel}/${ts}`, url: `${url}archives/${channel}/p${ts.replace('.', '')}` });
+}
+
+/** Joins a public channel; a private one needs an invitation. */
+export const join = (http: Http, channel: string) => http.post('/conversations.join', Done, { json: { channel } });
+
+/** Sends a text, below the message `thread_ts` where there is one. Answers the time of the message. */
+export async function sendText(http: Http, channel: string, { id, text }: Post, thread_ts?: string): Promise<string> {
+  const json = {
+    channel,
+    text,
+    thread_ts,
+    metadata: { event_type: 'rookery_post', event_payload: { post_id: id } },
+  };
+  return (await http.post('/chat.postMessage', Posted, { json, creates: true })).ts;
+}
+
+/** Uploads the next file of the post; answers whether there are more. */
+export async function uploadNext(
+  line: Connection,
+  { media, saved, save }: { media: readonly Media[]; saved: unknown; save: (handle: unknown) => Promise<void> },
+): Promise<boolean> {
+  const { files } = Saved.parse(saved);
+  const next = media[files.length];
+  if (!next) return false;
+  const { name: filename, size, alt } = next;
+  const form = { filename, length: String(size), ...(alt && { alt_txt: alt }) };
+  const { upload_url, file_id } = await line.http.post('/files.getUploadURLExternal', Upload, { form });
+  await uploadWhole(line, { method: 'post', path: upload_url }, next, z.unknown());
+  await save({ files: [...files, file_id] });
+  return files.length + 1 < media.length;
+}
+
+/** Shares the uploaded files with the text of the post. */
+export async function shareFiles(
+  http: Http,
+  channel_id: string,
+  post: Post,
+  { saved, thread_ts }: { saved: unknown; thread_ts: string | undefined },
+): Promise<void> {
+  const files = Saved.parse(saved).files.map((id, n) => ({ id, title: post.media[n]!.name }));
+  const json = { files, channel_id, ...(post.text && { initial_comment: post.text }), thread_ts };
+  await http.post('/files.completeUploadExternal', Done, { json, creates: true });
+}
+
+/** The message that shows the uploaded files; undefined while Slack has not written it, or they were never shared. */
+export async function sharedMessage(http: Http, saved: unknown): Promise<Published | undefined> {
+  const [file] = Saved.parse(saved).files;
+  if (file === undefined) return undefined;
+  const { shares } = (await http.get('/files.info', FileInfo, { query: { file } })).file;
+  const [shown] = Object.entries({ ...shares?.public, ...shares?.private });
+  if (!shown?.[1][0]) return undefined;
+  return (await addresses(http))(shown[0], shown[1][0].ts);
+}
+
+/** The message of this channel, or of a thread in it, that has the id of the post. */
+export async function ownMessage(
+  http: Http,
+  { channel, ts, post, since }: { channel: string; ts: string | undefined; post: Post; since: Date },
+): Promise<Published | undefined> {
+  const { messages, has_more: hasMore } = await http.get(
+    ts === undefined ? '/conversations.history' : '/conversations.replies',
+    Messages,
+    {
+      query: {
+        channel,
+        ts,
+        oldest: String(since.getTime() / 1_000),
+        limit: '200',
+        include_all_metadata: 'true',
+      },
+    },
+  );
+  const own = messages.find(({ metadata }) => metadata?.event_payload.post_id === post.id);
+  if (!own && hasMore) throw refused('unavailable', 'There are too many messages since then');
+  return own && (await addresses(http))(channel, own.ts);
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import type { Mention } from './_contract.ts';
+import { Done } from './_slack-messages.ts';
+
+const Person = z.object({
+  id: z.string(),
+  name: z.string(),
+  deleted: z.boolean().optional(),
+  is_bot: z.boolean().optional(),
+  real_name: z.string().nullish(),
+  profile: z.object({ display_name: z.string().nullish(), image_192: z.string().nullish() }),
+});
+const Found = Done.extend({ user: Person.optional() });
+const People = z.object({ ok: z.literal(true), members: z.array(Person) });
+type Shown = z.output<typeof Person>;
+const MOST_FOUND = 10;
+const ANSWER_BYTES = 8 * 1024 * 1024;
+const nameOf = ({ name, real_name, profile }: Shown) => profile.display_name || real_name || name;
+
+export const personOf = async (http: Http, user: string): Promise<Shown | undefined> =>
+  (await http.get('/users.info', Found, { query: { user } })).user;
+
+/** Names of people by id; somebody who is gone has none. */
+export async function namesOf(http: Http, ids: readonly string[]): Promise<Map<string, string>> {
+  const names = new Map<string, string>();
+  for (const id of new Set(ids)) {
+    const one = await personOf(http, id);
+    if (one) names.set(id, nameOf(one));
+  }
+  return names;
+}
+
+/** Slack has no search for people: it lists them. */
+export async function peopleLike(http: Http, query: string): Promise<Mention[]> {
+  const { members } = await http.get('/users.list', People, { query: { limit: '1000' }, answerBytes: ANSWER_BYTES });
+  return members
+    .filter((one) => !one.deleted && !one.is_bot && nameOf(one).toLowerCase().includes(query.toLowerCase()))
+    .slice(0, MOST_FOUND)
+    .map((one) => ({ id: one.id, label: nameOf(one), image: one.profile.image_192 ?? undefined }));
+}
