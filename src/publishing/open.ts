@@ -105,6 +105,7 @@ export async function openPublishingWing({
       { name: 'choices', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldChoices(limit) },
       { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
+      { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],

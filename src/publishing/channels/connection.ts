@@ -1,5 +1,6 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import {
+  type App,
   type Limits,
   type Social,
   type SocialAdapter,
@@ -45,6 +46,7 @@ export interface Connected {
   timeoutMs?: number | undefined;
   settlesWithinMs?: number | undefined;
   processesWithinMs?: number | undefined;
+  paces: readonly { key: string; posts: number; ms: number }[];
 }
 /** What a network takes. */
 export interface NetworkRules {
@@ -134,7 +136,7 @@ export async function connectChannel(
   const egressRoute = channel.routeId === null ? undefined : await egress.open(orgId, channel.routeId);
   const row = loginOfChannel(deps, orgId, channelId);
   const login = await connectLogin(deps, { orgId, row, adapter, egressRoute }, channel.credentials, ended);
-  const { values, tokens } = login.current().credentials;
+  const { values, account, tokens, app } = login.current().credentials;
   return {
     social: confirming(login.social, login.wasRenewed, (reason) => row.lose(reason, login.current().sealed)),
     once: adapter.once,
@@ -143,8 +145,18 @@ export async function connectChannel(
     timeoutMs: adapter.timeoutMs,
     settlesWithinMs: adapter.settlesWithinMs,
     processesWithinMs: adapter.processesWithinMs,
+    paces: pacesOf(adapter, account, app),
   };
 }
+
+/** An account and an app are counted once, in whatever organizations their channels are. */
+const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: App | undefined): Connected['paces'] =>
+  pace
+    .map(({ per, posts, ms }) => {
+      const of = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
+      return { key: `${id} ${per} ${ms} ${of}`, posts, ms };
+    })
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 
 /** The server that a login names, where the network has many. */
 function originOf(values: Readonly<Record<string, string>>): string {

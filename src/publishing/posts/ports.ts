@@ -23,6 +23,13 @@ export interface ChannelSnapshot {
   routeId: string | null;
 }
 
+/** So many posts in each window of so many milliseconds, counted under `key` (`pace` of an adapter). */
+export interface Paced {
+  key: string;
+  posts: number;
+  ms: number;
+}
+
 /** A connected channel with a fresh token. */
 export interface Connected {
   social: Social;
@@ -39,6 +46,8 @@ export interface Connected {
   settlesWithinMs?: number | undefined;
   /** How long the network may work on a post, where the adapter says so. */
   processesWithinMs?: number | undefined;
+  /** What the network allows of posts, where the adapter says so; sorted, so that two never wait for each other. */
+  paces: readonly Paced[];
 }
 
 /** What a network takes, for judging a post before it is stored. */

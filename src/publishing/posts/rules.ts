@@ -170,6 +170,14 @@ export function settle(
         message: 'The network gets ready for the post',
         data: { inMs: outcome.againMs },
       });
+    case 'paced':
+      return settlement(claimed, {
+        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
+        dueInMs: outcome.againMs,
+        kind: 'rate_limited',
+        message: 'The account or the app has posted as often as the network allows',
+        data: { inMs: outcome.againMs },
+      });
     case 'expired': {
       const delay = retryDelay(attemptsFailed, 'expired');
       const error = 'The network dropped the post before it was published';

@@ -1,5 +1,6 @@
 import { cleanStoredContents } from './authoring/clean.ts';
 import type { PostsDeps } from './deps.ts';
+import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
 import { dropOldLateness } from './gauges.ts';
 import { dropDeletedPosts } from './retention.ts';
@@ -25,6 +26,9 @@ export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unse
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);
+
+/** Forgets windows of paces that have ended; answers how many. */
+export const dropPaces = ({ sql }: PostsDeps, limit: number): Promise<number> => dropEndedPaces(sql, limit);
 
 /** Cleans contents that an earlier release stored as they came; answers how many. */
 export const cleanOldContents = ({ sql }: PostsDeps, limit: number): Promise<number> => cleanStoredContents(sql, limit);

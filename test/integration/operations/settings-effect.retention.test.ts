@@ -98,6 +98,12 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([0.9]),
+    choices: async () => {
+      const choice = (age: number, id: string) => sql`
+        insert into channel_choices (id, org_id, user_id, provider_id, provider_version, expires_at)
+        values (${id}, ${bob.orgId}, ${bob.userId}, 'youtube', 'v1', ${ago(age)})`;
+      expect(await left('choices', [0.2, -0.2], choice, 'channel_choices')).toEqual([-0.2]);
+    },
     logins: async () =>
       expect(
         await left(
@@ -163,6 +169,16 @@ describe('retention settings', () => {
           'incarnation',
         ),
       ).toEqual([0.05]),
+    paces: async () =>
+      expect(
+        await left(
+          'paces',
+          [0.2, -0.2],
+          (age, id) => sql`insert into network_paces (key, posts, until) values (${id}, 1, ${ago(age)})`,
+          'network_paces',
+          'key',
+        ),
+      ).toEqual([-0.2]),
     'webhook-deliveries': async () => {
       const webhook = newId();
       await sql`

@@ -49,13 +49,15 @@ export type Next =
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
 
 /**
- * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `expired`: it
+ * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the account or the
+ * app has posted as often as the network allows, and nothing was sent. `expired`: it
  * dropped what it was given, and nothing was published. `not-sent`: no request has left, and this host will not send it.
  */
 export type AttemptOutcome =
   | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
   | { kind: 'preparing'; againMs: number }
+  | { kind: 'paced'; againMs: number }
   | { kind: 'expired' }
   | { kind: 'absent' }
   | { kind: 'not-sent' }

@@ -5,6 +5,7 @@ import type { Connected } from '../ports.ts';
 import { PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { markSent, saveHandle } from './marks.ts';
+import { takePaces } from './pace.ts';
 import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import type { Work } from './work.ts';
 
@@ -28,6 +29,8 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
   let failed = false;
   let mayBePublic = false;
   try {
+    const pacedMs = await takePlaces(deps, claimed, connected);
+    if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
     await expectSafe(deps, work);
     work.stage = 'calling';
     called = clock.monotonic();
@@ -71,6 +74,10 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
       deps.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
   }
 }
+
+/** Counts the post where its network allows so many; one that goes on where an attempt stopped has been counted. */
+const takePlaces = async ({ sql }: SenderDeps, { saved }: ClaimedPost, { paces }: Connected) =>
+  paces.length > 0 && saved === undefined ? takePaces(sql, paces) : undefined;
 
 /** A network that does not get ready in the longest time it may take is given up; a retry begins anew. */
 const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): AttemptOutcome =>

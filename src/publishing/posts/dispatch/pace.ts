@@ -1,0 +1,58 @@
+import type { Database } from '../../../platform/db/index.ts';
+import type { Paced } from '../ports.ts';
+
+class UsedUp extends Error {
+  readonly waitMs: number;
+  constructor(waitMs: number) {
+    super();
+    this.waitMs = waitMs;
+  }
+}
+
+/**
+ * Takes a post out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
+ * rows are those of all processes, so that channels of one account or app share what their network allows.
+ */
+export async function takePaces(sql: Database, paces: readonly Paced[]): Promise<number | undefined> {
+  try {
+    await sql.begin(async (transaction) => {
+      for (const { key, posts, ms } of paces) {
+        const taken = await transaction`
+          insert into network_paces as p (key, posts, until)
+          values (${key}, 1, now() + ${ms}::float8 * interval '1 ms')
+          on conflict (key) do update
+          set posts = case when p.until <= now() then 1 else p.posts + 1 end,
+            until = case when p.until <= now() then excluded.until else p.until end
+          where p.until <= now()
+            or p.posts < ${posts}
+          returning p.key`;
+        if (taken.length > 0) continue;
+        const [window] = await transaction<{ waitMs: number }[]>`
+          select ceil(extract(epoch from until - now()) * 1000)::float8 as "waitMs"
+          from network_paces
+          where key = ${key}`;
+        throw new UsedUp(Math.max(window?.waitMs ?? 0, 1));
+      }
+    });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsedUp) return error.waitMs;
+    throw error;
+  }
+}
+
+/** Forgets windows that have ended; answers how many. */
+export async function dropEndedPaces(sql: Database, limit: number): Promise<number> {
+  const rows = await sql`
+    delete from network_paces
+    where key in (
+        select key
+        from network_paces
+        where until <= now()
+        order by until
+        limit ${limit}
+      )
+      and until <= now()
+    returning key`;
+  return rows.length;
+}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { settles } from '../../../support/wire/settles.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  type Network,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../../support/worlds/publishing.ts';
+
+const HOUR = 3_600_000;
+
+let db: TestDatabase;
+let network: Network;
+let world: Publisher;
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(async () => db[Symbol.asyncDispose]());
+
+async function start(pace: NonNullable<Network['declares']['pace']>) {
+  await db.sql`delete from network_paces`;
+  network = openNetwork();
+  network.declares = { pace };
+  world = await startPublisher({ url: db.url, network });
+  return { [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+const windows = async () =>
+  (await db.sql<{ posts: number }[]>`select posts from network_paces order by key`).map(({ posts }) => posts);
+const channelOf = async (channelId: string) =>
+  (
+    await db.sql<{ restsMs: number | null; held: boolean }[]>`
+    select extract(epoch from resting_until - now())::float8 * 1000 as "restsMs", slot_incarnation is not null as held
+    from channels where id = ${channelId}`
+  )[0]!;
+const timelineOf = (postId: string) =>
+  db.sql<{ kind: string; message: string }[]>`
+    select kind, message from post_timeline where post_id = ${postId} order by id`;
+const isPaced = (channelId: string, postId: string) =>
+  settles(async () => {
+    expect((await timelineOf(postId)).at(-1)).toEqual({
+      kind: 'rate_limited',
+      message: 'The account or the app has posted as often as the network allows',
+    });
+    expect((await channelOf(channelId)).held).toBe(false);
+  });
+/** As when the window is over. */
+async function windowEnds() {
+  await db.sql`update network_paces set until = now()`;
+  await db.sql`update posts set due_at = now() where state = 'QUEUE' and deleted_at is null`;
+  await db.sql`update channels set resting_until = null, next_due_at = now() - interval '1 minute', due_version = due_version + 1`;
+  await world.reconciler.sweep();
+}
+
+describe('the pace of a network', () => {
+  test('lets so many posts of an account out in a window; the next one waits without an attempt that failed', async () => {
+    await using _running = await start([{ per: 'account', posts: 2, ms: HOUR }]);
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const posts = [newPost(channelId), newPost(channelId), newPost(channelId)];
+    for (const post of posts) await admit(world, orgId, [post]);
+    await isPaced(channelId, posts[2]!.id);
+    expect(network.asked.map(({ postId }) => postId)).toEqual([posts[0]!.id, posts[1]!.id]);
+    expect(await stateOf(db.sql, posts[2]!.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', error: null });
+    const { restsMs } = await channelOf(channelId);
+    expect(restsMs).toBeGreaterThan(HOUR - 600_000);
+    expect(restsMs).toBeLessThanOrEqual(HOUR);
+
+    await windowEnds();
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, posts[2]!.id)).toMatchObject({ state: 'PUBLISHED' });
+    expect(await windows()).toEqual([1]);
+  });
+
+  test('is shared by the channels of an app, in whatever organization they are', async () => {
+    await using _running = await start([{ per: 'app', posts: 1, ms: HOUR }]);
+    const [first, second] = [await seedOrg(db.sql), await seedOrg(db.sql)];
+    const one = newPost(first.channelId);
+    await admit(world, first.orgId, [one]);
+    await settled(db.sql, first.orgId);
+    const other = newPost(second.channelId);
+    await admit(world, second.orgId, [other]);
+    await isPaced(second.channelId, other.id);
+    expect(network.asked.map(({ postId }) => postId)).toEqual([one.id]);
+  });
+
+  test('takes from every window or from none', async () => {
+    await using _running = await start([
+      { per: 'account', posts: 9, ms: HOUR },
+      { per: 'app', posts: 1, ms: HOUR },
+    ]);
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const posts = [newPost(channelId), newPost(channelId)];
+    for (const post of posts) await admit(world, orgId, [post]);
+    await isPaced(channelId, posts[1]!.id);
+    expect(await windows()).toEqual([1, 1]);
+  });
+
+  test('counts a post once that goes on where an attempt stopped', async () => {
+    await using _running = await start([{ per: 'account', posts: 1, ms: HOUR }]);
+    let calls = 0;
+    network.behave = async (_post, { handle }, accept) => {
+      await handle.save({ upload: 1 });
+      if ((calls += 1) > 1) return accept();
+      throw new ProviderError('unavailable', 'busy', { retryAfterMs: 1 });
+    };
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const post = newPost(channelId);
+    await admit(world, orgId, [post]);
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
+    expect(await windows()).toEqual([1]);
+  });
+
+  test('is held where many posts are due at the same time', async () => {
+    await using _running = await start([{ per: 'app', posts: 3, ms: HOUR }]);
+    const { orgId, channelIds } = await seedOrg(db.sql, 8);
+    const posts = channelIds.map((id) => newPost(id));
+    await admit(world, orgId, posts);
+    await settles(async () => {
+      const [{ n }] = await db.sql<[{ n: number }]>`
+        select count(*)::int as n from channels where org_id = ${orgId} and resting_until > now()`;
+      expect(n).toBe(5);
+    });
+    expect(network.taken).toHaveLength(3);
+  });
+
+  test('forgets windows that have ended', async () => {
+    await using _running = await start([{ per: 'account', posts: 1, ms: HOUR }]);
+    await db.sql`
+      insert into network_paces (key, posts, until)
+      values (${newId()}, 1, now() - interval '1 minute'), ('kept', 1, now() + interval '1 hour')`;
+    expect(await world.posts.sweeps.dropPaces(10)).toBe(1);
+    expect(await windows()).toEqual([1]);
+  });
+});
