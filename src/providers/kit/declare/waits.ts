@@ -32,6 +32,12 @@ const inBody =
     const value = path.reduce<unknown>((at, name) => Object(at)[name], body);
     return typeof value === 'number' ? value : undefined;
   };
+const inMinutes =
+  (name: string): Reader =>
+  (refused) => {
+    const minutes = inBody(name)(refused);
+    return typeof minutes === 'number' ? minutes * 60 : undefined;
+  };
 
 const RETRY_AFTER = header('retry-after');
 /** The places of a wait, the most precise first. */
@@ -40,6 +46,8 @@ const READERS: readonly Reader[] = [
   header('x-ratelimit-reset-after'),
   inBody('retry_after'),
   inBody('parameters', 'retry_after'),
+  inBody('retry_after_seconds'),
+  inMinutes('retry_after_minutes'),
   header('x-rate-limit-reset'),
   header('x-ratelimit-reset'),
   header('ratelimit-reset'),
