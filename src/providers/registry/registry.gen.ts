@@ -46,6 +46,7 @@ import social_linkedin_v1 from '../social/linkedin.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
 import social_mewe_v1 from '../social/mewe.v1.ts';
+import social_moltbook_v1 from '../social/moltbook.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
 import social_pinterest_v1 from '../social/pinterest.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
@@ -144,6 +145,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_mastodon_v1,
   social_medium_v1,
   social_mewe_v1,
+  social_moltbook_v1,
   social_nostr_v1,
   social_pinterest_v1,
   social_pixelfed_v1,
