@@ -20,6 +20,7 @@ const CODES = new Map<number, ProviderFailure>([
 const SUBCODES = new Map<number, ProviderFailure>([
   ...failures('reauthorize', [490, 1_404_078]),
   ...failures('rate_limited', [1_390_008, 2_207_042]),
+  ...failures('rejected', [2_207_050, 2_207_051]), // an account that is restricted, though its code is that of a rate
   // a chunk of a video, or a file that Meta could not fetch: another try may work
   ...failures('unavailable', [1_363_019, 1_363_021, 1_363_030, 1_363_033, 1_363_041, 1_363_047, 1_609_010, 4_279_013]),
   ...failures(
