@@ -56,6 +56,7 @@ import social_sandbox_v1 from '../social/sandbox.v1.ts';
 import social_skool_v1 from '../social/skool.v1.ts';
 import social_slack_v1 from '../social/slack.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
+import social_whop_v1 from '../social/whop.v1.ts';
 import social_wordpress_v1 from '../social/wordpress.v1.ts';
 import social_wrapcast_v1 from '../social/wrapcast.v1.ts';
 import social_x_v1 from '../social/x.v1.ts';
@@ -156,6 +157,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_skool_v1,
   social_slack_v1,
   social_vk_v1,
+  social_whop_v1,
   social_wordpress_v1,
   social_wrapcast_v1,
   social_x_v1,
