@@ -16,6 +16,7 @@ import groupsPublic from './groups/public.ts';
 import healthRoutes from './health/routes.ts';
 import impersonateAdmin from './impersonate/admin.ts';
 import integrationSettingsPublic from './integration-settings/public.ts';
+import integrationTriggerPublic from './integration-trigger/public.ts';
 import integrationsPublic from './integrations/public.ts';
 import integrationsRoutes from './integrations/routes.ts';
 import isConnectedPublic from './is-connected/public.ts';
@@ -80,6 +81,7 @@ export const routes: readonly AnyRoute[] = [
   ...healthRoutes,
   ...impersonateAdmin,
   ...integrationSettingsPublic,
+  ...integrationTriggerPublic,
   ...integrationsPublic,
   ...integrationsRoutes,
   ...isConnectedPublic,

@@ -1,6 +1,7 @@
 import type { Billing } from '../entitlements/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
 import type { Organizations } from '../people/organizations/index.ts';
+import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock, Vault } from '../platform/kernel/index.ts';
@@ -19,6 +20,7 @@ export interface PublishingNeeds {
   incarnation: string;
   sql: Database;
   clock: Clock;
+  cache: Cache;
   vault: Vault;
   outbound: Outbound;
   logs: Logs;
@@ -42,6 +44,7 @@ export async function openPublishingWing({
   incarnation,
   sql,
   clock,
+  cache,
   vault,
   outbound,
   logs,
@@ -60,6 +63,7 @@ export async function openPublishingWing({
     egress,
     sql,
     clock,
+    cache,
     vault,
     providers,
     settings: providerSettings,

@@ -9,7 +9,8 @@ export default [
     method: 'get',
     path: '/public/v1/integration-settings/:id',
     summary: 'Get the posting rules of a channel',
-    description: 'Rules as text, the greatest length, and the schema of its settings.',
+    description:
+      'Rules as text, the greatest length, the schema of its settings, and the methods of `integration-trigger`.',
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.strictObject({ output: ChannelRules }),

@@ -2,11 +2,20 @@ import { z } from 'zod';
 import { channelActor } from '../../../actors/channel/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
 import { choiceOf } from '../../../src/publishing/egress/index.ts';
-import { AppError, invalidField, notFound, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { AppError, invalidField, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { type Call, type Caller, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
-import { Channel, Network, Page, presentChannel, presentNetwork, presentPage } from './shape.ts';
+import {
+  Channel,
+  Mention,
+  Network,
+  Page,
+  presentChannel,
+  presentMention,
+  presentNetwork,
+  presentPage,
+} from './shape.ts';
 
 const route = routesOf('channels', 'egress');
 
@@ -21,6 +30,11 @@ const Moved = z.strictObject({ id: z.string(), disabled: z.boolean() });
 const Success = z.strictObject({ success: z.literal(true) });
 const success = () => ({ success: true as const });
 const Group = z.strictObject({ id: z.string(), name: z.string() });
+const Question = z.strictObject({
+  id: z.string().min(1).max(255),
+  name: z.string().max(100),
+  data: z.record(z.string(), z.unknown()).optional(),
+});
 const text = (max: number) => z.string().max(max).optional();
 
 const channelOf = (actors: Actors, orgId: string, id: string) => actors(channelActor, tenantKey(orgId, id));
@@ -221,21 +235,31 @@ export default [
     method: 'post',
     path: '/integrations/function',
     summary: 'Request data from the network of a channel',
-    description: '`pages` lists the pages of a login with `inBetweenSteps`.',
+    description:
+      'By a method that the network declares (`GET /public/v1/integration-settings/:id`). `pages` lists the pages of a login with `inBetweenSteps`.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:read',
-    body: z.strictObject({
-      id: z.string().min(1).max(255),
-      name: z.string().min(1).max(100),
-      data: z.record(z.string(), z.unknown()).optional(),
-    }),
-    answer: z.array(Page),
-    handle({ rooms, principal, body: { id, name } }) {
-      if (name !== 'pages') throw notFound('Tool not found');
-      return rooms.channels.pages(principal, id);
+    body: Question,
+    answer: z.unknown(),
+    async handle({ rooms, principal, body: { id, name, data = {} } }) {
+      if (name === 'pages') return (await rooms.channels.pages(principal, id)).map(presentPage);
+      return rooms.channels.callTool(principal.orgId, id, name, data);
     },
-    present: (pages) => pages.map(presentPage),
+    present: (answer) => answer,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/mentions',
+    summary: 'Find people to mention',
+    description: 'At the network of a channel, by `data.query`; `name` is ignored.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:read',
+    body: Question.partial({ name: true }),
+    answer: z.array(Mention),
+    handle: ({ rooms, principal, body: { id, data = {} } }) => rooms.channels.findMentions(principal.orgId, id, data),
+    present: (found) => found.map(presentMention),
   }),
   move('enable'),
   move('disable'),

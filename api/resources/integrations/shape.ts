@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   customFieldsOf,
   type FileLimits,
+  type Mention as SocialMention,
   type Page as SocialPage,
   type SocialAdapter,
   UNIT_WORDS,
@@ -101,6 +102,14 @@ export const presentPage = ({ id, name, handle, picture }: SocialPage): z.input<
   picture: picture ?? null,
 });
 
+/** Somebody who can be mentioned in a post. */
+export const Mention = z.strictObject({ id: z.string(), label: z.string(), image: z.string().nullable() });
+export const presentMention = ({ id, label, image }: SocialMention): z.input<typeof Mention> => ({
+  id,
+  label,
+  image: image ?? null,
+});
+
 /** An entry of the list of networks that can be connected here (S128). */
 export const Network = z.strictObject({
   name: z.string(),
@@ -174,8 +183,26 @@ function fileRules(what: string, { count, bytes, side, ratio, seconds }: FileLim
   return words.length === 0 ? [] : [`a ${what} has ${words.join(', ')}`];
 }
 
-export function presentRules({ adapter: { title, settings }, limits }: PostingRules): z.input<typeof ChannelRules> {
-  const { $schema: _, ...schema } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' });
+/** The JSON Schema of what a client sends. */
+const schemaOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+type Property = { description?: string; type?: string };
+const propertiesOf = ({ properties = {} }: { properties?: object }) => Object.entries<Property>({ ...properties });
+
+/** The methods of a network, each with the keys of its data. */
+const presentTools = ({ tools = {} }: SocialAdapter): z.input<typeof ChannelRules>['tools'] =>
+  Object.entries(tools).map(([methodName, { description, data }]) => ({
+    methodName,
+    description,
+    dataSchema: propertiesOf(schemaOf(data)).map(([key, property]) => ({
+      key,
+      description: property.description ?? '',
+      type: property.type ?? 'any',
+    })),
+  }));
+
+export function presentRules({ adapter, limits }: PostingRules): z.input<typeof ChannelRules> {
+  const { title, settings } = adapter;
+  const { $schema: _, ...schema } = schemaOf(settings);
   const rules = [
     `${title}: at most ${limits.text} ${UNIT_WORDS[limits.unit]}`,
     `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or videos (${limits.mediaTypes.join(', ')})`,
@@ -187,10 +214,7 @@ export function presentRules({ adapter: { title, settings }, limits }: PostingRu
   return {
     rules: `${rules.join('; ')}.`,
     maxLength: limits.text,
-    settings:
-      Object.keys((schema.properties as object | undefined) ?? {}).length > 0
-        ? schema
-        : 'No additional settings required',
-    tools: [],
+    settings: propertiesOf(schema).length > 0 ? schema : 'No additional settings required',
+    tools: presentTools(adapter),
   };
 }

@@ -32,6 +32,7 @@ export type {
   Login,
   LookUp,
   Media,
+  Mention,
   Page,
   Polled,
   Post,

@@ -1,4 +1,5 @@
 import type { Billing } from '../../entitlements/index.ts';
+import type { Cache } from '../../platform/cache/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { type Clock, isId, notFound, type Vault } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
@@ -19,6 +20,8 @@ export interface ChannelsOptions {
   settings: Pick<ProviderSettings, 'configured'>;
   outbound: Pick<Outbound, 'judge'>;
   billing: Pick<Billing, 'lockOrg' | 'admit'>;
+  /** Keeps answers of networks for a minute. */
+  cache: Pick<Cache, 'get' | 'set'>;
   /** The routes that calls to networks take. */
   egress: Pick<Egress, 'open' | 'egressRouteOf'>;
   frontendUrl: string;

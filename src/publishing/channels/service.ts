@@ -1,5 +1,6 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
+import { callTool, findMentions } from './ask-network.ts';
 import { dropOldChoices } from './choice-store.ts';
 import { dropChoice, listPages } from './choose-page.ts';
 import { askServerLimits, completeLogin, connectPage } from './connecting.ts';
@@ -43,6 +44,8 @@ export function openChannels(options: ChannelsOptions) {
       pages: listPages,
       connectPage,
       dropChoice,
+      callTool,
+      findMentions,
       connect: connectChannel,
       remove: removeChannel,
       askServerLimits,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { clientApp } from '../../../src/providers/kit/protocols/oauth.ts';
-import { social } from '../../../src/providers/social/_contract.ts';
+import { social, tool } from '../../../src/providers/social/_contract.ts';
 import { startHttp } from '../peers/fake-network.ts';
 
 interface Page {
@@ -8,10 +8,12 @@ interface Page {
   name: string;
 }
 const Page = z.object({ id: z.string(), name: z.string() });
+const Found = z.object({ id: z.string(), label: z.string(), image: z.string().optional() });
 
 /**
  * A network whose people have several pages, on the wire, and its adapter `paged`: a person logs in by consent, one of
- * the pages becomes the channel. Tokens are good while they are listed; a refresh token works once.
+ * the pages becomes the channel, which has boards and people to mention. Tokens are good while they are listed; a
+ * refresh token works once.
  */
 export async function startPagedNetwork() {
   let given = 0;
@@ -27,6 +29,9 @@ export async function startPagedNetwork() {
     refreshTokens: new Set<string>(),
     /** Answers the list of pages by this status. */
     pagesStatus: 200,
+    /** What the boards of a team are. */
+    boards: [{ id: 'b1', name: 'Recipes' }] as unknown,
+    mentions: [] as z.input<typeof Found>[],
     /** What was published, by page. */
     posts: [] as { page: string; text: string }[],
   };
@@ -54,6 +59,12 @@ export async function startPagedNetwork() {
         const page = network.pages.find(({ id }) => id === params['id']);
         return isGood(request.headers.authorization) && page ? { status: 200, body: page } : refused;
       },
+      'GET /boards': ({ request, query }) =>
+        isGood(request.headers.authorization)
+          ? { status: 200, body: { team: query.get('team'), boards: network.boards } }
+          : refused,
+      'GET /people': ({ request }) =>
+        isGood(request.headers.authorization) ? { status: 200, body: network.mentions } : refused,
       'POST /pages/:id/posts': ({ request, params, json }) => {
         if (!isGood(request.headers.authorization)) return refused;
         network.posts.push({ page: params['id']!, text: json()['text'] as string });
@@ -84,6 +95,22 @@ export async function startPagedNetwork() {
     },
     pages: ({ http }) => http.get('/pages', z.array(Page)),
     choose: async ({ page, tokens }) => ({ ...tokens, values: { ...tokens.values, page } }),
+    tools: {
+      boards: tool({
+        description: 'Lists the boards of a team',
+        data: z.object({ team: z.string().min(1).describe('Name of the team'), archived: z.boolean().optional() }),
+        async call({ http, data: { team } }) {
+          const Boards = z.object({ team: z.string(), boards: z.unknown() });
+          return (await http.get('/boards', Boards, { query: { team } })).boards;
+        },
+      }),
+      whoami: tool({
+        description: 'Tells the page',
+        data: z.object({}),
+        call: async ({ account }) => ({ page: account }),
+      }),
+    },
+    mentions: ({ http, query }) => http.get('/people', z.array(Found), { query: { q: query } }),
     async publish({ http, account, post }) {
       const { id } = await http.post(`/pages/${account}/posts`, z.object({ id: z.string() }), {
         json: { text: post.text },
