@@ -40,6 +40,7 @@ import social_dribbble_v1 from '../social/dribbble.v1.ts';
 import social_facebook_v1 from '../social/facebook.v1.ts';
 import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_hashnode_v1 from '../social/hashnode.v1.ts';
+import social_instagram_standalone_v1 from '../social/instagram-standalone.v1.ts';
 import social_instagram_v1 from '../social/instagram.v1.ts';
 import social_lemmy_v1 from '../social/lemmy.v1.ts';
 import social_linkedin_page_v1 from '../social/linkedin-page.v1.ts';
@@ -141,6 +142,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_facebook_v1,
   social_gmb_v1,
   social_hashnode_v1,
+  social_instagram_standalone_v1,
   social_instagram_v1,
   social_lemmy_v1,
   social_linkedin_page_v1,

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
+import { clientApp } from '../kit/protocols/oauth.ts';
+import { social } from './_contract.ts';
+import { find, limits, poll, prepare, publish, Settings } from './_instagram.ts';
+import { channelMetrics, comment, comments, hide, metrics } from './_instagram-reading.ts';
+import { graphFailure, longLogin } from './_meta-graph.ts';
+import { commentAtLikes } from './_plugs.ts';
+
+const API = 'https://graph.instagram.com';
+const Me = z.object({
+  user_id: z.coerce.string(),
+  username: z.string(),
+  name: z.string().nullish(),
+  profile_picture_url: z.url().nullish().catch(undefined),
+});
+
+/** https://developers.facebook.com/docs/instagram-platform/instagram-api-with-instagram-login */
+export default social({
+  id: 'instagram-standalone',
+  version: 'v1',
+  status: 'active',
+  title: 'Instagram (without Facebook)',
+  description: 'Posts, carousels, reels and stories of an account that is connected directly.',
+  website: 'https://www.instagram.com',
+  authType: 'oauth2',
+  setupNotes:
+    'Business and creator accounts. Until Meta has reviewed the permissions of the app, only its testers can connect. Posts cannot be deleted, and music cannot be added to reels. Instagram fetches files from this server or its storage, which must have a public address.',
+  credentials: {},
+  app: clientApp,
+  api: `${API}/v25.0`,
+  auth: { in: 'token' },
+  errorOf: graphFailure,
+  login: longLogin(
+    {
+      authorize: 'https://www.instagram.com/oauth/authorize',
+      token: 'https://api.instagram.com/oauth/access_token',
+      scopes: [
+        'instagram_business_basic',
+        'instagram_business_content_publish',
+        'instagram_business_manage_comments',
+        'instagram_business_manage_insights',
+      ],
+      asks: { enable_fb_login: '0' },
+    },
+    API,
+    'ig',
+  ),
+  once: 'two-phase',
+  threads: 'comment',
+  limits,
+  settings: Settings,
+  plugs: [commentAtLikes('instagram-standalone')],
+
+  async profile({ http }) {
+    const query = { fields: 'user_id,username,name,profile_picture_url' };
+    const { user_id: id, username, name, profile_picture_url: picture } = await http.get('/me', Me, { query });
+    return { id, name: name || username, handle: `@${username}`, ...(picture && { picture }) };
+  },
+
+  async prepare(call) {
+    if (call.settings.audio)
+      throw refused('rejected', 'Music needs an account that is connected by Facebook: leave it out');
+    return prepare(call);
+  },
+  publish,
+  poll,
+  find,
+  comment,
+  comments,
+  hide,
+  metrics,
+  channelMetrics,
+});
