@@ -7,11 +7,13 @@ import { publicUrlOf } from './_limits.ts';
 // What networks for articles have in common: settings that name a title, a cover and tags, files inside the text, and
 // files and drafts that are there before an article is public.
 
-/** The title of an article, in one line. */
+/** The title of an article, without blanks around it. */
 export const Title = (most: number, least = 1) => z.string().trim().min(least).max(most);
-/** A file chosen in a setting: its public address, or the file as the library shows it. */
+export const Subtitle = z.string().trim().max(250).optional();
+/** A file chosen in a setting: its public address, or the file as the library shows it; empty where none is chosen. */
 export const FileSetting = z
   .union([
+    z.literal(''),
     z.url({ protocol: /^https?$/ }),
     z.object({ path: z.url({ protocol: /^https?$/ }) }).transform(({ path }) => path),
   ])

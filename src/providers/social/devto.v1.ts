@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { textOfHtml } from '../kit/protocols/text.ts';
-import { Canonical, FileSetting, Tags, withPictures } from './_articles.ts';
+import { Canonical, FileSetting, Tags, Title, withPictures } from './_articles.ts';
 import { type CommentRead, type Post, type Published, social } from './_contract.ts';
 
 const Article = z.object({ id: z.number(), url: z.url() });
@@ -64,7 +64,7 @@ export default social({
   editor: 'markdown',
   limits: { text: 100_000, unit: 'characters', media: 20, mediaTypes: ['image/*'], fetches: ['image'] },
   settings: z.looseObject({
-    title: z.string().min(1).max(128),
+    title: Title(128),
     tags: Tags(4),
     main_image: FileSetting,
     canonical: Canonical,

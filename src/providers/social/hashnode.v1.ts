@@ -5,6 +5,7 @@ import {
   FileSetting,
   madeOf,
   PublicationId,
+  Subtitle,
   TagList,
   Title,
   uploadNext,
@@ -60,7 +61,7 @@ export default social({
   limits: { text: 90_000, unit: 'bytes', media: 20, mediaTypes: TYPES },
   settings: z.looseObject({
     title: Title(250, 6),
-    subtitle: z.string().max(250).optional(),
+    subtitle: Subtitle,
     main_image: FileSetting,
     canonical: Canonical,
     publication: PublicationId,

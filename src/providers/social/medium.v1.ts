@@ -6,6 +6,7 @@ import {
   fitted,
   madeOf,
   PublicationId,
+  Subtitle,
   Tags,
   Title,
   uploadNext,
@@ -49,7 +50,7 @@ export default social({
   limits: { text: 100_000, unit: 'characters', media: 20, mediaTypes: TYPES },
   settings: z.looseObject({
     title: Title(100),
-    subtitle: z.string().max(250).optional(),
+    subtitle: Subtitle,
     canonical: Canonical,
     publication: z.union([z.literal(''), PublicationId]).optional(),
     tags: Tags(4),
