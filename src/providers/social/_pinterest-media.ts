@@ -11,7 +11,7 @@ const BY_ADDRESS = { maxBytes: 20_000_000, types: ['image/jpeg', 'image/png', 'i
 const IN_JSON = { maxBytes: 2_000_000, types: ['image/jpeg', 'image/png'] };
 
 /** The upload of the video of a post. */
-export const Saved = z.object({ mediaId: z.string().optional() }).catch({});
+const Saved = z.object({ mediaId: z.string().optional() }).catch({});
 const Registered = z.object({
   media_id: z.string(),
   upload_url: z.url(),
