@@ -1,26 +1,27 @@
 import { z } from 'zod';
-import { refused, whenFailed } from '../kit/declare/fallback.ts';
-import { secret, text } from '../kit/declare/fields.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { jwtExpiry } from '../kit/protocols/jwt.ts';
-import { newTid } from '../kit/protocols/tid.ts';
 import { homeOf } from './_bluesky-identity.ts';
-import { facetsOf } from './_bluesky-text.ts';
-import { type Media, type Published, social, type Tokens } from './_contract.ts';
+import { credentials, login } from './_bluesky-login.ts';
+import { IMAGE_BYTES, IMAGE_TYPES, type Reply, writePost } from './_bluesky-post.ts';
+import { countsOf, countsOfChannel, findActors, hideComment, readComments } from './_bluesky-reading.ts';
+import {
+  findRecord,
+  GATE,
+  known,
+  newKey,
+  NotThere,
+  POST,
+  publishedAs,
+  Reference,
+  REPOST,
+  savedKey,
+  writeRecord,
+} from './_bluesky-records.ts';
+import { prepareVideo } from './_bluesky-video.ts';
+import { type Published, social } from './_contract.ts';
+import { commentAtLikes, commentFrom, repostAtLikes, repostFrom } from './_plugs.ts';
 
-const COLLECTION = 'app.bsky.feed.post';
-/** Servers from before 2026 refuse larger pictures. */
-const IMAGE_BYTES = 1_000_000;
-const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
-
-const DidDoc = z.object({ service: z.array(z.object({ id: z.string(), serviceEndpoint: z.url() })) });
-const Session = z.object({
-  accessJwt: z.string(),
-  refreshJwt: z.string(),
-  did: z.string(),
-  handle: z.string(),
-  didDoc: DidDoc.nullish().catch(undefined),
-});
 const Me = z.object({ did: z.string(), handle: z.string() });
 const ProfileRecord = z.object({
   value: z.object({
@@ -28,13 +29,6 @@ const ProfileRecord = z.object({
     avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish(),
   }),
 });
-const Blob = z.object({ blob: z.unknown() });
-const Written = z.object({ uri: z.string(), cid: z.string() });
-const NotThere = z.object({ error: z.enum(['RecordNotFound', 'RepoNotFound']) });
-const NoSuchHandle = z.object({ error: z.enum(['InvalidRequest', 'HandleNotFound']) });
-
-/** Saved before the post is sent: with the same key and time the same bytes are the same post. */
-const Key = z.object({ rkey: z.string(), createdAt: z.string() });
 
 const WORDS = {
   ExpiredToken: 'reauthorize',
@@ -46,6 +40,8 @@ const WORDS = {
   AccountDeactivated: 'rejected',
   RepoTakendown: 'rejected',
   RateLimitExceeded: 'rate_limited',
+  InvalidSwap: 'unavailable', // somebody else wrote the record in between
+  unconfirmed_email: 'rejected', // says the video service
 } as const;
 
 const GATES: Readonly<Record<string, readonly string[]>> = {
@@ -55,25 +51,7 @@ const GATES: Readonly<Record<string, readonly string[]>> = {
   following: ['followingRule'],
 };
 
-function tokensOf(session: z.output<typeof Session>, typed: string): Tokens {
-  const home = session.didDoc?.service.find(({ id }) => id.endsWith('#atproto_pds'))?.serviceEndpoint ?? typed;
-  const expiresAt = jwtExpiry(session.accessJwt);
-  return {
-    accessToken: session.accessJwt,
-    refreshToken: session.refreshJwt,
-    values: { service: home },
-    ...(expiresAt && { expiresAt }),
-  };
-}
-
-const signIn = async (http: Http, values: { service: string; identifier: string; password: string }): Promise<Tokens> =>
-  tokensOf(
-    await http.post(`${values.service}/xrpc/com.atproto.server.createSession`, Session, {
-      json: { identifier: values.identifier.replace(/^@/, ''), password: values.password },
-    }),
-    values.service,
-  );
-
+/** https://docs.bsky.app/docs/advanced-guides/posts, and the lexicons of the AT Protocol */
 export default social({
   id: 'bluesky',
   version: 'v1',
@@ -83,26 +61,27 @@ export default social({
   website: 'https://bsky.app',
   authType: 'app_password',
   setupNotes:
-    'Make an app password under Settings > Privacy and security > App passwords. Never use the password of the account itself.',
-  credentials: {
-    service: text('Server', {
-      form: 'origin',
-      default: 'https://bsky.social',
-      help: 'The personal data server of the account',
-    }),
-    identifier: text('Handle or email', { validation: '.{3,300}', help: 'For example alice.bsky.social' }),
-    password: secret('App password'),
-  },
+    'Make an app password under Settings > Privacy and security > App passwords. Never use the password of the account itself. Videos need a confirmed email address.',
+  credentials,
   api: '{service}/xrpc',
-  hosts: { plc: 'https://plc.directory' },
+  hosts: { plc: 'https://plc.directory', video: 'https://video.bsky.app' },
   auth: { in: 'token' },
   errorOf: z
     .object({ error: z.enum(Object.keys(WORDS) as (keyof typeof WORDS)[]) })
     .transform(({ error }) => WORDS[error]),
   once: 'own-id',
   threads: 'reply',
-  limits: { text: 300, unit: 'graphemes', textBytes: 3_000, media: 4, mediaTypes: IMAGE_TYPES },
-  settings: z.object({
+  limits: {
+    text: 300,
+    unit: 'graphemes',
+    textBytes: 3_000,
+    media: 10,
+    oneKind: true,
+    mediaTypes: [...IMAGE_TYPES, 'video/mp4'],
+    image: { bytes: IMAGE_BYTES },
+    video: { count: 1, bytes: 300_000_000, seconds: [0, 180] },
+  },
+  settings: z.looseObject({
     replyGate: z.enum(['everyone', 'nobody', 'mentioned', 'followers', 'following']).optional(),
     languages: z
       .array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/))
@@ -110,23 +89,7 @@ export default social({
       .optional(),
     selfLabels: z.array(z.enum(['sexual', 'nudity', 'porn', 'graphic-media'])).optional(),
   }),
-  login: {
-    kind: 'credentials',
-    signIn: ({ http, values }) => signIn(http, values),
-    /** Both tokens are replaced; when the refresh token is refused, the app password is used. */
-    refresh: ({ http, values, tokens }) =>
-      whenFailed(
-        'reauthorize',
-        async () =>
-          tokensOf(
-            await http.post('/com.atproto.server.refreshSession', Session, {
-              headers: { authorization: `Bearer ${tokens.refreshToken}` },
-            }),
-            tokens.values?.['service'] ?? values.service,
-          ),
-        () => signIn(http, values),
-      ),
-  },
+  login,
 
   async profile({ http, values, hosts }) {
     const { did, handle } = await http.get('/com.atproto.server.getSession', Me);
@@ -149,94 +112,88 @@ export default social({
     };
   },
 
-  async publish({ http, clock, account, post, settings, saved, save, thread }) {
-    const earlier = Key.safeParse(saved).data;
-    const { rkey, createdAt } = earlier ?? { rkey: newTid(clock.now(), post.id), createdAt: clock.now().toISOString() };
-    const resolve = async (handle: string) =>
-      (
-        await http.find('/com.atproto.identity.resolveHandle', z.object({ did: z.string() }), {
-          query: { handle },
-          absent: NoSuchHandle,
-        })
-      )?.did;
-    const facets = await facetsOf(post.text, resolve);
-    const images = await upload(http, post.media);
+  prepare: (call) => prepareVideo(call),
+  async publish({ settings, thread, ...call }) {
+    const { http, account } = call;
+    const { replyGate = 'everyone', languages, selfLabels } = settings;
     const reply = replyTo(thread);
-    const record = {
-      $type: COLLECTION,
-      text: post.text,
-      createdAt,
-      ...(facets.length > 0 && { facets }),
-      ...(settings.languages?.length && { langs: settings.languages }),
-      ...(settings.selfLabels?.length && {
-        labels: { $type: 'com.atproto.label.defs#selfLabels', values: settings.selfLabels.map((val) => ({ val })) },
+    const fields = {
+      ...(languages?.length && { langs: languages }),
+      ...(selfLabels?.length && {
+        labels: { $type: 'com.atproto.label.defs#selfLabels', values: selfLabels.map((val) => ({ val })) },
       }),
-      ...(images.length > 0 && { embed: { $type: 'app.bsky.embed.images', images } }),
       ...(reply && { reply }),
     };
-    if (!earlier) await save({ rkey, createdAt });
-    const rules = GATES[settings.replyGate ?? 'everyone'];
-    if (rules && !reply) {
-      // before the post, so that nobody can reply in between
-      const gate = {
-        $type: 'app.bsky.feed.threadgate',
-        post: `at://${account}/${COLLECTION}/${rkey}`,
-        createdAt,
-        allow: rules.map((rule) => ({ $type: `app.bsky.feed.threadgate#${rule}` })),
-      };
-      await http.post('/com.atproto.repo.putRecord', Written, {
-        json: { repo: account, collection: 'app.bsky.feed.threadgate', rkey, record: gate },
+    const rules = reply ? undefined : GATES[replyGate];
+    const written = await writePost(call, fields, async ({ rkey, createdAt }) => {
+      if (!rules) return;
+      const allow = rules.map((rule) => ({ $type: `${GATE}#${rule}` }));
+      const record = { $type: GATE, post: `at://${account}/${POST}/${rkey}`, createdAt, allow };
+      await http.post('/com.atproto.repo.putRecord', Reference, {
+        json: { repo: account, collection: GATE, rkey, record },
       });
-    }
-    // a second record with the same key is refused: `putRecord` writes the same record again
-    const { uri, cid } = await http.post(
-      earlier ? '/com.atproto.repo.putRecord' : '/com.atproto.repo.createRecord',
-      Written,
-      {
-        json: { repo: account, collection: COLLECTION, rkey, record },
-        creates: true,
-      },
-    );
-    return publishedAs(account, uri, cid);
-  },
-
-  async find({ http, account, saved }) {
-    const key = Key.safeParse(saved).data;
-    if (!key) return undefined;
-    const record = await http.find('/com.atproto.repo.getRecord', Written, {
-      query: { repo: account, collection: COLLECTION, rkey: key.rkey },
-      absent: NotThere,
     });
-    return record && publishedAs(account, record.uri, record.cid);
+    return publishedAs(account, written, reply?.root);
   },
-
+  async find({ saved, thread, ...call }) {
+    const found = await findRecord(call, POST, saved);
+    return found && publishedAs(call.account, found, replyTo(thread)?.root);
+  },
   async remove({ http, account, published }) {
     await http.post('/com.atproto.repo.deleteRecord', z.unknown(), {
-      json: { repo: account, collection: COLLECTION, rkey: published.id.split('/').at(-1) },
+      json: { repo: account, collection: POST, rkey: published.id.split('/').at(-1) },
     });
   },
+
+  comment: {
+    once: 'own-id',
+    replies: true,
+    async send({ published, parent, ...call }) {
+      const reply = await answerTo(call.http, parent ?? published);
+      return publishedAs(call.account, await writePost(call, { reply }), reply.root);
+    },
+    async find({ published, parent, saved, ...call }) {
+      const found = await findRecord(call, POST, saved);
+      return found && publishedAs(call.account, found, (await answerTo(call.http, parent ?? published)).root);
+    },
+  },
+  comments: async ({ http, published }) => ({ comments: await readComments(http, published) }),
+  hide: ({ comment, hidden, ...call }) => hideComment(call, comment.id, hidden),
+  repost: {
+    once: 'own-id',
+    async send({ repost: { id, published }, clock, saved, save, ...call }) {
+      const { uri, cid } = await known(call.http, published);
+      const key = savedKey(saved) ?? newKey(clock, id);
+      if (!savedKey(saved)) await save(key);
+      const record = { subject: { uri, cid }, createdAt: key.createdAt };
+      const written = await writeRecord({ ...call, saved }, { collection: REPOST, rkey: key.rkey, record });
+      return { id: written.uri, url: published.url };
+    },
+    async find({ repost: { published }, saved, ...call }) {
+      const found = await findRecord(call, REPOST, saved);
+      return found && { id: found.uri, url: published.url };
+    },
+  },
+
+  metrics: ({ http, posts }) => countsOf(http, posts),
+  metricsAtOnce: 25,
+  channelMetrics: ({ http, clock, account }) => countsOfChannel(http, clock, account),
+  mentions: ({ http, query }) => findActors(http, query),
+  mention: ({ id }) => (/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i.test(id) ? `@${id}` : undefined),
+  plugs: [
+    repostAtLikes('bluesky'),
+    commentAtLikes('bluesky'),
+    repostFrom('bluesky', ['bluesky']),
+    commentFrom('bluesky', ['bluesky']),
+  ],
 });
 
-const publishedAs = (account: string, uri: string, cid: string): Published => ({
-  id: uri,
-  url: `https://bsky.app/profile/${account}/post/${uri.split('/').at(-1)}`,
-  saved: { uri, cid },
-});
-
-const Reference = z.object({ uri: z.string(), cid: z.string() });
-function replyTo(thread: readonly Published[]) {
-  const root = thread[0];
-  const parent = thread.at(-1);
-  return root && parent ? { root: Reference.parse(root.saved), parent: Reference.parse(parent.saved) } : undefined;
-}
-
-async function upload(http: Http, media: readonly Media[]) {
-  const images: Record<string, unknown>[] = [];
-  for (const item of media) {
-    const picture = await item.fit({ maxBytes: IMAGE_BYTES, types: IMAGE_TYPES });
-    if (!picture) throw refused('rejected', `Bluesky takes pictures only, or none so large: ${item.name}`);
-    const { blob } = await http.post('/com.atproto.repo.uploadBlob', Blob, { bytes: picture });
-    images.push({ alt: item.alt, image: blob, aspectRatio: { width: picture.width, height: picture.height } });
-  }
-  return images;
+const replyTo = (thread: readonly Published[]): Reply | undefined =>
+  thread.length > 0
+    ? { root: Reference.parse(thread[0]!.saved), parent: Reference.parse(thread.at(-1)!.saved) }
+    : undefined;
+/** Of an answer, its thread is that of the post above. */
+async function answerTo(http: Http, above: Pick<Published, 'id' | 'saved'>): Promise<Reply> {
+  const { uri, cid, root = { uri, cid } } = await known(http, above);
+  return { root, parent: { uri, cid } };
 }

@@ -13,4 +13,6 @@ test.each([
   ['mastodon', 'bob', undefined],
   ['mastodon', 'bob@other.example <b>', undefined],
   ['pixelfed', 'bob@other.example:3000', '@bob@other.example:3000'],
+  ['bluesky', 'bob.bsky.social', '@bob.bsky.social'],
+  ['bluesky', 'did:plc:bob', undefined],
 ])('%s writes the mention of %s as %s', (network, id, text) => expect(written(network, id)).toBe(text));

@@ -1,8 +1,8 @@
 import { describeProviders } from '../../support/peers/provider-suite.ts';
 import { socialSuite } from '../../support/peers/social-suite.ts';
 
-// Networks with a server of their own in the tests (`social-servers.test.ts`) show here only what that does not ask.
+// Nostr speaks sockets: its server in the tests (`social-servers`) and `nostr-talk.test.ts` show it.
 await describeProviders(socialSuite, {
-  without: ['sandbox', 'nostr', 'bluesky'],
+  without: ['sandbox', 'nostr'],
   beyond: ['prepare', 'poll', 'plugs'],
 });
