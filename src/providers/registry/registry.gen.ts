@@ -50,6 +50,7 @@ import social_medium_v1 from '../social/medium.v1.ts';
 import social_mewe_v1 from '../social/mewe.v1.ts';
 import social_moltbook_v1 from '../social/moltbook.v1.ts';
 import social_nostr_v1 from '../social/nostr.v1.ts';
+import social_peertube_v1 from '../social/peertube.v1.ts';
 import social_pinterest_v1 from '../social/pinterest.v1.ts';
 import social_pixelfed_v1 from '../social/pixelfed.v1.ts';
 import social_reddit_v1 from '../social/reddit.v1.ts';
@@ -152,6 +153,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_mewe_v1,
   social_moltbook_v1,
   social_nostr_v1,
+  social_peertube_v1,
   social_pinterest_v1,
   social_pixelfed_v1,
   social_reddit_v1,

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { RangedFile } from '../kit/declare/media.ts';
+import type { SessionProtocol } from '../kit/protocols/upload/session.ts';
+import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
+import type { Http } from '../kit/wire/http.ts';
+import { Tags } from './_articles.ts';
+import type { Post, Published } from './_contract.ts';
+
+export const RANGE_BYTES = 8 * 1024 * 1024;
+const Id = z
+  .union([z.string().regex(/^\d{1,9}$/), z.int().positive()])
+  .transform(Number)
+  .optional();
+
+export const Settings = z.looseObject({
+  title: z.string().min(3).max(120),
+  channel: Id,
+  privacy: Id.refine((privacy) => privacy === undefined || privacy <= 4, '1 public, 2 unlisted, 3 private, 4 internal'),
+  category: Id,
+  licence: Id,
+  language: z
+    .string()
+    .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z]{2,8})*$/)
+    .optional(),
+  nsfw: z.boolean().optional(),
+  tags: Tags(5).refine(
+    (tags) => (tags ?? []).every(({ length }) => length >= 2 && length <= 30),
+    'each tag has 2 to 30 characters',
+  ),
+});
+export type Settings = z.output<typeof Settings>;
+
+export const Video = z.object({ uuid: z.string(), shortUUID: z.string() });
+export type Video = z.output<typeof Video>;
+export const publishedAt = (service: string, { uuid, shortUUID }: Video): Published => ({
+  id: uuid,
+  url: `${service}/w/${shortUUID}`,
+});
+
+/** `finishing`: the last range may have been sent, and so the video be there. */
+export const Saved = z
+  .object({ upload: z.unknown(), finishing: z.boolean().optional(), video: Video.optional() })
+  .catch({ upload: undefined });
+
+const Uploaded = z.object({ video: Video }).transform(({ video }) => video);
+/** The address may be whole, or begin with the host: only the id of the session in it is needed. */
+const Session = z
+  .object({ headers: z.object({ location: z.string().regex(/[?&]upload_id=[^&]+/) }) })
+  .transform(
+    ({ headers }) => `/videos/upload-resumable?upload_id=${/[?&]upload_id=([^&]+)/.exec(headers.location)![1]}`,
+  );
+
+/** The upload of the video of a post, to a session that knows its title and description. */
+export function videoUpload({
+  http,
+  post,
+  settings: { title, channel, privacy = 1, tags, ...settings },
+  chosen,
+}: {
+  http: Http;
+  post: Post;
+  settings: Settings;
+  chosen: number;
+}): { file: RangedFile; protocol: SessionProtocol<Video> } {
+  const item = post.media[0]!; // `needsMedia`
+  const { name: filename, size, contentType } = item;
+  const { category, licence, language, nsfw } = settings;
+  const json = {
+    channelId: channel ?? chosen,
+    filename,
+    name: title,
+    privacy,
+    waitTranscoding: true,
+    ...(post.text !== '' && { description: post.text }),
+    ...(category && { category }),
+    ...(licence && { licence }),
+    ...(language && { language }),
+    ...(nsfw !== undefined && { nsfw }),
+    ...(tags?.length && { tags }),
+  };
+  const begin = () =>
+    http.post('/videos/upload-resumable', Session, {
+      headers: { 'x-upload-content-length': String(size), 'x-upload-content-type': contentType },
+      json,
+      replyHeaders: ['location'],
+    });
+  return {
+    file: {
+      name: filename,
+      size,
+      contentType: 'application/octet-stream',
+      read: (from, to) => item.read(from, to),
+    },
+    protocol: contentRanges({ begin, rangeBytes: RANGE_BYTES, result: Uploaded }),
+  };
+}
