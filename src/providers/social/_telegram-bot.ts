@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
+import type { NamedBody } from '../kit/declare/media.ts';
+import { transferMs } from '../kit/protocols/upload/steps.ts';
+import type { Http } from '../kit/wire/http.ts';
+import { sentFile } from './_chat.ts';
+import type { App, Connection, Media, Post, Published } from './_contract.ts';
+
+const CAPTION = 1_024;
+const PICTURE_BYTES = 10_000_000;
+/** Of width and height of a picture together, in pixels. */
+const PICTURE_SIDES = 10_000;
+/** Animations are sent alone; in an album a GIF is a picture. */
+const PICTURE_TYPES = ['image/jpeg', 'image/png', 'image/webp'];
+const KINDS = { image: 'photo', video: 'video', audio: 'audio', document: 'document' } as const;
+const METHODS = {
+  photo: 'sendPhoto',
+  video: 'sendVideo',
+  audio: 'sendAudio',
+  document: 'sendDocument',
+  animation: 'sendAnimation',
+} as const;
+
+export const Chat = z.object({
+  id: z.int(),
+  type: z.string(),
+  title: z.string().optional(),
+  username: z.string().optional(),
+});
+const Sent = z.object({ message_id: z.int(), chat: Chat });
+const Ids = z.object({ ids: z.array(z.int()).min(1) });
+const Answer = z.object({ ok: z.literal(true), result: z.unknown() }).transform(({ result }) => result);
+
+export type BotLine = { http: Http; app: App | undefined };
+/** The path of a method, with the token of the bot: no failure shows a secret of the app. */
+const pathOf = (app: App | undefined, method: string): string => {
+  if (!app) throw refused('rejected', 'The bot of this chat is not known any more');
+  return `/bot${app.clientSecret}/${method}`;
+};
+/** Asks the Bot API. */
+export const ask = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, json: object) =>
+  http.post(pathOf(app, method), Answer.pipe(reply), { json });
+type Body = { json: object } | { multipart: Record<string, string | NamedBody>; timeoutMs: number };
+const make = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, body: Body) =>
+  http.post(pathOf(app, method), Answer.pipe(reply), { ...body, creates: true });
+
+/** An id of ours is that of the chat and that of the message; an album has several, which are kept beside it. */
+export function partsOf({ id, saved }: { id: string; saved?: unknown }) {
+  const [chat = '', message = ''] = id.split('/');
+  return { chat_id: chat, message_ids: Ids.safeParse(saved).data?.ids ?? [Number(message)] };
+}
+/** Messages of private groups have no address. */
+function published({ id, username }: z.output<typeof Chat>, [first = 0, ...more]: readonly number[]): Published {
+  const hidden = /^-100(\d+)$/.exec(String(id))?.[1];
+  const place = username ?? (hidden && `c/${hidden}`);
+  return {
+    id: `${id}/${first}`,
+    url: place ? `https://t.me/${place}/${first}` : '',
+    ...(more.length > 0 && { saved: { ids: [first, ...more] } }),
+  };
+}
+
+/** A file with what Telegram is told about it. */
+interface Part {
+  type: keyof typeof METHODS;
+  file: NamedBody;
+  about?: Readonly<Record<string, string | number | boolean>>;
+  cover?: NamedBody | undefined;
+}
+async function partOf(item: Media, n: number, { length }: readonly Media[]): Promise<Part> {
+  const { kind, contentType, width, height, seconds, thumbnail: cover } = item;
+  const sides = width && height && { width, height };
+  if (contentType === 'image/gif' && length === 1) return { type: 'animation', file: item };
+  if (kind !== 'video') {
+    const maxPixels =
+      sides && Math.floor(sides.width * sides.height * (PICTURE_SIDES / (sides.width + sides.height)) ** 2);
+    const rules = { maxBytes: PICTURE_BYTES, ...(maxPixels && { maxPixels }), types: PICTURE_TYPES };
+    return { type: KINDS[kind], file: await sentFile(item, rules) };
+  }
+  const about = {
+    ...sides,
+    ...(seconds && { duration: Math.round(seconds) }),
+    supports_streaming: true,
+    ...(cover && { cover: `attach://cover${n}` }),
+  };
+  return { type: 'video', file: item, about, cover };
+}
+
+/** Sends a message with its files, as an answer to another message where one is named. */
+export async function send(line: Connection, chat_id: string, post: Post, answeredId?: number): Promise<Published> {
+  const { text, plain, media } = post;
+  const reply = answeredId !== undefined && { message_id: answeredId };
+  if (media.length === 0) {
+    const json = { chat_id, text, parse_mode: 'HTML', ...(reply && { reply_parameters: reply }) };
+    const sent = await make(line, 'sendMessage', Sent, { json });
+    return published(sent.chat, [sent.message_id]);
+  }
+  checkMedia(media, plain);
+  const parts: Part[] = [];
+  for (const [n, item] of media.entries()) parts.push(await partOf(item, n, media));
+  const caption = text && { caption: text, parse_mode: 'HTML' };
+  const common = {
+    chat_id,
+    ...(reply && { reply_parameters: JSON.stringify(reply) }),
+    ...Object.fromEntries(parts.flatMap(({ cover }, n) => (cover ? [[`cover${n}`, cover]] : []))),
+  };
+  const bytes = parts.reduce((sum, { file, cover }) => sum + file.size + (cover?.size ?? 0), 0);
+  const timeoutMs = transferMs(line, bytes);
+  const [first, ...more] = parts;
+  if (first && more.length === 0) {
+    const { type, file, about = {} } = first;
+    const told = Object.fromEntries(Object.entries(about).map(([name, value]) => [name, String(value)]));
+    const multipart = { ...common, ...caption, ...told, [type]: file };
+    const sent = await make(line, METHODS[type], Sent, { multipart, timeoutMs });
+    return published(sent.chat, [sent.message_id]);
+  }
+  const album = parts.map(({ type, about }, n) => {
+    return { type, media: `attach://file${n}`, ...about, ...(n === 0 && caption) };
+  });
+  const files = Object.fromEntries(parts.map(({ file }, n) => [`file${n}`, file]));
+  const multipart = { ...common, media: JSON.stringify(album), ...files };
+  const sent = await make(line, 'sendMediaGroup', z.tuple([Sent]).rest(Sent), { multipart, timeoutMs });
+  return published(
+    sent[0].chat,
+    sent.map(({ message_id }) => message_id),
+  );
+}
+
+function checkMedia(media: readonly Media[], plain: string): void {
+  if (plain.length > CAPTION)
+    throw refused('rejected', `A text beside files has at most ${CAPTION} characters (${plain.length})`);
+  const kinds = new Set(media.map(({ kind }) => (kind === 'video' ? 'image' : kind)));
+  if (kinds.size > 1) throw refused('rejected', 'Documents and sounds go with files of their own kind only');
+}
+
+/** Forwards messages of another chat into this one. */
+export async function forward(line: BotLine, chat_id: string, of: Published): Promise<Published> {
+  const { chat_id: from_chat_id, message_ids } = partsOf(of);
+  const chat = await ask(line, 'getChat', Chat, { chat_id });
+  const json = { chat_id, from_chat_id, message_ids };
+  const made = await make(line, 'forwardMessages', z.array(z.object({ message_id: z.int() })), { json });
+  if (made.length === 0) throw refused('rejected', 'The message cannot be forwarded');
+  return published(
+    chat,
+    made.map(({ message_id }) => message_id),
+  );
+}
