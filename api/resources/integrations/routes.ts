@@ -15,6 +15,7 @@ import {
   presentMention,
   presentNetwork,
   presentPage,
+  Version,
 } from './shape.ts';
 
 const route = routesOf('channels', 'egress');
@@ -345,6 +346,33 @@ export default [
     handle: ({ rooms, principal, params, body: { name, picture } }) =>
       rooms.channels.setShown(principal.orgId, params.id, { name, picture: picture ?? null }),
     present: success,
+  }),
+  route({
+    method: 'get',
+    path: '/integrations/:id/upgrade',
+    summary: 'Get the network version of a channel',
+    description: '`upgradeAvailable` is the newest version that it is not on yet.',
+    auth: ['session'],
+    permission: 'channels:read',
+    answer: Version,
+    handle: ({ rooms, principal, params }) => rooms.channels.findUpgrade(principal.orgId, params.id),
+    present: (version) => version,
+  }),
+  route({
+    method: 'post',
+    path: '/integrations/:id/upgrade',
+    summary: 'Move a channel to another version',
+    description: 'Of its network. Its settings and its login must be good there.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'channels:update',
+    body: z.strictObject({ version: z.string().min(1).max(64), allowPreview: z.boolean().optional() }),
+    answer: Channel,
+    async handle({ rooms, principal, params, body, request }) {
+      await rooms.channels.upgrade(principal.orgId, params.id, body, auditActor({ principal, request }));
+      return rooms.channels.get(principal.orgId, params.id);
+    },
+    present: presentChannel,
   }),
 
   route({

@@ -110,6 +110,13 @@ export const presentMention = ({ id, label, image }: SocialMention): z.input<typ
   image: image ?? null,
 });
 
+/** The version of its network that a channel is pinned to. */
+export const Version = z.strictObject({
+  version: z.string(),
+  status: z.enum(['preview', 'active', 'deprecated', 'retired']),
+  upgradeAvailable: z.string().nullable(),
+});
+
 /** An entry of the list of networks that can be connected here (S128). */
 export const Network = z.strictObject({
   name: z.string(),

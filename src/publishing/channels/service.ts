@@ -14,6 +14,7 @@ import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
 import * as transitions from './transitions.ts';
+import { findUpgrade, upgradeChannel } from './upgrade.ts';
 
 export type Channels = ReturnType<typeof openChannels>;
 
@@ -54,6 +55,8 @@ export function openChannels(options: ChannelsOptions) {
       setTimes: setPostingTimes,
       setAdditional,
       setShown,
+      findUpgrade,
+      upgrade: upgradeChannel,
     }),
     // Transitions of the Channel actor: each one conditional statement over the channel and the posts that wait in it;
     // true when it held, and then noted as `by`.

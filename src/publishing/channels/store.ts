@@ -121,6 +121,30 @@ export const releaseRenewal = (sql: Sql, orgId: string, id: string, claim: strin
     set refresh_claim = null, refresh_until = null
     where org_id = ${orgId} and id = ${id} and refresh_claim = ${claim}`;
 
+/** A channel on its way to another version; `seen`: its sealed login, as the move was judged by it. */
+export interface VersionMove {
+  from: string;
+  to: string;
+  seen: string;
+  credentials: string;
+  tokenExpiresAt: Date | null;
+}
+/** Pins a channel to another version; false: it or its login was changed meanwhile. */
+export async function moveVersion(sql: Sql, orgId: string, id: string, move: VersionMove): Promise<boolean> {
+  const rows = await sql`
+    update channels
+    set provider_version = ${move.to}, credentials = ${move.credentials}, token_expires_at = ${move.tokenExpiresAt},
+      server_limits_due_at = now(), updated_at = now()
+    where org_id = ${orgId}
+      and id = ${id}
+      and provider_version = ${move.from}
+      and credentials = ${move.seen}
+      and deleted_at is null
+      and not refresh_needed
+    returning 1`;
+  return rows.length > 0;
+}
+
 /** The account that a channel is connected to, and by which version of the provider. */
 export interface ChannelAccount {
   providerId: string;
