@@ -1,11 +1,19 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Handle, Limits, LookUp, Media, Polled, Post, Prepared, Processing, Published } from './_contract.ts';
+import type { Handle, Limits, LookUp, Media, Post, Prepared, Processing } from './_contract.ts';
 import { publicUrlOf } from './_limits.ts';
+import {
+  type Containers,
+  findMedia,
+  Linked,
+  prepareContainer,
+  published,
+  publishContainer,
+} from './_meta-containers.ts';
 import { Id, listOf } from './_meta-graph.ts';
 
-// Publishing to Instagram with either login: a container is made, processed, and public by a call of its own.
+// Publishing to Instagram with either login.
 
 const PICTURE = { maxBytes: 8_388_608, types: ['image/jpeg'] };
 export const limits = {
@@ -45,17 +53,12 @@ export const Settings = z.looseObject({
 });
 type Typed = z.output<typeof Settings>;
 
-const Saved = z
-  .object({ children: z.array(z.string()).default([]), container: z.string().optional(), media: z.string().optional() })
-  .catch({ children: [] });
-
 interface Call {
   http: Http;
   account: string;
   post: Post;
   settings: Typed;
 }
-const POLL_MS = 10_000;
 
 /** Files and settings of a container; those of one that is not a child of another. */
 async function containerOf(file: Media, settings: Typed, caption?: string) {
@@ -85,57 +88,24 @@ const captioned = (caption: string, { collaborators }: Typed) => ({
   ...(collaborators?.length && { collaborators }),
 });
 
-/** One step towards a container that can be published. */
-export async function prepare({ saved, save, ...call }: Call & Handle): Promise<Prepared> {
-  const { post, settings } = call;
-  const state = Saved.parse(saved);
-  if (state.media !== undefined) return 'ready';
-  let { container } = state;
-  if (container === undefined) {
-    const children = [...state.children];
-    if (children.length === 0) await checkQuota(call);
-    const [first, ...more] = post.media;
-    if (more.length > 0) {
-      const waits = await prepareChildren(call, children, save);
-      if (waits) return waits;
-    }
-    const media =
-      more.length > 0
-        ? { media_type: 'CAROUSEL', children, ...captioned(post.text, settings) }
-        : await containerOf(first!, settings, post.text); // `needsMedia`
-    container = await make(call, media);
-    await save({ children, container });
-  }
-  return (await waitFor(call.http, container, save)) ?? 'ready';
-}
-const make = async ({ http, account }: Call, json: object) => (await http.post(`/${account}/media`, Id, { json })).id;
-
-/** Makes the children that are missing, and waits for videos among them. */
-async function prepareChildren(call: Call, children: string[], save: Handle['save']): Promise<Prepared | undefined> {
-  const { post, settings, http } = call;
-  for (const file of post.media.slice(children.length)) {
-    children.push(await make(call, await containerOf(file, settings)));
-    await save({ children });
-  }
-  for (const [n, file] of post.media.entries()) {
-    const waits = file.kind === 'video' && (await waitFor(http, children[n]!, save));
-    if (waits) return waits;
-  }
-  return undefined;
-}
-
 const State = z.object({ status_code: z.string(), status: z.string().nullish() });
-const stateOf = (http: Http, container: string) =>
-  http.get(`/${container}`, State, { query: { fields: 'status_code,status' } });
-/** Undefined: the container can be published. One that failed or expired is forgotten, so that a retry begins anew. */
-async function waitFor(http: Http, container: string, save: Handle['save']): Promise<Prepared | undefined> {
-  const { status_code: code, status } = await stateOf(http, container);
-  if (code === 'IN_PROGRESS') return { againMs: POLL_MS };
-  if (code !== 'ERROR' && code !== 'EXPIRED') return undefined;
-  await save({});
-  if (code === 'EXPIRED') return { againMs: 0 };
-  throw refused('rejected', `Instagram could not process the files: ${status ?? 'without a reason'}`);
-}
+const containers = (call: Call): Containers => {
+  const { http, account, post, settings } = call;
+  return {
+    title: 'Instagram',
+    check: () => checkQuota(call),
+    make: async (json) => (await http.post(`/${account}/media`, Id, { json })).id,
+    async state(container) {
+      const query = { fields: 'status_code,status' };
+      const { status_code: code, status: words } = await http.get(`/${container}`, State, { query });
+      return { code, words };
+    },
+    single: (file) => containerOf(file!, settings, post.text), // `needsMedia`
+    child: (file) => containerOf(file, settings),
+    parent: (children) => ({ media_type: 'CAROUSEL', children, ...captioned(post.text, settings) }),
+  };
+};
+export const prepare = (call: Call & Handle): Promise<Prepared> => prepareContainer(containers(call), call);
 
 const Quota = z.object({
   data: z.array(z.object({ quota_usage: z.number(), config: z.object({ quota_total: z.number() }).nullish() })),
@@ -144,41 +114,26 @@ const Quota = z.object({
 async function checkQuota({ http, account }: Call): Promise<void> {
   const query = { fields: 'quota_usage,config' };
   const { data } = await http.get(`/${account}/content_publishing_limit`, Quota, { query });
-  const [{ quota_usage: used, config } = { quota_usage: 0, config: undefined }] = data;
-  if (config && used >= config.quota_total)
-    throw refused('rate_limited', `Instagram takes ${config.quota_total} posts of this account in 24 hours`);
+  for (const { quota_usage: used, config } of data)
+    if (config && used >= config.quota_total)
+      throw refused('rate_limited', `Instagram takes ${config.quota_total} posts of this account in 24 hours`);
 }
 
-/** Publishes the container; its address is read by `poll`, whose failure says nothing about the post. */
-export async function publish({ http, account, saved, save }: Call & Handle): Promise<Processing> {
-  const { container, media } = Saved.parse(saved);
-  if (media === undefined) {
-    const json = { creation_id: container };
-    const { id } = await http.post(`/${account}/media_publish`, Id, { json, creates: true });
-    await save({ container, media: id });
-  }
+/** The address of the post is read by `poll`. */
+export async function publish({ http, account, ...attempt }: Call & Handle): Promise<Processing> {
+  await publishContainer(http, `/${account}/media_publish`, attempt);
   return { processingMs: 0 };
 }
-const Linked = Id.extend({ permalink: z.url().nullish() });
-const published = ({ id, permalink }: z.output<typeof Linked>): Published => ({ id, url: permalink ?? '' });
-const readMedia = async (http: Http, id: string) =>
-  published(await http.get(`/${id}`, Linked, { query: { fields: 'id,permalink' } }));
-export const poll = ({ http, saved }: Pick<Call, 'http'> & { saved: unknown }): Promise<Polled> =>
-  readMedia(http, Saved.parse(saved).media!);
 
 const Own = Linked.extend({ caption: z.string().default(''), timestamp: z.coerce.date() });
-/** A container is published once: what it became is among the newest media. */
-export async function find({ http, account, post, settings, saved, since }: Call & LookUp) {
-  const { container, media } = Saved.parse(saved);
-  if (media !== undefined) return readMedia(http, media);
-  if (container === undefined || (await stateOf(http, container)).status_code !== 'PUBLISHED') return undefined;
-  const isStory = settings.post_type === 'story';
-  const { data } = await http.get(`/${account}/${isStory ? 'stories' : 'media'}`, listOf(Own), {
-    query: { fields: 'id,caption,permalink,timestamp', limit: '50' },
+export const find = (call: Call & LookUp) =>
+  findMedia(call.http, containers(call), call.saved, async () => {
+    const { http, account, post, settings, since } = call;
+    const isStory = settings.post_type === 'story';
+    const { data } = await http.get(`/${account}/${isStory ? 'stories' : 'media'}`, listOf(Own), {
+      query: { fields: 'id,caption,permalink,timestamp', limit: '50' },
+    });
+    return data
+      .filter(({ caption, timestamp }) => timestamp >= since && (isStory || caption.trim() === post.text.trim()))
+      .map(published);
   });
-  const found = data.filter(
-    ({ caption, timestamp }) => timestamp >= since && (isStory || caption.trim() === post.text.trim()),
-  );
-  if (found.length === 0) throw refused('unavailable', 'Instagram has published the post, and does not show it yet');
-  return found.map(published);
-}

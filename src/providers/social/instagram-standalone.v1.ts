@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { find, limits, poll, prepare, publish, Settings } from './_instagram.ts';
+import { find, limits, prepare, publish, Settings } from './_instagram.ts';
 import { channelMetrics, comment, comments, hide, metrics } from './_instagram-reading.ts';
+import { pollMedia } from './_meta-containers.ts';
 import { graphFailure, longLogin } from './_meta-graph.ts';
 import { commentAtLikes } from './_plugs.ts';
 
@@ -64,7 +65,7 @@ export default social({
     return prepare(call);
   },
   publish,
-  poll,
+  poll: pollMedia,
   find,
   comment,
   comments,

@@ -3,8 +3,9 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social, tool } from './_contract.ts';
-import { find, limits, poll, prepare, publish, Settings } from './_instagram.ts';
+import { find, limits, prepare, publish, Settings } from './_instagram.ts';
 import { channelMetrics, comment, comments, hide, metrics } from './_instagram-reading.ts';
+import { pollMedia } from './_meta-containers.ts';
 import { facebookLogin, GRAPH, graphFailure, Id, managedPages, removeNode } from './_meta-graph.ts';
 import { commentAtLikes } from './_plugs.ts';
 
@@ -91,7 +92,7 @@ export default social({
 
   prepare,
   publish,
-  poll,
+  poll: pollMedia,
   find,
   remove: ({ http, published: { id } }) => removeNode(http, id),
   comment,
