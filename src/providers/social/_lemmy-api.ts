@@ -33,7 +33,7 @@ const VERSIONS = {
 } as const;
 export type Version = keyof typeof VERSIONS;
 /** The version that the server had at the login. */
-export const versionOf = (values: Values): Version => (values['api'] === 'v4' ? 'v4' : 'v3');
+const versionOf = (values: Values): Version => (values['api'] === 'v4' ? 'v4' : 'v3');
 export const api = (values: Values) => VERSIONS[versionOf(values)];
 
 /** A post that is gone. */
@@ -80,7 +80,7 @@ const Post = Counted.extend({
   published: date.optional(), // version 3
   published_at: date.optional(),
 });
-export const PostView = z
+const PostView = z
   .object({ post: Post, counts: Counted.optional() })
   .transform(({ post: { published, published_at: at, ...post }, counts }) => ({
     ...post,
