@@ -45,6 +45,7 @@ import social_instagram_v1 from '../social/instagram.v1.ts';
 import social_lemmy_v1 from '../social/lemmy.v1.ts';
 import social_linkedin_page_v1 from '../social/linkedin-page.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
+import social_listmonk_v1 from '../social/listmonk.v1.ts';
 import social_mastodon_v1 from '../social/mastodon.v1.ts';
 import social_medium_v1 from '../social/medium.v1.ts';
 import social_mewe_v1 from '../social/mewe.v1.ts';
@@ -150,6 +151,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_lemmy_v1,
   social_linkedin_page_v1,
   social_linkedin_v1,
+  social_listmonk_v1,
   social_mastodon_v1,
   social_medium_v1,
   social_mewe_v1,
