@@ -42,6 +42,7 @@ import social_gmb_v1 from '../social/gmb.v1.ts';
 import social_hashnode_v1 from '../social/hashnode.v1.ts';
 import social_instagram_standalone_v1 from '../social/instagram-standalone.v1.ts';
 import social_instagram_v1 from '../social/instagram.v1.ts';
+import social_kick_v1 from '../social/kick.v1.ts';
 import social_lemmy_v1 from '../social/lemmy.v1.ts';
 import social_linkedin_page_v1 from '../social/linkedin-page.v1.ts';
 import social_linkedin_v1 from '../social/linkedin.v1.ts';
@@ -149,6 +150,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_hashnode_v1,
   social_instagram_standalone_v1,
   social_instagram_v1,
+  social_kick_v1,
   social_lemmy_v1,
   social_linkedin_page_v1,
   social_linkedin_v1,
