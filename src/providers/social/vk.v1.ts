@@ -144,7 +144,7 @@ export default social({
   async mentions({ http, query: q }) {
     const query = { q, count: '10', fields: 'photo_50' };
     const people = await http.get('/users.search', answered(Found), { query });
-    const groups = await http.get('/groups.search', answered(Found), { query });
+    const groups = await http.get('/groups.search', answered(Found), { query: { q, count: '10' } });
     return [
       ...people.response.items.map(({ id, first_name, last_name, photo_50: image }) => {
         return { id: `id${id}`, label: `${first_name} ${last_name}`, image };
@@ -170,6 +170,6 @@ export default social({
 });
 
 async function newestOf({ http, account }: Pick<Connection, 'http' | 'account'>) {
-  const query = { owner_id: account, filter: 'owner', count: PAGE };
+  const query = { domain: `id${account}`, filter: 'owner', count: PAGE };
   return (await http.get('/wall.get', Wall, { query })).response.items;
 }
