@@ -31,10 +31,27 @@ const MOST_CHARACTERS = 1024 * 1024;
 /** Characters reserved for each relay, enough for one event of the greatest length. */
 const LEAST_CHARACTERS = 160 * 1024;
 
-/** Yields the known messages of one of several relays; ends when it closes, time is over, or it has sent too much. */
-async function* messagesOf(socket: Socket, signal: AbortSignal, relays: number): AsyncGenerator<Message> {
-  let left = Math.max(MOST_CHARACTERS / relays, LEAST_CHARACTERS);
-  for (let n = 0; n < MOST_MESSAGES / relays; n += 1) {
+/** The same for a list of events. */
+const MOST_CHARACTERS_LISTED = 4 * 1024 * 1024;
+
+/** What is read from one relay. */
+interface Share {
+  messages: number;
+  characters: number;
+}
+const shareOf = (relays: number): Share => ({
+  messages: MOST_MESSAGES / relays,
+  characters: Math.max(MOST_CHARACTERS / relays, LEAST_CHARACTERS),
+});
+
+/** Yields the known messages of a relay; ends when it closes, time is over, or it has sent too much. */
+async function* messagesOf(
+  socket: Socket,
+  signal: AbortSignal,
+  { messages, characters }: Share,
+): AsyncGenerator<Message> {
+  let left = characters;
+  for (let n = 0; n < messages; n += 1) {
     const text = await socket.next(signal);
     left -= text?.length ?? 0;
     if (text === undefined || left < 0) return;
@@ -76,7 +93,7 @@ function sendTo(
     let challenge: string | undefined;
     let loggedIn: string | undefined;
     socket.send(JSON.stringify(['EVENT', event]));
-    for await (const message of messagesOf(socket, signal, relays)) {
+    for await (const message of messagesOf(socket, signal, shareOf(relays))) {
       if (message[0] === 'AUTH') challenge = message[1];
       if (message[0] === 'OK' && message[1] === loggedIn) socket.send(JSON.stringify(['EVENT', event]));
       if (message[0] !== 'OK' || message[1] !== event.id) continue;
@@ -141,27 +158,35 @@ export interface Filter {
   ids?: readonly string[];
   kinds?: readonly number[];
   authors?: readonly string[];
+  /** Ids of events that it refers to. */
+  '#e'?: readonly string[];
+  /** In seconds, inclusive. */
+  until?: number;
   limit?: number;
 }
-const fits = ({ ids, kinds, authors }: Filter, event: NostrEvent): boolean =>
+const fits = ({ ids, kinds, authors, '#e': of, until = Infinity }: Filter, event: NostrEvent): boolean =>
   (ids?.includes(event.id) ?? true) &&
   (kinds?.includes(event.kind) ?? true) &&
-  (authors?.includes(event.pubkey) ?? true);
+  (authors?.includes(event.pubkey) ?? true) &&
+  (of === undefined || event.tags.some(([name, id]) => name === 'e' && of.includes(id!))) &&
+  event.created_at <= until;
+
+/** An event, and the relays that have it. */
+export interface Held {
+  event: NostrEvent;
+  relays: string[];
+}
 
 /**
  * Answers the newest of the first events of each relay, and the relays that have it. `unavailable` when no relay
  * answered completely.
  */
-export async function ask(
-  line: Line,
-  relays: readonly string[],
-  filter: Filter,
-): Promise<{ event: NostrEvent; relays: string[] } | undefined> {
+export async function ask(line: Line, relays: readonly string[], filter: Filter): Promise<Held | undefined> {
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {
         socket.send(JSON.stringify(['REQ', 'q', filter]));
-        for await (const message of messagesOf(socket, signal, relays.length)) {
+        for await (const message of messagesOf(socket, signal, shareOf(relays.length))) {
           if (message[0] === 'EVENT' && fits(filter, message[2])) return { relay, event: message[2], whole: true };
           if (message[0] === 'EOSE') return { relay, event: undefined, whole: true };
           if (message[0] === 'CLOSED') break;
@@ -175,4 +200,44 @@ export async function ask(
     return { event: newest, relays: answers.filter(({ event }) => event?.id === newest.id).map(({ relay }) => relay) };
   if (!answers.some(({ whole }) => whole)) throw refused('unavailable', 'No relay answered');
   return undefined;
+}
+
+/**
+ * Lists the events of all relays together, newest first. `until`: ask again with it for those before; absent where no
+ * relay has more. A relay that sends too much is heard so far. `unavailable` when no relay answered.
+ */
+export async function list(
+  line: Line,
+  relays: readonly string[],
+  filter: Filter & { limit: number },
+): Promise<{ found: Held[]; until?: number }> {
+  const share = { messages: filter.limit + 20, characters: MOST_CHARACTERS_LISTED / relays.length };
+  const answers = await Promise.all(
+    relays.map((relay) =>
+      withRelay(line, relay, async (socket, signal) => {
+        const events: NostrEvent[] = [];
+        socket.send(JSON.stringify(['REQ', 'q', filter]));
+        for await (const message of messagesOf(socket, signal, share)) {
+          if (message[0] === 'EVENT' && fits(filter, message[2])) events.push(message[2]);
+          if (message[0] === 'EOSE') return { relay, events, whole: events.length < filter.limit };
+          if (message[0] === 'CLOSED') break;
+        }
+        return events.length > 0 ? { relay, events, whole: false } : undefined;
+      }).catch(() => undefined),
+    ),
+  );
+  const answered = answers.filter((answer) => answer !== undefined);
+  if (answered.length === 0) throw refused('unavailable', 'No relay answered');
+  const held = new Map<string, Held>();
+  for (const { relay, events } of answered)
+    for (const event of events) held.set(event.id, { event, relays: [...(held.get(event.id)?.relays ?? []), relay] });
+  /** Relays send the newest first: of one with more, events before its last one belong to the next page. */
+  const ends = answered
+    .filter(({ whole }) => !whole)
+    .map(({ events }) => Math.min(...events.map(({ created_at: at }) => at)));
+  const from = Math.max(0, ...ends);
+  const found = [...held.values()]
+    .filter(({ event }) => event.created_at >= from)
+    .toSorted((a, b) => b.event.created_at - a.event.created_at);
+  return { found, ...(from > 0 && { until: from - 1 }) };
 }

@@ -2,19 +2,12 @@ import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import {
-  decodeNpub,
-  encodeNevent,
-  encodeNpub,
-  NostrEvent,
-  publicKeyOf,
-  readPrivateKey,
-  signEvent,
-} from '../kit/protocols/nostr.ts';
-import { findInText } from '../kit/protocols/text.ts';
-import { publicUrlOf } from './_limits.ts';
-import { type Media, type Post, type Published, social } from './_contract.ts';
+import { decodeNpub, type Draft, NostrEvent, publicKeyOf, readPrivateKey, signEvent } from '../kit/protocols/nostr.ts';
+import { type Handle, type Published, social, type SocialLine } from './_contract.ts';
+import { contentOf, keptOf, publishedAs, tagsOf } from './_nostr-notes.ts';
+import { countsOf, namesOf, readComments } from './_nostr-reading.ts';
 import { ask, sendToAll } from './_nostr-relays.ts';
+import { commentAtLikes, commentFrom, repostAtLikes, repostFrom } from './_plugs.ts';
 
 const RELAYS = [
   'wss://nos.lol',
@@ -25,13 +18,6 @@ const RELAYS = [
 ];
 const MAX_RELAYS = 10;
 const relay = z.url({ protocol: /^wss?$/ });
-const Card = z.object({
-  name: z.string().nullish(),
-  display_name: z.string().nullish(),
-  picture: z.string().nullish(),
-});
-/** Data of a published note that a reply needs. */
-const Saved = z.object({ event: NostrEvent, relays: z.array(z.string()) });
 
 const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))];
 const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
@@ -50,6 +36,7 @@ function keyOf(typed: string): Uint8Array {
   return key;
 }
 
+/** https://github.com/nostr-protocol/nips */
 export default social({
   id: 'nostr',
   version: 'v1',
@@ -82,126 +69,105 @@ export default social({
     mediaTypes: ['image/*', 'video/*', 'audio/*'],
     fetches: ['image', 'video', 'audio'],
   },
-  settings: z.object({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
+  settings: z.looseObject({ relays: z.array(relay).min(1).max(MAX_RELAYS).optional() }),
   timeoutMs: 10_000, // to open, and again to answer
   settlesWithinMs: 30_000,
   login: { kind: 'credentials' },
 
   async profile({ values, ...line }) {
-    const publicKey = publicKeyOf(keyOf(values.password));
-    const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [publicKey], limit: 1 });
-    const card = found && Card.safeParse(read(found.event.content)).data;
-    const npub = encodeNpub(publicKey);
-    return {
-      id: publicKey,
-      name: card?.display_name || card?.name || `${npub.slice(0, 12)}…`,
-      handle: npub,
-      ...(card?.picture && { picture: card.picture }),
-    };
+    const id = publicKeyOf(keyOf(values.password));
+    const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [id], limit: 1 });
+    return { id, ...namesOf(id, found?.event) };
   },
 
-  async publish({ values, post, settings, saved, save, thread, ...line }) {
-    const key = keyOf(values.password);
-    const relays = settings.relays ?? relaysOf(values.relays);
-    const earlier = NostrEvent.safeParse(saved).data;
-    const event =
-      earlier ??
-      signEvent(
-        { created_at: seconds(line.clock), kind: 1, content: contentOf(post), tags: tagsOf(post, thread) },
-        key,
-      );
-    if (!earlier) await save(event); // from here on every attempt sends the same note
-    const verdicts = await sendToAll(line, relays, event, key);
-    return publishedAs(
-      event,
-      verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay),
-    );
-  },
-
-  async find({ values, settings, saved, ...line }) {
-    const event = NostrEvent.safeParse(saved).data;
-    if (!event) return undefined;
-    const found = await ask(line, settings.relays ?? relaysOf(values.relays), { ids: [event.id] });
-    return found?.event.id === event.id ? publishedAs(event, found.relays) : undefined;
-  },
-
+  publish: ({ post, settings, thread, ...call }) =>
+    sendOnce(call, settings.relays ?? relaysOf(call.values.relays), {
+      kind: 1,
+      content: contentOf(post),
+      tags: tagsOf(post, thread),
+    }),
+  find: ({ settings, ...call }) => findSent(call, settings.relays ?? relaysOf(call.values.relays)),
   async remove({ values, published, ...line }) {
-    const relays = Saved.safeParse(published.saved).data?.relays ?? relaysOf(values.relays);
+    const tags = [
+      ['e', published.id],
+      ['k', '1'],
+    ];
     const key = keyOf(values.password);
-    const request = signEvent(
-      {
-        created_at: seconds(line.clock),
-        kind: 5,
-        content: '',
-        tags: [
-          ['e', published.id],
-          ['k', '1'],
-        ],
-      },
-      key,
-    );
-    await sendToAll(line, relays, request, key);
+    const request = signEvent({ created_at: seconds(line.clock), kind: 5, content: '', tags }, key);
+    await sendToAll(line, relaysWith(published, values), request, key);
   },
+
+  comment: {
+    once: 'own-id',
+    replies: true,
+    send: ({ post, published, parent, ...call }) =>
+      sendOnce(call, relaysAround(published, call.values), {
+        kind: 1,
+        content: contentOf(post),
+        tags: tagsOf(post, [published, ...(parent ? [parent] : [])]),
+      }),
+    find: ({ published, ...call }) => findSent(call, relaysAround(published, call.values)),
+  },
+  comments: ({ published, cursor, values, ...line }) =>
+    readComments(line, relaysWith(published, values), { id: published.id, cursor }),
+  repost: {
+    once: 'own-id',
+    async send({ repost: { published }, ...call }) {
+      const relays = relaysAround(published, call.values);
+      const { event, relays: having } = keptOf(published) ?? (await ask(call, relays, { ids: [published.id] })) ?? {};
+      if (!event) throw refused('rejected', `No relay has the note ${published.id}`);
+      const tags = [
+        ['e', event.id, having?.[0] ?? ''],
+        ['p', event.pubkey],
+      ];
+      return sendOnce(call, relays, { kind: 6, content: JSON.stringify(event), tags }); // NIP-18
+    },
+    find: ({ repost: { published }, ...call }) => findSent(call, relaysAround(published, call.values)),
+  },
+
+  metrics: ({ posts, values, ...line }) =>
+    Promise.all(posts.map((post) => countsOf(line, relaysWith(post, values), post))),
+  mention: ({ id }) => (decodeNpub(id) === undefined ? undefined : `nostr:${id}`),
+  plugs: [
+    repostAtLikes('nostr'),
+    commentAtLikes('nostr'),
+    repostFrom('nostr', ['nostr']),
+    commentFrom('nostr', ['nostr']),
+  ],
 });
 
-const publishedAs = (event: NostrEvent, relays: string[]): Published => ({
-  id: event.id,
-  url: `https://njump.me/${encodeNevent(event.id, relays)}`,
-  saved: { event, relays } satisfies z.output<typeof Saved>,
-});
+type Values = { password: string; relays: string };
+type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'> & { values: Values };
 
-const contentOf = (post: Post): string =>
-  [post.text, ...post.media.map(publicUrlOf)].filter((line) => line !== '').join('\n');
+/** The relays that have a post, else those of the channel. */
+function relaysWith(published: Published, { relays }: Values): string[] {
+  const having = keptOf(published)?.relays ?? [];
+  return having.length > 0 ? having : relaysOf(relays);
+}
+/** The relays of the channel, and those where people see the post. */
+const relaysAround = (published: Published, values: Values): string[] =>
+  [...new Set([...relaysOf(values.relays), ...relaysWith(published, values)])].slice(0, MAX_RELAYS);
 
-/**
- * Makes the tags of a note: hashtags (NIP-24), people (`nostr:npub1…`, NIP-27), pictures (NIP-92), and its parent
- * (NIP-10). The id of a note is the hash of its content and second: the nonce (NIP-13, without proof of work) keeps two
- * posts with the same text apart.
- */
-function tagsOf(post: Post, thread: readonly Published[]): string[][] {
-  const tags = findInText(post.text)
-    .filter(({ kind }) => kind === 'tag')
-    .map(({ value }) => value.toLowerCase());
-  const people = [...post.text.matchAll(/\bnostr:(npub1[02-9ac-hj-np-z]{58})\b/g)].flatMap(
-    ([, npub]) => decodeNpub(npub!) ?? [],
+/** Signs an event and sends it; saved before, so that every attempt sends the same one. */
+async function sendOnce(
+  { values, saved, save, ...line }: Line & Pick<Handle, 'saved' | 'save'>,
+  relays: readonly string[],
+  draft: Omit<Draft, 'created_at'>,
+): Promise<Published> {
+  const key = keyOf(values.password);
+  const earlier = NostrEvent.safeParse(saved).data;
+  const event = earlier ?? signEvent({ created_at: seconds(line.clock), ...draft }, key);
+  if (!earlier) await save(event);
+  const verdicts = await sendToAll(line, relays, event, key);
+  return publishedAs(
+    event,
+    verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay),
   );
-  return [
-    ...[...new Set(tags)].map((tag) => ['t', tag]),
-    ...[...new Set(people)].map((person) => ['p', person]),
-    ...post.media.map(imeta),
-    ...replyTags(thread),
-    ['nonce', post.id, '0'],
-  ];
 }
 
-const imeta = (file: Media): string[] => {
-  const { contentType, alt, width, height } = file;
-  return [
-    'imeta',
-    `url ${publicUrlOf(file)}`,
-    `m ${contentType}`,
-    ...(width && height ? [`dim ${width}x${height}`] : []),
-    ...(alt ? [`alt ${alt}`] : []),
-  ];
-};
-
-function replyTags(thread: readonly Published[]): string[][] {
-  const [root] = thread;
-  const parent = thread.at(-1);
-  if (!root || !parent) return [];
-  const relayOf = ({ saved }: Published) => Saved.safeParse(saved).data?.relays[0] ?? '';
-  const author = Saved.safeParse(parent.saved).data?.event.pubkey;
-  return [
-    ['e', root.id, relayOf(root), 'root'],
-    ...(parent.id === root.id ? [] : [['e', parent.id, relayOf(parent), 'reply']]),
-    ...(author ? [['p', author]] : []),
-  ];
-}
-
-function read(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
+async function findSent(line: Line & Pick<Handle, 'saved'>, relays: readonly string[]): Promise<Published | undefined> {
+  const event = NostrEvent.safeParse(line.saved).data;
+  if (!event) return undefined;
+  const found = await ask(line, relays, { ids: [event.id] });
+  return found?.event.id === event.id ? publishedAs(event, found.relays) : undefined;
 }

@@ -15,4 +15,10 @@ test.each([
   ['pixelfed', 'bob@other.example:3000', '@bob@other.example:3000'],
   ['bluesky', 'bob.bsky.social', '@bob.bsky.social'],
   ['bluesky', 'did:plc:bob', undefined],
+  [
+    'nostr',
+    'npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg',
+    'nostr:npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg',
+  ],
+  ['nostr', 'npub1bob', undefined],
 ])('%s writes the mention of %s as %s', (network, id, text) => expect(written(network, id)).toBe(text));

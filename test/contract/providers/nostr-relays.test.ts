@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { encodeNpub, publicKeyOf, signEvent } from '../../../src/providers/kit/protocols/nostr.ts';
-import { ask } from '../../../src/providers/social/_nostr-relays.ts';
+import { ask, list } from '../../../src/providers/social/_nostr-relays.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
@@ -72,4 +72,21 @@ test.each([
   ).toMatchObject({ failure: 'unavailable' });
   expect(heard).toBeGreaterThan(4);
   expect(heard).toBeLessThanOrEqual(most);
+});
+
+test('a list of events is heard so far and no further, and goes on before its last event', async () => {
+  let heard = 0;
+  const sockets = {
+    open: async () => ({
+      send: () => {},
+      close: () => {},
+      async next() {
+        heard += 1;
+        return card(`Number ${heard}`, 10_000 - heard);
+      },
+    }),
+  };
+  const line = { sockets, clock: systemClock, timeoutMs: 60_000 };
+  const { found, until } = await list(line, ['ws://a'], { kinds: [0], limit: 10 });
+  expect([heard, found.length, until]).toEqual([30, 30, 10_000 - 30 - 1]);
 });
