@@ -12,7 +12,7 @@ export const Video = z.object({ id: z.string() });
 
 /** `finishing`: the last range may have been sent, and so the video be public. `id`: that of the video. */
 export const Saved = z
-  .object({ upload: z.unknown(), finishing: z.boolean().optional(), id: z.string().optional() })
+  .object({ upload: z.unknown().optional(), finishing: z.boolean().optional(), id: z.string().optional() })
   .catch({ upload: undefined });
 
 export const Settings = z.looseObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { discovery, faultsOf, openApi, type Operation, vkSchema } from '../../support/peers/api-operations.ts';
+import { botApi, discovery, faultsOf, openApi, type Operation, vkSchema } from '../../support/peers/api-operations.ts';
 import type { SocialFixture } from '../../support/peers/social-suite.ts';
 
 // Every request of a network's fixture, which the adapter sends field by field, against the official description of it.
@@ -51,6 +51,25 @@ const NETWORKS: readonly Described[] = [
     document: 'pinterest.json',
     base: 'https://api.pinterest.com/v5',
     operations: () => openApi('pinterest.json'),
+  },
+  {
+    id: 'telegram',
+    document: 'telegram.json',
+    base: 'https://api.telegram.org',
+    operations: () => botApi('telegram.json'),
+    beyond: Object.fromEntries(
+      [
+        'sendVideo: unknown field cover0',
+        'sendMediaGroup: unknown field file0',
+        'sendMediaGroup: unknown field file1',
+      ].map((fault) => [`POST /bot123456:the-bot-token/${fault}`, 'a file, which a field names by attach://']),
+    ),
+  },
+  {
+    id: 'twitch',
+    document: 'twitch.json',
+    base: 'https://api.twitch.tv/helix',
+    operations: () => openApi('twitch.json'),
   },
   {
     id: 'vk',

@@ -331,42 +331,58 @@ function ownChecks(adapter: SocialAdapter, { cases, values }: SocialFixture): Ch
   ];
 }
 
+/** The look-up of what an operation makes, and the class of the network for it. */
+const LOOK_UPS = {
+  publish: { lookUp: 'find', onceOf: ({ once }: SocialAdapter) => once },
+  comment: { lookUp: 'findComment', onceOf: ({ comment }: SocialAdapter) => comment?.once },
+  repost: { lookUp: 'findRepost', onceOf: ({ repost }: SocialAdapter) => repost?.once },
+} as const;
+
 /**
- * Lost answers. A case of `find` belongs to the case of `publish` with the same name: what was saved before the answer
- * was lost is what the look-up is handed, and it finds that post.
+ * Lost answers. A case of `find` belongs to the case of `publish` with the same name, one of `findComment` to that of
+ * `comment` or `reply` with the same name and parent: what was saved before the answer was lost is what the look-up is handed, and it finds what was made.
  */
-function lostChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
-  const of = (operation: string) => fixture.cases.filter((one) => one.operation === operation);
+const lostChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] =>
+  (['publish', 'comment', 'repost'] as const).flatMap((operation) => lostOf(adapter, fixture, operation));
+
+function lostOf(adapter: SocialAdapter, fixture: SocialFixture, operation: keyof typeof LOOK_UPS): Check[] {
+  const { lookUp: finding, onceOf } = LOOK_UPS[operation];
+  const of = (...names: string[]) => fixture.cases.filter((one) => names.includes(one.operation));
   const creating = ({ exchanges }: Case) => exchanges.findLastIndex(({ creates }) => creates);
-  const lookUps = of('find');
-  const checks: Check[] = of('publish')
-    .filter((one) => creating(one) !== -1 && lookUps.some(({ name }) => name === one.name))
+  const parentOf = ({ input }: Case) => (input as Partial<CommentInput> | undefined)?.parent?.id;
+  const lookUps = of(finding);
+  const findingOf = (one: Case) => lookUps.find((each) => each.name === one.name && parentOf(each) === parentOf(one));
+  const made = of(operation, ...(operation === 'comment' ? ['reply'] : []));
+  const checks: Check[] = made
+    .filter((one) => creating(one) !== -1 && findingOf(one))
     .map((one) => ({
-      name: `publish${one.name === undefined ? '' : ` (${one.name})`}: a lost answer is looked up by what was saved`,
+      name: `${one.operation}${one.name === undefined ? '' : ` (${one.name})`}: a lost answer is looked up by what was saved`,
       async run() {
-        const lookUp = lookUps.find(({ name }) => name === one.name)!;
+        const lookUp = findingOf(one)!;
         const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
         await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
         await using wire = await startWire(real);
         await using providers = localProviders({ clock, outbound: wire.outbound });
         const port = socialSuite.open(providers, adapter, fixture.values, fixture);
         wire.plays(one.exchanges, { at: creating(one), answer: 'hang-up' });
-        expect(await failureOf(published(port, one.input as PostInput))).toMatchObject({ failure: 'lost' });
-        const input = lookUp.input as PostInput;
+        expect(await failureOf(OPERATIONS[operation](port, one.input as CommentInput))).toMatchObject({
+          failure: 'lost',
+        });
+        const input = lookUp.input as CommentInput;
         expect(port.kept.at(-1)).toEqual(input.saved);
         wire.plays(lookUp.exchanges);
-        const found = await OPERATIONS.find(port, { ...(one.input as PostInput), ...input });
+        const found = await OPERATIONS[finding](port, { ...(one.input as CommentInput), ...input });
         expect(wire.faults).toEqual([]);
         const ids = found === undefined ? [] : ('id' in found ? [found] : found).map(({ id }) => id);
         expect(ids).toContain((one.result as Published).id);
       },
     }));
-  if (adapter.once !== 'at-most-once')
+  const once = onceOf(adapter);
+  if (once !== undefined && once !== 'at-most-once')
     checks.push({
-      name: 'has a look-up for a lost answer of its first post, and one that finds nothing',
+      name: `has a look-up for a lost answer of a ${operation}, and one that finds nothing`,
       async run() {
-        const first = of('publish')[0]!;
-        expect(lookUps.map(({ name }) => name)).toContain(first.name);
+        expect(made.some((one) => findingOf(one))).toBe(true);
         const isNothing = ({ result }: Case) => result === undefined || (Array.isArray(result) && result.length === 0);
         expect(lookUps.some(isNothing)).toBe(true);
       },
