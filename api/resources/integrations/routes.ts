@@ -149,7 +149,8 @@ export default [
     method: 'get',
     path: '/integrations/social/:provider',
     summary: 'Start connecting a channel',
-    description: 'Answers the address of the consent page of the network.',
+    description:
+      'Answers the address of the consent page of the network. Where a person approves elsewhere, such as in a chat, `state` is answered, too: connecting asks with it whether that was done.',
     auth: ['session'],
     csrf: 'origin', // it keeps a state, and may register an app at the server that is named
     impersonation: 'allowed',
@@ -161,7 +162,7 @@ export default [
       returnUrl: text(2_048),
       allowPreview: z.enum(['true', 'false']).optional(),
     }),
-    answer: z.strictObject({ url: z.string() }),
+    answer: z.strictObject({ url: z.string(), state: z.string().optional() }),
     handle: ({ rooms, principal, params, query: { refresh, externalUrl, returnUrl, allowPreview } }) =>
       rooms.channels.begin(principal, params.provider, {
         refresh: refresh || undefined,

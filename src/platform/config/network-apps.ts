@@ -9,7 +9,7 @@ interface NetworkApp {
   providers: readonly string[];
   /** Field and meaning, by variable. */
   settings: Readonly<Record<string, readonly [AppField, string]>>;
-  /** The app may have no secret: PKCE protects it. */
+  /** The app needs no secret, since PKCE protects it: one that is set is read and unused. */
   publicApp?: true;
   /** The server of an app whose variable is not set. */
   server?: string;
@@ -150,7 +150,7 @@ export const NETWORK_APPS = [
     title: 'VK',
     providers: ['vk'],
     publicApp: true,
-    settings: { VK_ID: ['clientId', 'App id'], VK_SECRET: ['clientSecret', 'Secret (a public app has none)'] },
+    settings: { VK_ID: ['clientId', 'App id'], VK_SECRET: ['clientSecret', 'Secret'] },
   },
   {
     title: 'Whop',
@@ -158,7 +158,7 @@ export const NETWORK_APPS = [
     publicApp: true,
     settings: {
       WHOP_CLIENT_ID: ['clientId', 'Client id'],
-      WHOP_CLIENT_SECRET: ['clientSecret', 'Client secret (a public app has none)'],
+      WHOP_CLIENT_SECRET: ['clientSecret', 'Client secret'],
     },
   },
   {
@@ -181,12 +181,17 @@ type AppSettingName = NamesOf<(typeof NETWORK_APPS)[number]>;
 const SECRET: ReadonlySet<AppField> = new Set(['clientSecret', 'botToken', 'consumerSecret']);
 
 function settingOf(
-  { title, providers, login, server }: NetworkApp,
+  { title, providers, login, server, publicApp }: NetworkApp,
   [field, word]: readonly [AppField, string],
 ): Setting<string | undefined> {
   if (field === 'server' && server !== undefined)
     return address(['http', 'https'], `Server on which the app at ${title} is registered.`, { otherwise: server });
-  const use = providers.length === 0 ? ' Read, and used by nothing: there is no such provider.' : '';
+  const use =
+    providers.length === 0
+      ? ' Read, and used by nothing: there is no such provider.'
+      : publicApp && field === 'clientSecret'
+        ? ' Read, and used by nothing: PKCE protects its logins.'
+        : '';
   const also = login !== undefined && field === 'clientId' ? `, also for login by ${login}` : '';
   const meaning = `${word} of the app at ${title}${also}.${use}`;
   const isUsed = login !== undefined && (field === 'clientId' || field === 'clientSecret');

@@ -94,8 +94,8 @@ export const commentaryOf = (text: string): string =>
 
 const shown = (commentary: string): string =>
   commentary
-    .replace(/\{hashtag\|\\?#\|((?:\\.|[^}\\])*)\}/g, '#$1')
-    .replace(/@\[((?:\\.|[^\]\\])+)\]\([^)]*\)/g, '$1')
+    .replace(/\{hashtag\|\\?#\|((?:\\?[\p{L}\p{N}_])*)\}/gu, '#$1')
+    .replace(/@\[((?:\\.|[^[\]\\])+)\]\([^()]*\)/g, '$1')
     .replace(/\\(.)/gs, '$1')
     .replace(/\s+/g, ' ')
     .trim();

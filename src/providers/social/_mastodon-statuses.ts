@@ -120,7 +120,7 @@ export async function readComments(http: Http, id: string, host: string): Promis
     .filter(({ visibility }) => visibility !== 'private' && visibility !== 'direct')
     .map(({ account, in_reply_to_id: parent, ...status }) => ({
       id: status.id,
-      text: textOfHtml(status.content.replace(/<\/?(?:a|span)\b[^>]*>/g, '')), // which stand inside of words
+      text: textOfHtml(status.content.replace(/<\/?(?:a|span)\b[^<>]*>/g, '')), // which stand inside of words
       author: {
         id: account.id,
         name: account.display_name || account.username,

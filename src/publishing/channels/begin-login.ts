@@ -46,15 +46,15 @@ function serverFields(
 }
 
 /**
- * Begins a login by consent: answers the address of the consent page, with a state that is good for an hour and once
- * (S130).
+ * Begins a login by consent or approval: answers the address of its page, with a state that is good for an hour and once
+ * (S130). The page of an approval may not repeat the state, so it is answered, too.
  */
 export async function beginLogin(
   deps: BeginDeps,
   person: Person,
   providerId: string,
   { refresh, externalUrl, returnUrl, allowPreview }: Begin,
-): Promise<{ url: string }> {
+): Promise<{ url: string; state?: string }> {
   const { orgId, userId } = person;
   const channel = refresh === undefined ? undefined : await channelToRefresh(deps, orgId, providerId, refresh);
   const adapter = versionFor(deps, providerId, channel, allowPreview);
@@ -89,7 +89,7 @@ export async function beginLogin(
       },
       STATE_MS,
     );
-    return { url };
+    return { url, ...(adapter.login.kind === 'approval' && { state }) };
   } catch (error) {
     throw error instanceof ProviderError
       ? new AppError('invalid_request', error.message, { err: true, provider: adapter.id }, { cause: error })
