@@ -2,9 +2,11 @@ import { z } from 'zod';
 import {
   customFieldsOf,
   type FileLimits,
+  type Limits,
   type Mention as SocialMention,
   type Page as SocialPage,
   type SocialAdapter,
+  type TextUnit,
   UNIT_WORDS,
 } from '../../../src/providers/registry/index.ts';
 import type { ChannelView, PostingRules } from '../../../src/publishing/channels/index.ts';
@@ -207,19 +209,38 @@ const presentTools = ({ tools = {} }: SocialAdapter): z.input<typeof ChannelRule
     })),
   }));
 
-export function presentRules({ adapter, limits }: PostingRules): z.input<typeof ChannelRules> {
-  const { title, settings } = adapter;
-  const { $schema: _, ...schema } = schemaOf(settings);
-  const rules = [
-    `${title}: at most ${limits.text} ${UNIT_WORDS[limits.unit]}`,
-    `${limits.needsMedia ? 'at least one and ' : ''}at most ${limits.media} pictures or videos (${limits.mediaTypes.join(', ')})`,
-    ...(limits.linkLength === undefined ? [] : [`every link counts as ${limits.linkLength}`]),
-    ...(limits.oneKind ? ['pictures and videos do not go together'] : []),
+/** Limits in words; of a type of posts those that it has of its own. */
+function limitRules(limits: Partial<Limits>, unit: TextUnit): string[] {
+  const { text, media, mediaTypes, needsMedia, linkLength, oneKind } = limits;
+  const files = `${media === undefined ? '' : `at most ${media} `}pictures or videos`;
+  return [
+    ...(text === undefined ? [] : [`at most ${text} ${UNIT_WORDS[unit]}`]),
+    ...(media === undefined && !mediaTypes && !needsMedia
+      ? []
+      : [`${needsMedia ? 'at least one and ' : ''}${files}${mediaTypes ? ` (${mediaTypes.join(', ')})` : ''}`]),
+    ...(linkLength === undefined ? [] : [`every link counts as ${linkLength}`]),
+    ...(['links', 'hashtags', 'mentions'] as const).flatMap((name) =>
+      limits[name] === undefined ? [] : [`at most ${limits[name]} ${name}`],
+    ),
+    ...(oneKind ? ['pictures and videos do not go together'] : []),
     ...fileRules('picture', limits.image),
     ...fileRules('video', limits.video),
   ];
+}
+
+export function presentRules({ adapter, limits }: PostingRules): z.input<typeof ChannelRules> {
+  const { title, settings, threads } = adapter;
+  const { unit, byType, countedSettings = [] } = limits;
+  const { $schema: _, ...schema } = schemaOf(settings);
+  const types = Object.entries(byType?.limits ?? {});
+  const rules = [
+    ...limitRules(limits, unit),
+    ...countedSettings.map((name) => `${name} counts with the text`),
+    ...(threads === 'none' ? ['a post has one item, and no thread'] : []),
+    ...types.map(([type, own]) => `with ${byType!.setting} ${type}: ${limitRules(own, own.unit ?? unit).join(', ')}`),
+  ];
   return {
-    rules: `${rules.join('; ')}.`,
+    rules: `${title}: ${rules.join('; ')}.`,
     maxLength: limits.text,
     settings: propertiesOf(schema).length > 0 ? schema : 'No additional settings required',
     tools: presentTools(adapter),

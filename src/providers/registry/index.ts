@@ -15,7 +15,7 @@ export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/decl
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { MediaKind, Picture, PictureRules, SentFile } from '../kit/declare/media.ts';
-export { UNIT_WORDS } from '../kit/protocols/counted-text.ts';
+export { type TextUnit, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
@@ -45,7 +45,15 @@ export type {
 } from '../social/_contract.ts';
 export type { ConnectOptions, Renewal } from '../social/_open.ts';
 export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
-export { checkFiles, checkPost, checkReach, type FileFacts, type Issue } from '../social/_limits.ts';
+export {
+  checkFiles,
+  checkPost,
+  checkReach,
+  type FileFacts,
+  type Issue,
+  limitsOfItem,
+  type ThreadLimits,
+} from '../social/_limits.ts';
 export {
   type Content,
   type MultipartStore,

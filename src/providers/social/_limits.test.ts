@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Limits } from './_contract.ts';
-import { checkPost, checkReach, type FileFacts, publicUrlOf } from './_limits.ts';
+import { checkPost, checkReach, type FileFacts, limitsOfItem, publicUrlOf } from './_limits.ts';
 
 const limits: Limits = {
   text: 10,
@@ -53,6 +53,53 @@ describe('checkPost', () => {
     ]);
   });
 
+  test.each<[string, Partial<Limits>, string, string | undefined]>([
+    ['links', { links: 1 }, 'a https://a.example b', undefined],
+    ['links', { links: 1 }, 'https://a.example https://b.example', 'max_links'],
+    ['hashtags', { hashtags: 2 }, '#one #two #3', undefined],
+    ['hashtags', { hashtags: 2 }, '#one #two #three', 'max_hashtags'],
+    ['mentions', { mentions: 1 }, '@ann a@b.example', undefined],
+    ['mentions', { mentions: 1 }, '@ann @ben@b.example', 'max_mentions'],
+    ['none of them', { links: 0, hashtags: 0, mentions: 0 }, 'plain & simple', undefined],
+    ['hashtags of a link', { hashtags: 0 }, 'https://a.example/#part', undefined],
+  ])('bounds the number of %s in a text: %j %s', (_, more, text, rule) => {
+    expect(faults(text, [], { text: 100, textBytes: 100, ...more })).toEqual(rule ? [`content ${rule}`] : []);
+  });
+
+  test('counts links, hashtags and mentions in the plain text, where the other has markup', () => {
+    const more = { ...limits, text: 100, textBytes: 100, mentions: 0 };
+    expect(checkPost(more, { text: '<@U1>', plain: '@ann', files: [] })).toEqual([
+      { field: 'content', message: 'the text has more than 0 mentions (1)', rule: 'max_mentions' },
+    ]);
+  });
+
+  test('counts the text of settings with that of the post, and names them', () => {
+    const counting = { ...limits, countedSettings: ['spoiler_text', 'note'] };
+    const judge = (settings: Record<string, unknown>) =>
+      checkPost(counting, { text: 'x'.repeat(6), files: [], settings });
+    expect(judge({ spoiler_text: 'cats', note: '' })).toEqual([]);
+    expect(judge({ spoiler_text: 5, note: null, other: 'x'.repeat(100) })).toEqual([]);
+    expect(judge({ spoiler_text: 'cats!' })).toEqual([
+      {
+        field: 'content',
+        message: 'the text is longer than 10 characters (11, with spoiler_text)',
+        rule: 'max_length',
+      },
+    ]);
+    expect(judge({ spoiler_text: '😀😀', note: '😀😀' })).toEqual([
+      {
+        field: 'content',
+        message: 'the text is longer than 20 bytes (22, with spoiler_text, note)',
+        rule: 'max_length',
+      },
+    ]);
+  });
+
+  test('asks for a file where the network needs one', () => {
+    expect(faults('x', [], { needsMedia: true })).toEqual(['image required']);
+    expect(faults('x', [undefined], { needsMedia: true })).toEqual([]);
+  });
+
   test('takes no file where none can be attached', () => {
     expect(faults('x', [picture], { media: 0, mediaTypes: [] })).toEqual(['image max_items']);
   });
@@ -97,5 +144,40 @@ describe('checkPost', () => {
     expect(checkPost({ ...limits, text: 3, unit }, { text, files: [] })).toMatchObject([
       { field: 'content', message: `the text is longer than 3 ${words}` },
     ]);
+  });
+});
+
+describe('limitsOfItem', () => {
+  const story = { media: 1, needsMedia: true, image: { ratio: [0.5, 0.6] as const } };
+  const typed: Limits = { ...limits, needsMedia: true, byType: { setting: 'post_type', limits: { story } } };
+
+  test('are those of the type that a setting names, and else those of the network', () => {
+    const of = (settings: Record<string, unknown>) =>
+      limitsOfItem({ limits: typed, threads: 'reply' }, settings, false);
+    expect(of({ post_type: 'story' })).toEqual({ ...limits, ...story });
+    for (const settings of [
+      {},
+      { post_type: 'post' },
+      { post_type: 'toString' },
+      { post_type: null },
+      { other: 'story' },
+    ])
+      expect(of(settings)).toEqual({ ...limits, needsMedia: true });
+    expect(limitsOfItem({ limits, threads: 'none' }, { post_type: 'story' }, false)).toEqual(limits);
+  });
+
+  test('of later items need no media', () => {
+    expect(limitsOfItem({ limits: typed, threads: 'reply' }, { post_type: 'story' }, true)).toEqual({
+      ...limits,
+      ...story,
+      needsMedia: false,
+    });
+  });
+
+  test('of comments are without those of a type, and of the length of a comment', () => {
+    const comments = { limits: typed, threads: 'comment', commentText: 7 } as const;
+    expect(limitsOfItem(comments, { post_type: 'story' }, true)).toEqual({ ...limits, text: 7, needsMedia: false });
+    expect(limitsOfItem({ ...comments, commentText: undefined }, {}, true).text).toBe(10);
+    expect(limitsOfItem(comments, {}, false).text).toBe(10);
   });
 });

@@ -1,7 +1,8 @@
 import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
+import { findInText, type Found } from '../kit/protocols/text.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Picture } from '../kit/declare/media.ts';
-import type { FileLimits, Limits, Media, MediaKind } from './_contract.ts';
+import type { FileLimits, Limits, Media, MediaKind, Threads } from './_contract.ts';
 
 /** What is known of a file of a post. */
 export interface FileFacts {
@@ -16,6 +17,9 @@ export interface FileFacts {
 /** A post, or an item of a thread. Files that lie outside are known when the post is sent: undefined. */
 export interface Judged {
   text: string;
+  /** The text without markup. Default: the text. */
+  plain?: string;
+  settings?: Settings;
   files: readonly (FileFacts | undefined)[];
 }
 /** A fault of a post: `field` is a path from the item, `rule` a word for programs. */
@@ -25,26 +29,69 @@ export interface Issue {
   rule: string;
 }
 
+type Settings = Readonly<Record<string, unknown>>;
+/** What a network takes in posts and in the items behind them. */
+export interface ThreadLimits {
+  limits: Limits;
+  threads: Threads;
+  /** Greatest length of a comment, where it is not that of a post. */
+  commentText?: number | undefined;
+}
+
+/**
+ * The limits of one item: those of its type (`byType`), by the settings of the post. Later items need no media; one
+ * that is a comment has no type.
+ */
+export function limitsOfItem(
+  { limits: { byType, ...limits }, threads, commentText = limits.text }: ThreadLimits,
+  settings: Settings,
+  isLater: boolean,
+): Limits {
+  if (isLater && threads === 'comment') return { ...limits, needsMedia: false, text: commentText };
+  const type = byType && String(settings[byType.setting]);
+  const own = type !== undefined && Object.hasOwn(byType!.limits, type) ? byType!.limits[type] : undefined;
+  return { ...limits, ...own, ...(isLater && { needsMedia: false }) };
+}
+
 /**
  * What a network would refuse of a post, before it is asked. Pictures are converted and scaled to what it takes, so
  * only their number and shape count; videos are sent as they are.
  */
-export const checkPost = (limits: Limits, { text, files }: Judged): Issue[] => [
-  ...checkText(limits, text, files.length),
+export const checkPost = (limits: Limits, { text, plain = text, files, settings = {} }: Judged): Issue[] => [
+  ...checkText(limits, text, files.length, settings),
+  ...checkFinds(limits, plain),
   ...checkFiles(limits, files),
+  ...(limits.needsMedia && files.length === 0 ? [fault('image', 'a picture or video is needed', 'required')] : []),
 ];
 
-function* checkText(limits: Limits, text: string, files: number): Generator<Issue> {
-  const { text: most, unit, textBytes } = limits;
+function* checkText(limits: Limits, text: string, files: number, settings: Settings): Generator<Issue> {
+  const { text: most, unit, textBytes, countedSettings = [] } = limits;
   if (text === '' && files === 0) yield fault('content', 'there is neither text nor media', 'required');
-  const bytes = Buffer.byteLength(text);
+  const beside = countedSettings.filter((name) => typeof settings[name] === 'string' && settings[name] !== '');
+  const texts = [text, ...beside.map((name) => settings[name] as string)]; // the filter
+  const words = beside.length > 0 ? `, with ${beside.join(', ')}` : '';
+  const bytes = sumOf(texts.map((one) => Buffer.byteLength(one)));
   if (textBytes !== undefined && bytes > textBytes)
-    yield fault('content', `the text is longer than ${textBytes} bytes (${bytes})`, 'max_length');
+    yield fault('content', `the text is longer than ${textBytes} bytes (${bytes}${words})`, 'max_length');
   const counted = 10 * most; // a length that is told is exact
-  const length = countText(text, limits, counted);
+  const length = sumOf(texts.map((one) => countText(one, limits, counted)));
   if (length > most) {
     const told = length < counted ? length : `${counted} or more`;
-    yield fault('content', `the text is longer than ${most} ${UNIT_WORDS[unit]} (${told})`, 'max_length');
+    yield fault('content', `the text is longer than ${most} ${UNIT_WORDS[unit]} (${told}${words})`, 'max_length');
+  }
+}
+const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);
+
+/** What a text may hold so many of, by what it is found as. */
+const FINDS = { link: 'links', tag: 'hashtags', mention: 'mentions' } as const satisfies Record<Found['kind'], string>;
+
+function* checkFinds(limits: Limits, plain: string): Generator<Issue> {
+  const bounded = Object.entries(FINDS).filter(([, name]) => limits[name] !== undefined);
+  if (bounded.length === 0) return;
+  const found = findInText(plain);
+  for (const [kind, name] of bounded) {
+    const [most, count] = [limits[name]!, found.filter((one) => one.kind === kind).length];
+    if (count > most) yield fault('content', `the text has more than ${most} ${name} (${count})`, `max_${name}`);
   }
 }
 

@@ -1,9 +1,9 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import {
   type App,
-  type Limits,
   type Social,
   type SocialAdapter,
+  type ThreadLimits,
   type WriteContent,
   writerOf,
 } from '../../providers/registry/index.ts';
@@ -49,9 +49,8 @@ export interface Connected {
   paces: readonly { key: string; posts: number; ms: number }[];
 }
 /** What a network takes. */
-export interface NetworkRules {
+export interface NetworkRules extends ThreadLimits {
   title: string;
-  limits: Limits;
   write: WriteContent;
   /** Settings that name a file. */
   fileSettings?: readonly string[] | undefined;

@@ -52,6 +52,8 @@ export function rulesOfNetwork(
   return {
     title: adapter.title,
     limits: limitsOfChannel(adapter.limits, server),
+    threads: adapter.threads,
+    commentText: adapter.comment?.text,
     write: writerOf(adapter),
     fileSettings: adapter.fileSettings,
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),

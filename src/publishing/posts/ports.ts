@@ -1,5 +1,13 @@
 import type { Sql } from '../../platform/db/index.ts';
-import type { FileFacts, Limits, Media, Social, SocialAdapter, WriteContent } from '../../providers/registry/index.ts';
+import type {
+  FileFacts,
+  Limits,
+  Media,
+  Social,
+  SocialAdapter,
+  ThreadLimits,
+  WriteContent,
+} from '../../providers/registry/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { PostMedia } from './row.ts';
 
@@ -51,9 +59,8 @@ export interface Connected {
 }
 
 /** What a network takes, for judging a post before it is stored. */
-export interface NetworkRules {
+export interface NetworkRules extends ThreadLimits {
   title: string;
-  limits: Limits;
   write: WriteContent;
   /** Settings that name a file. */
   fileSettings?: readonly string[] | undefined;

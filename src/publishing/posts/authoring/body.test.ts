@@ -44,6 +44,7 @@ test.each([
 const rules = {
   title: 'Net',
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
+  threads: 'reply',
   write: writerOf({}),
   checkSettings: () => {},
 } as const;
@@ -54,8 +55,14 @@ const judge = (items: { content: string; media?: { path: string; alt: string }[]
   judgeContent({ media }, 'an organization', [
     {
       rules: { ...rules, limits: { ...rules.limits, ...more } },
-      channel: { name: 'Acme', providerId: 'net' },
-      items: items.map(({ content, media: files = [] }, n) => ({ content, media: files, at: `value.${n}.` })),
+      channel: { name: 'Acme', providerId: 'net', settings: {} },
+      settings: {},
+      items: items.map(({ content, media: files = [] }, n) => ({
+        content,
+        media: files,
+        at: `value.${n}.`,
+        isLater: n > 0,
+      })),
     },
   ]);
 

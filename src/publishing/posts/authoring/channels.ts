@@ -12,6 +12,8 @@ export interface ChannelSummary {
   refreshNeeded: boolean;
   /** What its own server takes, where that has said so. */
   serverLimits: Partial<Limits> | null;
+  /** Over which those of a post stand. */
+  settings: Record<string, unknown>;
   /** Whether the org has links shortened (S209). */
   shortlink: 'ASK' | 'YES' | 'NO';
 }
@@ -24,7 +26,7 @@ export const findChannelSummaries: (
   const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
-      c.server_limits as "serverLimits", coalesce(o.settings->>'shortlink', 'ASK') as shortlink
+      c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink
     from unnest(
       ${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[],
       ${[...wanted.values()].map(({ id }) => id)}::uuid[]

@@ -1,5 +1,5 @@
 import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
-import { checkPost } from '../../../providers/registry/index.ts';
+import { checkPost, limitsOfItem } from '../../../providers/registry/index.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange } from './input.ts';
 import { post, type PostMedia } from '../row.ts';
@@ -31,11 +31,13 @@ interface Content {
   content: string;
   media: readonly PostMedia[];
 }
-/** Items of a thread, root first, to be held against the limits of their network; `at` is the field of each. */
+/** Items of a thread, to be held against the limits of their network; `at` is the field of each, with a dot. */
 export interface ToJudge {
   rules: NetworkRules;
-  channel: Pick<ChannelSummary, 'name' | 'providerId'>;
-  items: readonly (Content & { at: string })[];
+  channel: Pick<ChannelSummary, 'name' | 'providerId' | 'settings'>;
+  /** Of the post. */
+  settings: Readonly<Record<string, unknown>>;
+  items: readonly (Content & { at: string; isLater: boolean })[];
 }
 
 /** The ids of a body that may name posts. */
@@ -51,13 +53,15 @@ export async function judgeContent(
   const lists = posts.flatMap(({ items }) => items.map((item) => item.media));
   const facts = lists.some((list) => list.length > 0) ? await media.facts(orgId, lists) : lists.map(() => []);
   let n = 0;
-  for (const { rules, channel, items } of posts) {
-    const issues = items.flatMap(({ at, content }, index) => {
+  for (const { rules, channel, items, settings: own } of posts) {
+    const settings = { ...channel.settings, ...own };
+    const issues = items.flatMap(({ at, content, isLater }, index) => {
       const where = index === 0 ? '' : `item ${index + 1} of the thread: `;
       const files = facts[n++]!;
-      const found = checkPost(rules.limits, { text: rules.write(content).counted, files });
-      if (rules.limits.needsMedia && index === 0 && files.length === 0)
-        found.push({ field: 'image', message: 'a picture or video is needed', rule: 'required' });
+      if (isLater && rules.threads === 'none')
+        return [{ field: at.slice(0, -1), message: 'a post has one item here, and no thread', rule: 'max_items' }];
+      const { counted: text, plain } = rules.write(content);
+      const found = checkPost(limitsOfItem(rules, settings, isLater), { text, plain, files, settings });
       return found.map(({ field, message, rule }) => ({ field: at + field, message: where + message, rule }));
     });
     if (issues.length > 0)
@@ -125,7 +129,13 @@ export function compose(body: CreateBody, known: Known): Composed {
       composed.toJudge.push({
         rules,
         channel,
-        items: items.map(({ content, media }, index) => ({ content, media, at: `${at}.value.${index}.` })),
+        settings: element.settings,
+        items: items.map(({ content, media }, index) => ({
+          content,
+          media,
+          at: `${at}.value.${index}.`,
+          isLater: index > 0,
+        })),
       });
 
     if (body.type === 'update' && !root)

@@ -29,6 +29,11 @@ export async function judgeStored(
 ): Promise<void> {
   const rows = await getPost(deps, orgId, postId);
   const channel = await channelOf(deps, orgId, rows[0]!.channelId);
-  const items = rows.map((row, n) => ({ ...row, at: n === 0 ? '' : `thread.${n - 1}.` }));
-  await judgeContent(deps, orgId, [{ rules: rulesOf(deps, channel), channel, items }]);
+  const { settings } = rows[0]!;
+  const items = rows.map((row, n) => ({
+    ...row,
+    at: n === 0 ? '' : `thread.${n - 1}.`,
+    isLater: row.rootPostId !== null,
+  }));
+  await judgeContent(deps, orgId, [{ rules: rulesOf(deps, channel), channel, settings, items }]);
 }

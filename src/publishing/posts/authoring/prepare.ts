@@ -64,7 +64,8 @@ export async function prepareEdit(
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
-  if (body.settings) rules.checkSettings(merge ? { ...stored.settings, ...body.settings } : body.settings, 'settings');
+  const settings = body.settings ? { ...(merge && stored.settings), ...body.settings } : stored.settings;
+  if (body.settings) rules.checkSettings(settings, 'settings');
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
   const thread = body.thread?.map(({ id, image: media, delay, ...item }) => ({
@@ -78,9 +79,12 @@ export async function prepareEdit(
       { content: body.content ?? stored.content, media: image ?? stored.media },
       ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
     ];
-    await judgeContent(deps, orgId, [
-      { rules, channel, items: items.map((item, n) => ({ ...item, at: n === 0 ? '' : `thread.${n - 1}.` })) },
-    ]);
+    const judged = items.map((item, n) => ({
+      ...item,
+      at: n === 0 ? '' : `thread.${n - 1}.`,
+      isLater: n > 0 || stored.rootPostId !== null,
+    }));
+    await judgeContent(deps, orgId, [{ rules, channel, settings, items: judged }]);
     if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];

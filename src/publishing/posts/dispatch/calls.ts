@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
-import type { Limits, Media, Post } from '../../../providers/registry/index.ts';
+import { type Limits, limitsOfItem, type Media, type Post } from '../../../providers/registry/index.ts';
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS } from '../rules.ts';
@@ -55,8 +55,9 @@ export async function filesOf(
   claimed: ClaimedPost,
   over: AbortSignal,
 ): Promise<Files> {
-  const { limits, fileSettings = [] } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
-  const settings = Object(settingsOf(claimed)) as Record<string, unknown>;
+  const { fileSettings = [] } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
+  const limits = limitsOf({ channels }, claimed);
+  const settings = settingsOf(claimed);
   const named = fileSettings.flatMap((name) => {
     const item = fileOfSetting(settings[name]);
     return item ? [{ name, item }] : [];
@@ -81,8 +82,12 @@ const fileOfSetting = (value: unknown): PostMedia | undefined => {
   return data && (data.path !== '' || 'id' in data) ? data : undefined;
 };
 
-export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, { channel }: ClaimedPost): Limits =>
-  channels.rules(channel.providerId, channel.providerVersion).limits;
+/** What the network takes in this item of a post. */
+export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): Limits => {
+  const { channel, thread } = claimed;
+  const rules = channels.rules(channel.providerId, channel.providerVersion);
+  return limitsOfItem(rules, settingsOf(claimed), thread.length > 0);
+};
 
 /** A post as its adapter is handed it: its text in the form of the network, with short links. */
 export function postOf(
@@ -96,7 +101,10 @@ export function postOf(
 }
 
 /** The settings of a post over those of its channel. */
-export const settingsOf = ({ settings, channel }: ClaimedPost): unknown => ({ ...channel.settings, ...settings });
+export const settingsOf = ({ settings, channel }: ClaimedPost): Readonly<Record<string, unknown>> => ({
+  ...channel.settings,
+  ...settings,
+});
 
 /**
  * Ends with `lost` when the network takes longer than one call may last, and breaks off what is under way. Whoever
