@@ -71,6 +71,7 @@ export async function openPublishingWing({
     billing,
     frontendUrl: config.http.frontendUrl,
     returnUrlAllowlist: config.social.returnUrlAllowlist,
+    stripLinksFrom: config.social.stripLinksFrom,
     events,
   });
   const shortlinks = openShortlinks({

@@ -89,13 +89,15 @@ export interface Config {
     restrictDomains: readonly string[];
     localQuotaBytes: number;
   };
-  posts: { lateSeconds: number; stripLinksFromX: boolean };
+  posts: { lateSeconds: number };
   social: {
     sandboxEnabled: boolean;
     /** Where the sandbox network listens; 0 picks a free port when it runs in this process. */
     sandboxPort: number;
     sandboxUrl: string | undefined;
     returnUrlAllowlist: readonly string[];
+    /** Networks whose posts go out without links, by provider id. */
+    stripLinksFrom: readonly string[];
     plcUrl: string;
     /** App credentials from the environment, by provider id (DE39). */
     apps: Readonly<Record<string, AppCredentials>>;
@@ -260,13 +262,14 @@ export function readConfig(source: Environment): Reading {
       restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [],
       localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,
     },
-    posts: { lateSeconds: env.POST_LATE_SECONDS, stripLinksFromX: env.STRIP_LINKS_FROM_X_POSTS },
+    posts: { lateSeconds: env.POST_LATE_SECONDS },
     social: {
       sandboxEnabled: env.SANDBOX_ENABLED ?? !production,
       sandboxPort: env.SANDBOX_PORT,
       sandboxUrl: env.SANDBOX_URL,
       plcUrl: env.BLUESKY_PLC_URL ?? 'https://plc.directory',
       returnUrlAllowlist: (env.INTEGRATION_RETURN_URL_ALLOWLIST ?? []).map((origin) => new URL(origin).origin),
+      stripLinksFrom: env.STRIP_LINKS_FROM_X_POSTS ? ['x'] : [],
       apps,
     },
     payments: paymentsOf(env),

@@ -280,7 +280,7 @@ describe('single settings', () => {
       database: { connections: 8, poolTimeoutSeconds: undefined, allowDestructive: false },
       telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined },
       ai: { enforceBudgets: true },
-      posts: { stripLinksFromX: false },
+      social: { stripLinksFrom: [] },
       analytics: { xDisabled: false },
     });
     expect(
@@ -297,7 +297,7 @@ describe('single settings', () => {
       database: { connections: 20, poolTimeoutSeconds: 5, allowDestructive: true },
       telemetry: { serviceName: 'mine' },
       ai: { enforceBudgets: false },
-      posts: { stripLinksFromX: true },
+      social: { stripLinksFrom: ['x'] },
       analytics: { xDisabled: true },
     });
   });

@@ -269,7 +269,7 @@ const posts = {
       otherwise: 'none',
     },
   ),
-  STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X.', { later: 'the provider x' }),
+  STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X, which charges more for them.'),
   DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X.', { later: 'analytics' }),
   BLUESKY_PLC_URL: address(
     ['http', 'https'],

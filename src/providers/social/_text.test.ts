@@ -26,6 +26,18 @@ describe('writerOf', () => {
     expect(writerOf({ textForm })(RICH)).toEqual({ text, plain: PAGE, counted: textForm === 'html' ? PAGE : text });
   });
 
+  test.each([
+    ['See https://a.example/x, and https://b.example.', 'See, and.'],
+    ['https://a.example/', ''],
+    [RICH, 'One two & page'],
+    ['No link', 'No link'],
+  ])('writes %j without links', (content, text) => {
+    expect(writerOf({}, { withoutLinks: true })(content)).toEqual({ text, plain: text, counted: text });
+    expect(writerOf({}, { withoutLinks: true })(content, (one) => one.replaceAll('a.example', 'c.example')).text).toBe(
+      text,
+    );
+  });
+
   test('writes a plain text once', () => {
     const addresses: string[] = [];
     const { text, plain } = writerOf({ mention: () => '@x' })(RICH, (one) => {

@@ -1,4 +1,5 @@
 import { contentToText } from '../../platform/content/index.ts';
+import { type Found, findLinks } from '../kit/protocols/text.ts';
 import { contentToMarkdown, contentToMrkdwn, contentToSimpleHtml } from '../kit/protocols/written-text.ts';
 import type { SocialAdapter, TextForm } from './_contract.ts';
 
@@ -24,10 +25,24 @@ const FORMS = { normal: 'plain', markdown: 'markdown', html: 'html' } as const;
 /** The form of the text that an adapter is handed: the declared one, else that of its editor. */
 export const textFormOf = ({ editor = 'normal', textForm = FORMS[editor] }: Brand): TextForm => textForm;
 
-/** Answers how contents are written for a network. */
-export function writerOf(adapter: Brand): WriteContent {
+/** Answers how contents are written for a network; `withoutLinks`: no address in them goes out. */
+export function writerOf(adapter: Brand, { withoutLinks = false } = {}): WriteContent {
   const form = textFormOf(adapter);
-  return (content, addresses = (text) => text) => {
+  const write = writing(adapter, form);
+  return withoutLinks ? (content, addresses = same) => write(content, (text) => stripLinks(addresses(text))) : write;
+}
+const same = (text: string) => text;
+
+/** Removes links, with the space or the brackets around them. */
+const stripLinks = (text: string): string => [...findLinks(text)].reduceRight(withoutLink, text).trim();
+function withoutLink(text: string, { start, end }: Found): string {
+  const [before, after] = [text.slice(0, start), text.slice(end)];
+  if (before.endsWith(' (') && after.startsWith(')')) return before.slice(0, -2) + after.slice(1);
+  return before.replace(/[ \t]$/, '') + after;
+}
+
+function writing(adapter: Brand, form: TextForm): WriteContent {
+  return (content, addresses = same) => {
     const plain = addresses(contentToText(content));
     const mention = hasMentions(content) ? adapter.mention : undefined;
     if (form === 'plain') {

@@ -5,8 +5,8 @@ import {
   type SocialAdapter,
   type ThreadLimits,
   type WriteContent,
-  writerOf,
 } from '../../providers/registry/index.ts';
+import { writerFor } from './rules.ts';
 import { latestApp } from './apps.ts';
 import type { Opened } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
@@ -57,7 +57,7 @@ export interface NetworkRules extends ThreadLimits {
   checkSettings(settings: unknown, at: string): void;
 }
 
-interface ConnectionDeps extends RenewalDeps, Pick<ChannelsDeps, 'sql' | 'needsLogin'> {
+interface ConnectionDeps extends RenewalDeps, Pick<ChannelsDeps, 'sql' | 'needsLogin' | 'stripLinksFrom'> {
   egress: Pick<ChannelsDeps['egress'], 'open'>;
 }
 
@@ -139,7 +139,7 @@ export async function connectChannel(
   return {
     social: confirming(login.social, login.wasRenewed, (reason) => row.lose(reason, login.current().sealed)),
     once: adapter.once,
-    write: writerOf(adapter),
+    write: writerFor(deps, adapter),
     lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),
     timeoutMs: adapter.timeoutMs,
     settlesWithinMs: adapter.settlesWithinMs,

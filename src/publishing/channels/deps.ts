@@ -27,6 +27,8 @@ export interface ChannelsOptions {
   frontendUrl: string;
   /** INTEGRATION_RETURN_URL_ALLOWLIST */
   returnUrlAllowlist: readonly string[];
+  /** Networks whose posts go out without links (STRIP_LINKS_FROM_X_POSTS). */
+  stripLinksFrom: readonly string[];
   /** Told of channels that are connected or lost. */
   events?: Pick<Events, 'channelConnected' | 'channelNeedsLogin'> | undefined;
 }

@@ -1,8 +1,9 @@
 import { AppError } from '../../platform/kernel/index.ts';
-import { checkSettings, type Limits, type SocialAdapter, writerOf } from '../../providers/registry/index.ts';
+import { checkSettings, type Limits, type SocialAdapter } from '../../providers/registry/index.ts';
 import { appsOfOrg, isConnectable } from './apps.ts';
 import type { NetworkRules } from './connection.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
+import { writerFor } from './rules.ts';
 import { limitsOfChannel, type ServerLimits } from './server-limits.ts';
 
 export interface PostingRules {
@@ -43,18 +44,18 @@ export async function rulesOfChannel(
  * retired.
  */
 export function rulesOfNetwork(
-  { providers }: Pick<ChannelsDeps, 'providers'>,
+  deps: Pick<ChannelsDeps, 'providers' | 'stripLinksFrom'>,
   providerId: string,
   providerVersion: string,
   server: ServerLimits | null = null,
 ): NetworkRules {
-  const adapter = providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
+  const adapter = deps.providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
   return {
     title: adapter.title,
     limits: limitsOfChannel(adapter.limits, server),
     threads: adapter.threads,
     commentText: adapter.comment?.text,
-    write: writerOf(adapter),
+    write: writerFor(deps, adapter),
     fileSettings: adapter.fileSettings,
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };

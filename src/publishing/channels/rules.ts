@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError, invalidField } from '../../platform/kernel/index.ts';
-import type { Renewal } from '../../providers/registry/index.ts';
+import { type Renewal, type SocialAdapter, type WriteContent, writerOf } from '../../providers/registry/index.ts';
+import type { ChannelsOptions } from './deps.ts';
 import type { Credentials } from './credentials.ts';
 
 const MARGIN_MS = 5 * 60_000;
@@ -81,3 +82,9 @@ export function readAdditional(text: string): Record<string, unknown> {
     named.data.flatMap(({ name, title, value }) => ((name ?? title) === undefined ? [] : [[(name ?? title)!, value]])),
   );
 }
+
+/** Answers how contents are written for a network of this instance. */
+export const writerFor = (
+  { stripLinksFrom }: Pick<ChannelsOptions, 'stripLinksFrom'>,
+  adapter: SocialAdapter,
+): WriteContent => writerOf(adapter, { withoutLinks: stripLinksFrom.includes(adapter.id) });

@@ -163,6 +163,32 @@ describe('channels and posts', () => {
     await eventually('all are taken', () => taken === 6);
     expect(most).toBe(2);
   });
+  effect(
+    ['STRIP_LINKS_FROM_X_POSTS'],
+    'a post to X goes out without its links, and is judged without them',
+    async () => {
+      const long = `${'x'.repeat(270)} https://a.example/${'y'.repeat(40)}`;
+      const scheduled = async (env: Env) => {
+        await using product = await whole(env);
+        const { client, orgId } = await product.signUp();
+        const channelId = newId();
+        await product.db.sql`
+        insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+        values (${channelId}, ${orgId}, 'x', 'v1', ${channelId}, 'c', 'v2:')`;
+        const answers: unknown[] = [];
+        for (const content of ['https://a.example/', long]) {
+          const posts = [{ integration: { id: channelId }, value: [{ content }], settings: {} }];
+          const body = { type: 'schedule', date: '2036-01-01T00:00:00Z', shortLink: false, tags: [], posts };
+          answers.push((await client.post('/posts', body)).status);
+        }
+        return answers;
+      };
+      expect([await scheduled({}), await scheduled({ STRIP_LINKS_FROM_X_POSTS: 'true' })]).toEqual([
+        [201, 400],
+        [400, 201],
+      ]);
+    },
+  );
   effect(['POST_LATE_SECONDS'], 'what is due for longer is told as late', async () => {
     const channelId = newId();
     await world.db.sql`
