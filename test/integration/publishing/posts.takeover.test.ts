@@ -172,7 +172,7 @@ test('a closed connection aborts the request under way, and none of the steps be
       response.on('close', broken.open);
       return;
     }
-    response.setHeader('content-type', 'application/json').end('{}');
+    response.setHeader('content-type', 'application/json').end('{"domain":"a.example"}');
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   await using _closed = {
