@@ -17,6 +17,7 @@ import {
   Posts,
   readComment,
 } from './_lemmy-api.ts';
+import { seriesOfNow } from './_series.ts';
 
 const PAGE = '50';
 type Fields = Readonly<Record<string, string>>;
@@ -104,11 +105,7 @@ export async function countsOf({ http, values, posts }: Line & { posts: readonly
 }
 export async function ownCounts({ http, values, clock }: Line & { clock: Clock }): Promise<Series[]> {
   const { post_count: posts, comment_count: comments } = await http.get(api(values).at + api(values).me, Me);
-  const date = clock.now().toISOString().slice(0, 10);
-  return [
-    ...(posts === undefined ? [] : [{ metric: 'posts' as const, points: [{ date, value: posts }] }]),
-    ...(comments === undefined ? [] : [{ metric: 'comments' as const, points: [{ date, value: comments }] }]),
-  ];
+  return seriesOfNow(clock, { posts, comments });
 }
 
 type Search = { http: Http; values: Fields; query: string };

@@ -3,6 +3,7 @@ import { clientApp } from '../kit/protocols/oauth.ts';
 import { sameText } from '../kit/protocols/text.ts';
 import { fitted, Title } from './_articles.ts';
 import { type Published, social } from './_contract.ts';
+import { seriesOfNow } from './_series.ts';
 
 const RULES = { maxBytes: 8_000_000, maxPixels: 1_600 * 1_200, types: ['image/jpeg', 'image/png', 'image/gif'] };
 const POLL_MS = 3_000;
@@ -98,9 +99,8 @@ export default social({
   remove: ({ http, published: { id } }) => http.delete(`/shots/${id}`),
 
   async channelMetrics({ http, clock }) {
-    const { followers_count: value } = await http.get('/user', User);
-    const date = clock.now().toISOString().slice(0, 10);
-    return value == null ? [] : [{ metric: 'followers', points: [{ date, value }] }];
+    const { followers_count: followers } = await http.get('/user', User);
+    return seriesOfNow(clock, { followers });
   },
   tools: {
     teams: {

@@ -3,6 +3,7 @@ import { secret, text } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { fitted, type Made, madeOf, uploadNext, urlsOf } from './_articles.ts';
 import { type Post, type Published, social } from './_contract.ts';
+import { seriesOfNow } from './_series.ts';
 
 const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif'];
 /** A campaign that was started, whatever became of it since. */
@@ -106,8 +107,8 @@ export default social({
   /** A subscriber of several lists counts in each. */
   async channelMetrics({ http, clock }) {
     const { data } = await lists(http);
-    const value = data.results.reduce((sum, { subscriber_count: count }) => sum + (count ?? 0), 0);
-    return [{ metric: 'followers', points: [{ date: clock.now().toISOString().slice(0, 10), value }] }];
+    const followers = data.results.reduce((sum, { subscriber_count: count }) => sum + (count ?? 0), 0);
+    return seriesOfNow(clock, { followers });
   },
   tools: {
     list: {

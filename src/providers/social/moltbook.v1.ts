@@ -4,6 +4,7 @@ import { secret } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { type CommentRead, type Post, type Published, social } from './_contract.ts';
 import { commentAtLikes, commentFrom } from './_plugs.ts';
+import { seriesOfNow } from './_series.ts';
 
 const TITLE = 100;
 
@@ -145,9 +146,8 @@ export default social({
     });
   },
   async channelMetrics({ http, clock }) {
-    const { follower_count: value } = (await http.get('/agents/me', Me)).agent;
-    const date = clock.now().toISOString().slice(0, 10);
-    return value == null ? [] : [{ metric: 'followers', points: [{ date, value }] }];
+    const { follower_count: followers } = (await http.get('/agents/me', Me)).agent;
+    return seriesOfNow(clock, { followers });
   },
 });
 

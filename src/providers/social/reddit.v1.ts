@@ -4,6 +4,7 @@ import { social, tool } from './_contract.ts';
 import { commentAtLikes } from './_plugs.ts';
 import { listOf, me, ownComments, ownPosts, RAW, readComments, restrictionsOf } from './_reddit-reading.ts';
 import { answerOf, dataOf, filesOf, PICTURE_BYTES, Saved, Settings, SITE, submit, upload } from './_reddit-submit.ts';
+import { seriesOfNow } from './_series.ts';
 
 const POLL_MS = 10_000;
 /** By which the clock of Reddit may be behind ours. */
@@ -116,9 +117,7 @@ export default social({
   metricsAtOnce: 100,
   async channelMetrics({ http, clock }) {
     const { subreddit } = await me(http);
-    const date = clock.now().toISOString().slice(0, 10);
-    const value = subreddit?.subscribers;
-    return value == null ? [] : [{ metric: 'followers', points: [{ date, value }] }];
+    return seriesOfNow(clock, { followers: subreddit?.subscribers });
   },
   tools: {
     subreddits: tool({

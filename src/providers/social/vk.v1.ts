@@ -165,7 +165,7 @@ export default social({
       query: { fields: 'followers_count' },
     });
     const followers = response[0].followers_count;
-    return followers === undefined ? [] : seriesOfNow(clock, { followers });
+    return seriesOfNow(clock, { followers });
   },
 });
 

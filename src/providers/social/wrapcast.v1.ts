@@ -158,7 +158,7 @@ export default social({
   async channelMetrics({ http, clock, account }) {
     const { users } = await http.get('/user/bulk/', Users, { query: { fids: account } });
     const followers = users[0]?.follower_count;
-    return followers === undefined ? [] : seriesOfNow(clock, { followers });
+    return seriesOfNow(clock, { followers });
   },
 });
 

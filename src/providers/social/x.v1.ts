@@ -9,6 +9,7 @@ import { Problem, ProblemInside } from './_x-problems.ts';
 import { bodyOf, draftOf, filesOf, isArticle, published, Settings } from './_x-post.ts';
 import { countsOfPosts, readReplies, repeated, similar, User, userNamed } from './_x-reading.ts';
 import { IMAGE_BYTES, Saved, uploadStep } from './_x-upload.ts';
+import { seriesOfNow } from './_series.ts';
 
 const ARTICLE = { text: 100_000, unit: 'characters', media: 20, mediaTypes: ['image/*'], image: {} } as const;
 const LIMITS: Limits = {
@@ -170,11 +171,6 @@ export default social({
   metricsAtOnce: 100,
   async channelMetrics({ http, clock }) {
     const { public_metrics: told } = await accountOf(http, 'public_metrics');
-    const date = clock.now().toISOString().slice(0, 10);
-    const now = { followers: told?.followers_count, posts: told?.post_count ?? told?.tweet_count };
-    return (['followers', 'posts'] as const).flatMap((metric) => {
-      const value = now[metric];
-      return typeof value === 'number' ? [{ metric, points: [{ date, value }] }] : [];
-    });
+    return seriesOfNow(clock, { followers: told?.followers_count, posts: told?.post_count ?? told?.tweet_count });
   },
 });
