@@ -61,6 +61,7 @@ import social_skool_v1 from '../social/skool.v1.ts';
 import social_slack_v1 from '../social/slack.v1.ts';
 import social_telegram_v1 from '../social/telegram.v1.ts';
 import social_threads_v1 from '../social/threads.v1.ts';
+import social_tiktok_v1 from '../social/tiktok.v1.ts';
 import social_tumblr_v1 from '../social/tumblr.v1.ts';
 import social_twitch_v1 from '../social/twitch.v1.ts';
 import social_vk_v1 from '../social/vk.v1.ts';
@@ -170,6 +171,7 @@ export const adapters: readonly AnyAdapter[] = [
   social_slack_v1,
   social_telegram_v1,
   social_threads_v1,
+  social_tiktok_v1,
   social_tumblr_v1,
   social_twitch_v1,
   social_vk_v1,
