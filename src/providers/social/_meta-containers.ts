@@ -6,7 +6,7 @@ import { Id } from './_meta-graph.ts';
 
 // Instagram and Threads: a container is made of each file, processed, and published once by a call of its own.
 
-export const Saved = z
+const Saved = z
   .object({ children: z.array(z.string()).default([]), container: z.string().optional(), media: z.string().optional() })
   .catch({ children: [] });
 

@@ -49,7 +49,7 @@ export const Settings = z
     if (isBranded && level === 'SELF_ONLY') fault('brand_content_toggle', 'cannot be set for a post that only you see');
   });
 export type Settings = z.output<typeof Settings>;
-export const isDirect = ({ content_posting_method }: Settings): boolean => content_posting_method === 'DIRECT_POST';
+const isDirect = ({ content_posting_method }: Settings): boolean => content_posting_method === 'DIRECT_POST';
 
 const Creator = z.object({
   data: z.object({
@@ -100,7 +100,7 @@ export async function photosOf({ text, media }: Post, settings: Settings) {
 }
 
 const Begun = z.object({ data: z.object({ publish_id: z.string(), upload_url: z.url({ protocol: /^https$/ }) }) });
-export const rangeOf = ({ size }: Pick<Media, 'size'>): number => Math.min(size, RANGE_BYTES);
+const rangeOf = ({ size }: Pick<Media, 'size'>): number => Math.min(size, RANGE_BYTES);
 /** Where the last range begins, whose arrival posts the video. */
 export const lastRange = (file: Pick<Media, 'size'>): number =>
   (Math.floor(file.size / rangeOf(file)) - 1) * rangeOf(file);

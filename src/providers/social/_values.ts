@@ -97,7 +97,7 @@ export interface CommentPage {
 }
 
 /** The counts that networks tell of posts and channels, with their titles. */
-export const METRICS = {
+const METRICS = {
   impressions: 'Impressions',
   views: 'Views',
   reach: 'Reach',

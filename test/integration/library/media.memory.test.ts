@@ -160,6 +160,7 @@ async function startMastodon() {
             media_attachments: {
               image_size_limit: 300_000,
               image_matrix_limit: 1_000_000,
+              video_size_limit: 200 * MIB,
               supported_mime_types: ['image/png', 'video/mp4'],
             },
           },

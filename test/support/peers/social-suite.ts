@@ -80,7 +80,7 @@ export const pdf = fileOf('slides.pdf', 'application/pdf', 'bytes of a document'
 
 /** Post id of every input that names none: 36 characters, as those of the product. */
 export const POST_ID = '0193a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b';
-export const postOf = ({ id = POST_ID, text, plain = text, media = [], files }: PostInput): Post => ({
+const postOf = ({ id = POST_ID, text, plain = text, media = [], files }: PostInput): Post => ({
   id,
   text,
   plain,
@@ -226,7 +226,7 @@ const OPERATIONS = {
 } as const;
 
 /** The declaration of a network as its fixture states it; what is absent is left out. */
-export function declaredOf(adapter: SocialAdapter): Record<string, unknown> {
+function declaredOf(adapter: SocialAdapter): Record<string, unknown> {
   const { login, once, threads, editor, limits, pace, plugs, tools, comment, repost } = adapter;
   const { refusal: _, ...data } = { refusal: undefined, ...login };
   const addresses = JSON.stringify(data).replace(/\{(\w+)\}/g, (all, name: string) => adapter.hosts?.[name] ?? all);
