@@ -33,6 +33,7 @@ export interface Found {
   woken: number;
   entered: number;
   asked: number;
+  prepared: number;
   delivering: number;
 }
 
@@ -65,12 +66,13 @@ export function startReconciler({
       quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 };
+      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, delivering: 0 };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
+      await round(limit, () => prepare(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -110,6 +112,18 @@ export function startReconciler({
     if (unasked.length > 0)
       await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
     return 0; // the reminders have not fired yet: another look now would find the same posts
+  }
+  /** Not what was left behind: this scan is what begins preparing posts, wherever their turn runs. */
+  async function prepare(found: Found): Promise<number> {
+    const unprepared = await sweeps.unprepared(limit);
+    found.prepared += unprepared.length;
+    if (unprepared.length > 0)
+      await remind(
+        unprepared.map(({ orgId, postId, now }) =>
+          reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId }),
+        ),
+      );
+    return 0; // as with questions: the reminders have not fired yet
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

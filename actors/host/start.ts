@@ -55,7 +55,9 @@ export async function startActors(
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
     ...(reconcileMs !== undefined && { intervalMs: reconcileMs }),
-    onFound: (found) => Object.entries(found).forEach(([kind, n]) => metrics.found.inc({ kind }, n)),
+    // preparing begins with its scan: nothing was left behind
+    onFound: (found) =>
+      Object.entries(found).forEach(([kind, n]) => kind !== 'prepared' && metrics.found.inc({ kind }, n)),
   });
   const sweeper = startSweeper({
     sql,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { AttemptOutcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
+import type { AttemptOutcome, ClaimedPost, PendingLookUp, Preparation } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
@@ -26,6 +26,8 @@ function postOf({
       ),
       lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
       settleAttempt: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
+      claimPreparation: async () => (did.push('claimPreparation'), waits ? (claimed as Preparation) : undefined),
+      prepareAhead: async () => void did.push('prepareAhead'),
     },
   };
   return { ...turnOf(postActor, 'o:p', needs), did };
@@ -48,6 +50,17 @@ test('a network that did not say is asked again', async () => {
   await post.spec.reminders['look-up'](turn, undefined);
   await besides();
   expect(log).toEqual(['remind Post/o:p look-up 2026-01-01T00:00:00.000Z']);
+});
+
+test.each([
+  [true, ['claimPreparation', 'prepareAhead']],
+  [false, ['claimPreparation']],
+])('a post is prepared beside the turn, only where nobody does: %s', async (waits, expected) => {
+  const { turn, log, did, besides } = postOf({ waits });
+  await post.spec.reminders.prepare(turn, undefined);
+  expect(did).toEqual(['claimPreparation']);
+  await besides();
+  expect([did, log]).toEqual([expected, []]);
 });
 
 test('a post that was settled meanwhile is left alone', async () => {

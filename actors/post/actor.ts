@@ -8,7 +8,15 @@ import { LOOK_UPS, postActor } from './contract.ts';
 export interface PostNeeds {
   posts: Pick<
     Posts,
-    'editPost' | 'removePost' | 'retryPost' | 'setRelease' | 'findUnsettled' | 'lookUp' | 'settleAttempt'
+    | 'editPost'
+    | 'removePost'
+    | 'retryPost'
+    | 'setRelease'
+    | 'findUnsettled'
+    | 'lookUp'
+    | 'settleAttempt'
+    | 'claimPreparation'
+    | 'prepareAhead'
   >;
 }
 type Here = Turn<typeof postActor, unknown, undefined, PostNeeds>;
@@ -34,6 +42,10 @@ export default implementFor<PostNeeds>()(postActor, {
   reminders: {
     'look-up': (turn) => lookUp(turn, 'unconfirmed'),
     poll: (turn) => lookUp(turn, 'processing'),
+    async prepare({ id, ctx: { posts }, beside }) {
+      const preparation = await posts.claimPreparation(...keyOf(id));
+      if (preparation) beside(() => posts.prepareAhead(preparation));
+    },
   },
 });
 

@@ -61,6 +61,12 @@ export function rulesOfNetwork(
   };
 }
 
+/** The networks that posts are prepared at before they are published, each as `id@version`. */
+export const networksThatPrepare = ({ providers }: Pick<ChannelsDeps, 'providers'>): string[] =>
+  providers
+    .list('social')
+    .flatMap(({ id, version, capabilities }) => (capabilities.includes('prepare') ? [`${id}@${version}`] : []));
+
 /** The version of each network that a new channel would get, previews included (S243). */
 async function newestOfEach(deps: NetworkDeps, orgId: string): Promise<SocialAdapter[]> {
   const { providers } = deps;

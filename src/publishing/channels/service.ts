@@ -9,7 +9,7 @@ import { connectChannel } from './connection.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { dropOldStates } from './logins.ts';
-import { canBeginAlone, listNetworks, rulesOfChannel, rulesOfNetwork } from './networks.ts';
+import { canBeginAlone, listNetworks, networksThatPrepare, rulesOfChannel, rulesOfNetwork } from './networks.ts';
 import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
@@ -35,6 +35,7 @@ export function openChannels(options: ChannelsOptions) {
       canBeginAlone,
       rulesOf: rulesOfChannel,
       rules: rulesOfNetwork,
+      preparing: networksThatPrepare,
       list: listChannels,
       get: getChannel,
       listWithChoices,

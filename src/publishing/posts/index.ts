@@ -17,6 +17,7 @@ export type {
 } from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
+export type { Preparation } from './dispatch/ahead.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
 export { rootsOf } from './authoring/quotas.ts';

@@ -68,6 +68,8 @@ export interface NetworkRules extends ThreadLimits {
 }
 
 export interface ChannelsPort {
+  /** The networks that posts are prepared at before they are published, each as `id@version`. */
+  preparing(): readonly string[];
   /**
    * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`:
    * `reauthorize` when a person must log in, `unavailable` when it may be tried again. Nothing is sent over the

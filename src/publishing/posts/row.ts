@@ -13,6 +13,16 @@ export const PostMedia = z.strictObject({
 export type PostMedia = z.output<typeof PostMedia>;
 
 /**
+ * What the adapter noted, and when it did so first. `ahead`: it was noted at that time before the publish date, for
+ * this attempt, and no attempt has counted it or noted anything since.
+ */
+const Saved = z.object({
+  value: z.unknown(),
+  since: z.string().optional(),
+  ahead: z.object({ attempt: z.int(), at: z.string(), isReady: z.boolean() }).optional(),
+});
+
+/**
  * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who
  * changes it (of the item, or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for
  * an attempt, `read` for the APIs, `fact` for the journal.
@@ -41,8 +51,7 @@ export const post = table({
   attempt: int('claim', 'fact'),
   attemptsFailed: int('claim', 'fact'),
   claimedAt: instant('claim'),
-  /** What the adapter noted, and when it did so first. */
-  saved: nullable(json(z.object({ value: z.unknown(), since: z.string().optional() }))('claim')),
+  saved: nullable(json(Saved)('claim')),
   releaseId: nullable(text('read')),
   releaseUrl: nullable(text('read', 'fact')),
   version: int('read'),

@@ -18,6 +18,17 @@ export const HEARTBEAT_TIMEOUT_MS = 5 * SECOND;
 /** Clocks of a network and of the database may differ by this much. */
 export const SKEW_MS = 30 * SECOND;
 
+/** How long before its publish date a post is prepared, and how long at least: later ones are left to their attempt. */
+export const AHEAD_MS = 15 * MINUTE;
+export const LEAST_AHEAD_MS = MINUTE;
+/** How long somebody prepares a post without a sign of life. */
+export const AHEAD_LEASE_MS = 2 * MINUTE;
+/** When to prepare a post again after a failure, or undefined: its attempt does. */
+export function prepareAgainDelay(failure: ProviderFailure, retryAfterMs?: number): number | undefined {
+  const delay = retryDelay(0, failure === 'lost' ? 'unavailable' : failure, retryAfterMs);
+  return delay === undefined ? undefined : Math.max(delay, 2 * MINUTE);
+}
+
 const RETRIES = [10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR] as const;
 /**
  * How long to wait before the next attempt, or undefined: give up. `failed` counts the attempts that failed before this

@@ -39,6 +39,10 @@ export const ready: Predicate = (sql, alias = 'p') =>
 export const waiting: Predicate = (sql, alias = 'p') =>
   sql`(${ready(sql, alias)} and ${sql(alias)}.due_at is not null and ${sql(alias)}.deleted_at is null)`;
 
+/** The network may prepare it ahead of its publish date: a first item with media. */
+export const preparable: Predicate = (sql, alias = 'p') =>
+  sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
+
 /** It waits for its channel, or for the organization. */
 export const paused: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'paused' and ${sql(alias)}.deleted_at is null)`;

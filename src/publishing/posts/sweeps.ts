@@ -1,5 +1,6 @@
 import { cleanStoredContents } from './authoring/clean.ts';
 import type { PostsDeps } from './deps.ts';
+import { findUnprepared, type Unprepared } from './dispatch/ahead.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
 import { dropOldLateness } from './gauges.ts';
@@ -23,6 +24,10 @@ export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, lim
 /** Posts whose look-up or poll was due 5 s ago. */
 export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
   recover.findUnasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
+
+/** Posts that nobody prepares ahead of their publish date, which is near. */
+export const unprepared = ({ sql, channels }: PostsDeps, limit: number): Promise<Unprepared[]> =>
+  findUnprepared(sql, channels.preparing(), limit);
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);

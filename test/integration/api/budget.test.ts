@@ -182,7 +182,14 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
   // after a silence a sweep takes nothing over yet
   await eventually('the host has sent a heartbeat a moment ago', () => world.engine.heartbeatAgeMs() < 2_500);
   sent.length = 0;
-  expect(await world.reconciler.sweep()).toEqual({ takenOver: 0, woken: 0, entered: 0, asked: 0, delivering: 0 });
+  expect(await world.reconciler.sweep()).toEqual({
+    takenOver: 0,
+    woken: 0,
+    entered: 0,
+    asked: 0,
+    prepared: 0,
+    delivering: 0,
+  });
   const own = sent.filter((text) => /all orgs|lease/.test(text));
   expect(own.length).toBeGreaterThan(0);
   expect(own.length).toBeLessThanOrEqual(8);
@@ -190,12 +197,14 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     'next_due_at < now()',
     'reminder_due_at is distinct from c.next_due_at',
     'look_up_at < now()',
+    'p.prepare_at is null',
     'slot_incarnation is not null and (',
   ]) {
     const text = own.map((one) => one.replaceAll(/\s+/g, ' ')).find((one) => one.includes(scan))!;
     const asked = text
       .replace(/\$\d+::float8/g, '5000')
       .replace(/limit\s+\$\d+/g, 'limit 500')
+      .replace(/\$\d+::text\[\]/g, "'{fake@v1}'")
       .replaceAll(/\$\d+/g, `'${newId()}'`);
     const plan = (await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN'] as {
       Plan: PlanNode;

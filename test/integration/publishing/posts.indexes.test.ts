@@ -111,6 +111,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'channels that are overdue': () => posts.sweeps.overdue(500),
   'channels that come within the horizon': () => posts.sweeps.enter(500),
   'questions that are overdue': () => posts.sweeps.unasked(500),
+  'posts to be prepared': () => posts.sweeps.unprepared(500),
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 
@@ -136,6 +137,7 @@ test('rows read for lists, free times, claims, sweeps and retention do not grow 
 const ON_PREDICATES = {
   posts_waiting: state.waiting,
   posts_paused: state.paused,
+  posts_to_prepare: state.preparable,
   posts_unsettled: state.unsettled,
   posts_undecided: state.outcomeUnknown,
 };

@@ -188,6 +188,7 @@ function adapterOf(
   return Object.defineProperties(declared(), {
     ...Object.fromEntries(DECLARED.map((name) => [name, { get: () => declared()[name] }])),
     once: { get: () => network.once },
+    capabilities: { get: () => declared().capabilities },
     settlesWithinMs: { get: () => network.settlesWithinMs },
     processesWithinMs: { get: () => network.processesWithinMs },
     connect: { value: (connection: Parameters<SocialAdapter['connect']>[0]) => declared().connect(connection) },

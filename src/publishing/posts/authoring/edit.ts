@@ -136,6 +136,8 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         saved = case
           when b.undecided or not (b.is_target and (e.given ?| '{content,media}' or ${settings !== undefined})) then p.saved
         end,
+        preparation = null,
+        prepare_at = null,
         version = p.version + 1,
         updated_at = now()
       from edit e, thread b, channel c, verdict v,

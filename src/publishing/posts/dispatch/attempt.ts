@@ -20,6 +20,10 @@ export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   /** What an earlier attempt saved, and how long ago the first did, by the database's clock. */
   saved: unknown;
   savedMs: number;
+  /** The network is ready for this attempt: its steps before publishing were made ahead of the publish date. */
+  isPrepared: boolean;
+  /** The pace of the network counts it already: an earlier attempt went so far. */
+  isCounted: boolean;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
   /**

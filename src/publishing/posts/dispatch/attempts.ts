@@ -20,7 +20,7 @@ const RECHECK_MS = 1_500;
 /** How often a result is written that the database refuses, or on the way out. */
 const WRITES = 10;
 
-/** Claims the slot of a channel and its earliest due post. The only door to a provider call. */
+/** Claims the slot of a channel and its earliest due post. The only door to a call that publishes. */
 export async function claimNext(deps: PostsDeps, orgId: string, channelId: string): Promise<Next> {
   if (deps.sender.closed) return { kind: 'idle' };
   try {

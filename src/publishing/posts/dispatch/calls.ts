@@ -32,6 +32,8 @@ export interface SenderDeps extends SenderOptions {
   limiter: Limiter;
   /** Of their own: a network that hangs when it is asked holds up no post. */
   lookUpLimiter: Limiter;
+  /** Of their own as well: what has time holds up nothing that is due. */
+  aheadLimiter: Limiter;
   works: Works;
   isClosed(): boolean;
 }

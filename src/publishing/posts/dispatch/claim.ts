@@ -6,6 +6,7 @@ import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
 import { waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
+import { savedOf } from './saved.ts';
 
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 
@@ -153,9 +154,9 @@ const raiseDueTimes = (sql: Sql, horizonMs: number): Fragment => sql`
           and (n.next_due_at is distinct from n.due_at or n.reminder_due_at is distinct from n.due_at)`;
 
 /**
- * The only door to a provider call: claims the slot and the earliest due post of each channel, or neither, for all who
- * ask now. Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's
- * snapshot does not show (`due_version`): then the asker has to look again.
+ * The only door to a provider call that can make something public: claims the slot and the earliest due post of each
+ * channel, or neither, for all who ask now. Where nothing is due it writes the next due time, unless a post was added
+ * meanwhile that this statement's snapshot does not show (`due_version`): then the asker has to look again.
  */
 export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOptions) {
   const claim = groupCommit(
@@ -238,8 +239,7 @@ export function attemptOf(row: AttemptRow) {
     orgId: channel.orgId,
     channelId,
     postId,
-    saved: row.saved?.value,
-    savedMs: row.savedMs ?? 0,
+    ...savedOf(row),
     thread: row.thread ?? [],
     links: row.links ?? [],
     channel: { ...channel, tokenExpiresAt: tokenExpiresAt === null ? null : new Date(tokenExpiresAt) },

@@ -1,3 +1,4 @@
 export * from './attempts.ts';
 export * from './drain.ts';
+export * from './preparations.ts';
 export * from './unsettled.ts';

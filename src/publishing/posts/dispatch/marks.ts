@@ -14,7 +14,7 @@ export async function saveHandle(
     update posts p
     set saved = jsonb_build_object(
         'value', ${JSON.stringify(value ?? null)}::text::jsonb,
-        'since', coalesce(p.saved ->> 'since', now()::text)
+        'since', coalesce(case when not p.saved ? 'ahead' then p.saved ->> 'since' end, now()::text)
       )
     where p.org_id = ${orgId}
       and p.id = ${postId}

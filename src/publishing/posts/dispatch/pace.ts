@@ -1,5 +1,7 @@
 import type { Database } from '../../../platform/db/index.ts';
 import type { Paced } from '../ports.ts';
+import { publishing } from '../state.ts';
+import type { Attempt, ClaimedPost } from './attempt.ts';
 
 class UsedUp extends Error {
   readonly waitMs: number;
@@ -10,10 +12,15 @@ class UsedUp extends Error {
 }
 
 /**
- * Takes a post out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
- * rows are those of all processes, so that channels of one account or app share what their network allows.
+ * Takes the post of an attempt out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
+ * rows are those of all processes, so that channels of one account or app share what their network allows. What was
+ * prepared ahead counts from now on.
  */
-export async function takePaces(sql: Database, paces: readonly Paced[]): Promise<number | undefined> {
+export async function takePaces(
+  sql: Database,
+  paces: readonly Paced[],
+  { orgId, postId, attempt, incarnation, saved }: Pick<ClaimedPost, keyof Attempt | 'saved'>,
+): Promise<number | undefined> {
   try {
     await sql.begin(async (transaction) => {
       for (const { key, posts, ms } of paces) {
@@ -33,6 +40,15 @@ export async function takePaces(sql: Database, paces: readonly Paced[]): Promise
           where key = ${key}`;
         throw new UsedUp(Math.max(window?.waitMs ?? 0, 1));
       }
+      if (saved !== undefined)
+        await transaction`
+          update posts p
+          set saved = p.saved - 'ahead'
+          where p.org_id = ${orgId}
+            and p.id = ${postId}
+            and p.attempt = ${attempt}
+            and p.incarnation = ${incarnation}
+            and ${publishing(transaction)}`;
     });
     return undefined;
   } catch (error) {

@@ -41,7 +41,7 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
     const attempt = handleOf(deps, work);
 
     const { prepare } = connected.social;
-    if (prepare) {
+    if (prepare && !claimed.isPrepared) {
       const waitMs = await inTime(
         clock,
         prepared(deps, work, () => prepare(post, settings, attempt)),
@@ -76,8 +76,8 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
 }
 
 /** Counts the post where its network allows so many; one that goes on where an attempt stopped has been counted. */
-const takePlaces = async ({ sql }: SenderDeps, { saved }: ClaimedPost, { paces }: Connected) =>
-  paces.length > 0 && saved === undefined ? takePaces(sql, paces) : undefined;
+const takePlaces = async ({ sql }: SenderDeps, claimed: ClaimedPost, { paces }: Connected) =>
+  paces.length > 0 && !claimed.isCounted ? takePaces(sql, paces, claimed) : undefined;
 
 /** A network that does not get ready in the longest time it may take is given up; a retry begins anew. */
 const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): AttemptOutcome =>

@@ -92,7 +92,7 @@ const lostSlots = (sql: Sql, silenceMs: number, limit: number): Fragment => sql`
     for no key update of c`;
 
 /** A channel that would be worked on if its time had come. */
-const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
+export const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
 
 /** Channels that were due `graceMs` ago and that nobody works on. */
 export const findOverdueChannels = (

@@ -1,0 +1,120 @@
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { type Clock, newId } from '../../../platform/kernel/index.ts';
+import { AHEAD_LEASE_MS, AHEAD_MS, LEAST_AHEAD_MS } from '../rules.ts';
+import { preparable, waiting } from '../state.ts';
+import type { ClaimedPost } from './attempt.ts';
+import { attemptColumns, type AttemptRow, claimedOf, snapshot } from './claim.ts';
+import { works } from './recover.ts';
+
+// The rows of posts that networks prepare ahead of the publish date. No attempt, and no slot of a channel: whatever is
+// written here is refused from the moment in which the post is claimed, edited or deleted, or another one prepares it.
+
+/** A post that is being prepared; `attempt` is the one to come. */
+export interface Preparation extends ClaimedPost {
+  /** Of this preparation alone. */
+  id: string;
+  /** Until the publish date, by the database's clock. */
+  missingMs: number;
+}
+export interface Unprepared {
+  orgId: string;
+  postId: string;
+  now: Date;
+}
+
+/** `p` can be prepared now, in the channel `c`, and nobody does. */
+const unprepared = (sql: Sql, networks: readonly string[]): Fragment => sql`
+  (${preparable(sql)}
+    and p.publish_date > now() + ${LEAST_AHEAD_MS}::float8 * interval '1 ms'
+    and p.publish_date <= now() + ${AHEAD_MS}::float8 * interval '1 ms'
+    and (p.prepare_at is null or p.prepare_at <= now())
+    and ${works(sql)}
+    and c.provider_id || '@' || c.provider_version = any(${networks}::text[]))`;
+
+/** Posts that can be prepared now; `networks`: those with steps before publishing. */
+export const findUnprepared = async (
+  sql: Sql,
+  networks: readonly string[],
+  limit: number,
+): Promise<Unprepared[]> => sql<Unprepared[]>`
+  /* all orgs */
+  select p.org_id as "orgId", p.id as "postId", now() as now
+  from posts p
+  join channels c on c.id = p.channel_id and c.org_id = p.org_id
+  where ${unprepared(sql, networks)}
+  order by p.publish_date
+  limit ${limit}`;
+
+/** Takes a post for preparing it, if nobody else does. */
+export async function takePreparation(
+  sql: Sql,
+  clock: Pick<Clock, 'monotonic'>,
+  { orgId, postId, networks }: { orgId: string; postId: string; networks: readonly string[] },
+): Promise<Preparation | undefined> {
+  const id = newId();
+  const heldSince = clock.monotonic();
+  const [row] = await sql<(AttemptRow & { missingMs: number; now: Date })[]>`
+    update posts p
+    set preparation = ${id}, prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms'
+    from channels c
+    where p.org_id = ${orgId}
+      and p.id = ${postId}
+      and c.id = p.channel_id
+      and c.org_id = p.org_id
+      and ${unprepared(sql, networks)}
+    returning p.channel_id as "channelId", ${snapshot(sql)} as channel, now() as now,
+      (extract(epoch from p.publish_date - now()) * 1000)::float8 as "missingMs",${attemptColumns(sql, 'p')}`;
+  if (!row) return undefined;
+  const { now, missingMs, ...read } = row;
+  const coming = { ...read, attempt: row.attempt + 1, claimedAt: now, lateMs: 0 };
+  return { ...claimedOf(coming, '', heldSince), id, missingMs };
+}
+
+/** Whose results are written: while nobody else prepares the post, and it waits with what it had. */
+const still = (sql: Sql, { orgId, postId, id, attempt }: Preparation): Fragment => sql`
+  p.org_id = ${orgId}
+    and p.id = ${postId}
+    and p.preparation = ${id}
+    and p.attempt = ${attempt} - 1
+    and ${waiting(sql)}`;
+
+/** Gives a sign of life. False: somebody else has the post, or it has changed. */
+export async function keepPreparation(sql: Sql, preparation: Preparation): Promise<boolean> {
+  const rows = await sql`
+    update posts p
+    set prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms'
+    where ${still(sql, preparation)}
+    returning p.id`;
+  return rows.length > 0;
+}
+
+/** Writes what the adapter wants to find again. False: it is refused. */
+export async function saveAhead(sql: Sql, preparation: Preparation, value: unknown): Promise<boolean> {
+  const rows = await sql`
+    update posts p
+    set prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms',
+      saved = jsonb_build_object(
+        'value', ${JSON.stringify(value ?? null)}::text::jsonb,
+        'since', p.publish_date::text, -- time until then is a gift, and does not count
+        'ahead', jsonb_build_object('attempt', ${preparation.attempt}::int, 'at', now(), 'isReady', false)
+      )
+    where ${still(sql, preparation)}
+    returning p.id`;
+  return rows.length > 0;
+}
+
+/** The network is ready for the attempt, which goes on from what was saved. */
+export const noteReady = (sql: Sql, preparation: Preparation) => sql`
+  update posts p
+  set preparation = null, prepare_at = 'infinity',
+    saved = p.saved || jsonb_build_object(
+      'ahead', jsonb_build_object('attempt', ${preparation.attempt}::int, 'at', now(), 'isReady', true)
+    )
+  where ${still(sql, preparation)}`;
+
+/** Lets go of a post, for anybody to go on after so long; undefined: nobody does before its attempt. */
+export const leavePreparation = (sql: Sql, preparation: Preparation, againMs: number | undefined) => sql`
+  update posts p
+  set preparation = null,
+    prepare_at = coalesce(now() + ${againMs ?? null}::float8 * interval '1 ms', 'infinity')
+  where ${still(sql, preparation)}`;
