@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { readdir } from 'node:fs/promises';
 import { inspect } from 'node:util';
 import { type Clock, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
@@ -56,6 +56,22 @@ export interface ProviderFixture {
   now?: Date;
   /** 429 means something else here, and stands among the refusals. */
   noRateLimit?: true;
+}
+
+let opened: Promise<Wire & { real: AsyncDisposable }> | undefined;
+/** One wire for all checks of a file, each of which plays its own exchanges. `closeWire` closes it. */
+export async function sharedWire(): Promise<Wire> {
+  opened ??= (async () => {
+    const real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+    return Object.assign(await startWire(real), { real });
+  })();
+  return opened;
+}
+async function closeWire(): Promise<void> {
+  const wire = await opened;
+  opened = undefined;
+  await wire?.real[Symbol.asyncDispose]();
+  await wire?.[Symbol.asyncDispose]();
 }
 
 /** The part of a suite that a domain adds: the way to open its adapters, and the names of their operations. */
@@ -161,18 +177,19 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     return run(suite.open(providers, one, values, fixture), input);
   };
 
-  /** The case on a wire of its own; `instead` at one exchange. */
+  /** Opened once: it keeps nothing between calls. */
+  let providers: LocalProviders | undefined;
+  /** The case on the wire; `instead` at one exchange. */
   async function play<T>(
     one: Case,
     instead: { at: number; answer: Instead } | undefined,
     judge: (work: Promise<unknown>, wire: Wire) => Promise<T>,
   ): Promise<T> {
-    await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-    await using wire = await startWire(real);
-    await using providers = localProviders({ clock, ...suite.options, outbound: wire.outbound });
+    const wire = await sharedWire();
+    providers ??= localProviders({ clock, ...suite.options, outbound: wire.outbound });
     wire.plays(one.exchanges, instead);
     const judged = await judge(
-      Promise.resolve().then(() => operate(providers, adapter, one)),
+      Promise.resolve().then(() => operate(providers!, adapter, one)),
       wire,
     );
     expect(wire.faults).toEqual([]);
@@ -301,6 +318,7 @@ export async function describeProviders<A extends AnyAdapter, Port, Fixture exte
     expect(await names(folder, /^([^_.][^.]*(?:\.v\d+)?)\.ts$/)).toEqual(wired.map(fixtureOf).toSorted());
   });
 
+  afterAll(closeWire);
   let cases = 0;
   const run = (checks: readonly Check[]) => {
     cases += checks.length;

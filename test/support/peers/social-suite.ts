@@ -1,7 +1,6 @@
 import { expect } from '@jest/globals';
 import { z } from 'zod';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { openOutbound } from '../../../src/platform/outbound/index.ts';
 import type { Picture } from '../../../src/providers/kit/declare/media.ts';
 import type {
   App,
@@ -16,9 +15,15 @@ import type {
 } from '../../../src/providers/registry/index.ts';
 import { checkPost } from '../../../src/providers/registry/index.ts';
 import { localProviders } from '../worlds/providers.ts';
-import { startWire } from '../wire/wire.ts';
 import { failureOf } from './fake-network.ts';
-import type { Case, Check, LocalProviders, ProviderFixture, Suite } from './provider-suite.ts';
+import {
+  type Case,
+  type Check,
+  type LocalProviders,
+  type ProviderFixture,
+  sharedWire,
+  type Suite,
+} from './provider-suite.ts';
 
 export type { Asks, Case, Exchange, Refusal, Says } from './provider-suite.ts';
 
@@ -360,8 +365,7 @@ function lostOf(adapter: SocialAdapter, fixture: SocialFixture, operation: keyof
       async run() {
         const lookUp = findingOf(one)!;
         const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
-        await using real = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-        await using wire = await startWire(real);
+        const wire = await sharedWire();
         await using providers = localProviders({ clock, outbound: wire.outbound });
         const port = socialSuite.open(providers, adapter, fixture.values, fixture);
         wire.plays(one.exchanges, { at: creating(one), answer: 'hang-up' });

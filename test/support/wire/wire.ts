@@ -82,9 +82,12 @@ export async function startWire(real: Outbound): Promise<Wire> {
   const asked: string[] = [];
   const faults: string[] = [];
   const calls: AbortController[] = [];
+  let begun = 0;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await whole(request);
+    // of what was played before: nobody waits for it any more
+    if (Number(request.headers[CALL]) < begun) return void request.socket.destroy();
     const url = request.headers[ORIGIN] + request.url!;
     asked.push(`${request.method} ${url}`);
     const at = instead && next > instead.at ? instead.at : next; // a repeated request gets the same once more
@@ -132,6 +135,7 @@ export async function startWire(real: Outbound): Promise<Wire> {
     plays(given, other) {
       [exchanges, instead, next] = [given, other, 0];
       asked.length = faults.length = 0;
+      begun = calls.length;
     },
     asked,
     faults,

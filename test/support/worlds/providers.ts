@@ -14,15 +14,16 @@ import {
 
 /** Providers as the product opens them, allowed to call this machine; `await using` closes the connections. */
 export function localProviders(more: Partial<ProvidersOptions> = {}) {
-  const outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
-  const providers = openProviders({ outbound, clock: systemClock, sandboxEnabled: true, ...more });
+  const own = more.outbound ? undefined : openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'] });
+  const outbound = more.outbound ?? own!;
+  const providers = openProviders({ clock: systemClock, sandboxEnabled: true, ...more, outbound });
   return {
     ...providers,
     connect: (...call: Parameters<typeof providers.connect>) => publishing(providers.connect(...call)),
     /** The channel as adapters declare it: each step by itself. */
     connectSteps: providers.connect,
     outbound,
-    [Symbol.asyncDispose]: () => outbound[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => own?.[Symbol.asyncDispose](),
   };
 }
 
