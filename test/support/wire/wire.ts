@@ -151,14 +151,21 @@ export async function startWire(real: Outbound): Promise<Wire> {
 }
 
 async function judge(asks: Asks, request: IncomingMessage, url: string, body: Buffer): Promise<void> {
-  const [wanted, given] = [new URL(asks.url), new URL(url)];
-  const pairs = ({ searchParams }: URL) => [...searchParams].toSorted(([a, b], [c, d]) => (a + b < c + d ? -1 : 1));
-  expect({ method: request.method, address: given.origin + given.pathname, query: pairs(given) }).toEqual({
-    method: asks.method,
-    address: wanted.origin + wanted.pathname,
-    query: pairs(wanted),
-  });
+  for (const { given, wanted } of await partsOf(asks, request, url, body)) expect(given).toEqual(wanted);
+}
 
+/** What is compared of a request with what is asked, part by part: address, headers, type and body. */
+export async function partsOf(
+  asks: Asks,
+  request: IncomingMessage,
+  url: string,
+  body: Buffer,
+): Promise<{ given: unknown; wanted: unknown }[]> {
+  const lineOf = (method: string | undefined, { origin, pathname, searchParams }: URL) => ({
+    method,
+    address: origin + pathname,
+    query: [...searchParams].toSorted(([a, b], [c, d]) => (a + b < c + d ? -1 : 1)),
+  });
   const type = request.headers['content-type'] ?? '';
   const kind =
     asks.json !== undefined
@@ -174,13 +181,18 @@ async function judge(asks: Asks, request: IncomingMessage, url: string, body: Bu
       !(name === 'content-type' && kind) &&
       !(name === 'accept' && value === 'application/json' && !asks.headers?.['accept']),
   );
-  expect(Object.fromEntries(headers)).toEqual({ ...asks.headers });
-
-  if (kind) expect(type.split(';')[0]).toBe(kind);
-  if (asks.json !== undefined) expect(JSON.parse(body.toString())).toEqual(asks.json);
-  else if (asks.form) expect(byName(new URLSearchParams(body.toString()))).toEqual(asks.form);
-  else if (asks.multipart) expect(await fieldsOf(body, type)).toEqual(asks.multipart);
-  else expect(body.toString()).toEqual(asks.text ?? '');
+  const parts: { given: unknown; wanted: unknown }[] = [
+    { given: lineOf(request.method, new URL(url)), wanted: lineOf(asks.method, new URL(asks.url)) },
+    { given: Object.fromEntries(headers), wanted: { ...asks.headers } },
+  ];
+  const [given] = type.split(';');
+  if (kind) parts.push({ given, wanted: kind });
+  if (kind && given !== kind) return parts;
+  if (asks.json !== undefined) parts.push({ given: JSON.parse(body.toString()), wanted: asks.json });
+  else if (asks.form) parts.push({ given: byName(new URLSearchParams(body.toString())), wanted: asks.form });
+  else if (asks.multipart) parts.push({ given: await fieldsOf(body, type), wanted: asks.multipart });
+  else parts.push({ given: body.toString(), wanted: asks.text ?? '' });
+  return parts;
 }
 
 async function fieldsOf(body: Buffer, type: string): Promise<Record<string, string>> {
@@ -200,13 +212,15 @@ function byName(pairs: Iterable<readonly [string, string]>): Record<string, stri
   return Object.fromEntries(all);
 }
 
-function answer(response: ServerResponse, { status = 200, json, text, headers = {} }: Says): void {
+/** Sends what a provider says. */
+export function answer(response: ServerResponse, { status = 200, json, text, headers = {} }: Says): void {
   const type = json !== undefined ? 'application/json' : 'text/plain';
   response.writeHead(status, { 'content-type': type, ...headers });
   response.end(text ?? (json === undefined ? '' : JSON.stringify(json)));
 }
 
-async function whole(request: IncomingMessage): Promise<Buffer> {
+/** The whole body of a request. */
+export async function whole(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   return Buffer.concat(parts);
