@@ -88,7 +88,7 @@ export const formOf = (json: object, { media }: Post) => ({
 const Saved = z.object({ blog: z.string() }).optional().catch(undefined);
 export const blogOf = ({ url, saved }: Published): string =>
   Saved.parse(saved)?.blog ?? /tumblr\.com\/([\w-]+)\//.exec(url)?.[1] ?? '';
-export const postAt = (blog: string, id: string, url = `https://www.tumblr.com/${blog}/${id}`): Published => ({
+export const postAt = (blog: string, id: string, url: string): Published => ({
   id,
   url,
   saved: { blog },

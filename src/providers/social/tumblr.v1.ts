@@ -23,6 +23,7 @@ const Blog = z.object({
   avatar,
   posts: z.int().nullish(),
 });
+const Info = answered(z.object({ blog: Blog }));
 const User = answered(z.object({ user: z.object({ name: z.string(), blogs: z.array(Blog) }) }));
 const Made = answered(z.object({ id: z.string() }));
 const count = z.int().nullish();
@@ -90,7 +91,7 @@ export default social({
       const { response } = await http.get('/user/info', User);
       return { id: response.user.name, name: response.user.name, handle: `@${response.user.name}` };
     }
-    const info = await http.get(`/blog/${blog}/info`, answered(z.object({ blog: Blog })));
+    const info = await http.get(`/blog/${blog}/info`, Info);
     const { uuid: id, name, title, avatar: pictures } = info.response.blog;
     const picture = pictures?.[0]?.url;
     return { id, name: title || name, handle: `@${name}`, ...(picture && { picture }) };
@@ -113,11 +114,13 @@ export default social({
     const id = Saved.parse(saved)?.id ?? '';
     const found = await readPost(http, account, id);
     if (!found) return { rejected: 'Tumblr has dropped the post with its video' };
-    return found.response.state === 'transcoding' ? { processingMs: POLL_MS } : postAt(account, id);
+    const { state, post_url: url } = found.response;
+    return state === 'transcoding' ? { processingMs: POLL_MS } : postAt(account, id, url);
   },
   async find({ http, account, post, settings, saved, since }) {
     const id = Saved.parse(saved)?.id;
-    if (id !== undefined) return postAt(account, id);
+    const known = id === undefined ? undefined : await readPost(http, account, id);
+    if (id !== undefined) return known && postAt(account, id, known.response.post_url);
     return ownPosts(http, account, { post, since, title: settings.title });
   },
   async remove({ http, account, published: { id } }) {
@@ -167,18 +170,20 @@ export default social({
     ];
   },
   async channelMetrics({ http, clock, account }) {
-    const info = await http.get(`/blog/${account}/info`, answered(z.object({ blog: Blog })));
+    const info = await http.get(`/blog/${account}/info`, Info);
     const Followers = answered(z.object({ total_users: z.int() }));
     const { response } = await http.get(`/blog/${account}/followers`, Followers, { query: { limit: '1' } });
     return seriesOfNow(clock, { followers: response.total_users, posts: info.response.blog.posts });
   },
 });
 
+/** Addresses for people have the name of the blog, which is asked for first: nothing is asked after a post is out. */
 async function create(http: Http, blog: string, post: Post, json: object): Promise<Published> {
+  const { name } = (await http.get(`/blog/${blog}/info`, Info)).response.blog;
   const sent = { ...post, media: await Promise.all(post.media.map(fitted)) };
   const call = sent.media.length > 0 ? { multipart: formOf(json, sent) } : { json };
   const { response } = await http.post(`/blog/${blog}/posts`, Made, { ...call, creates: true });
-  return postAt(blog, response.id);
+  return postAt(blog, response.id, `https://www.tumblr.com/${name}/${response.id}`);
 }
 async function fitted(file: Media) {
   if (file.kind !== 'image') return file;
