@@ -24,7 +24,7 @@ export interface Played {
 }
 
 /** A name in a token, by which the networks of one host are told apart. */
-export const TAG = /(?:~|%7E)([\w-]+)(?:~|%7E)/;
+const TAG = /(?:~|%7E)([\w-]+)(?:~|%7E)/;
 
 const DATE = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d/g;
 const SECONDS = /(?<!\d)1\d{9}/g;
