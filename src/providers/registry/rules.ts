@@ -79,6 +79,7 @@ export function chooseVersion<A extends AnyAdapter>(
 
 /** Freezes an adapter: a released version never changes. */
 export function immutable<A extends AnyAdapter>(adapter: A): A {
+  if (Object.isFrozen(adapter)) return adapter;
   for (const fields of [adapter.credentials, adapter.setup?.fields ?? {}])
     for (const field of Object.values(Object.freeze(fields))) Object.freeze(field);
   for (const part of [adapter.setup, adapter.capabilities, adapter.facts, adapter.errors, adapter.auth])

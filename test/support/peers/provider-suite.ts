@@ -177,8 +177,6 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     return run(suite.open(providers, one, values, fixture), input);
   };
 
-  /** Opened once: it keeps nothing between calls. */
-  let providers: LocalProviders | undefined;
   /** The case on the wire; `instead` at one exchange. */
   async function play<T>(
     one: Case,
@@ -186,10 +184,10 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     judge: (work: Promise<unknown>, wire: Wire) => Promise<T>,
   ): Promise<T> {
     const wire = await sharedWire();
-    providers ??= localProviders({ clock, ...suite.options, outbound: wire.outbound });
+    await using providers = localProviders({ clock, ...suite.options, outbound: wire.outbound });
     wire.plays(one.exchanges, instead);
     const judged = await judge(
-      Promise.resolve().then(() => operate(providers!, adapter, one)),
+      Promise.resolve().then(() => operate(providers, adapter, one)),
       wire,
     );
     expect(wire.faults).toEqual([]);
