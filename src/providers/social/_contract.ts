@@ -356,11 +356,13 @@ export const social = <const F extends Fields, S extends z.ZodType>(spec: Social
 
 /** The methods of a channel: those that the network declares, and no others. */
 function connected<F extends Fields, S extends z.ZodType>(spec: SocialSpec<F, S>, connection: Connection<F>): Social {
-  const settled = (post: Post, settings: unknown) => ({
-    ...connection,
-    post,
-    settings: spec.settings.parse(settings),
-  });
+  /** Settings were judged when they were stored; since then the schema may have become stricter. */
+  const settled = (post: Post, settings: unknown) => {
+    const parsed = spec.settings.safeParse(settings);
+    if (parsed.success) return { ...connection, post, settings: parsed.data };
+    const [{ path, message } = { path: [], message: '' }] = parsed.error.issues;
+    throw new ProviderError('rejected', `${spec.title} does not take the setting ${path.join('.')}: ${message}`);
+  };
   /** Later items of a thread that are comments (`threads`). */
   const commenting = ({ thread }: { thread: readonly Published[] }) =>
     spec.threads === 'comment' && thread.length > 0 ? spec.comment : undefined;

@@ -288,7 +288,8 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
 };
 
 /** What the operations cannot tell: every tool has a case, every login is shown, wrong settings are named. */
-function ownChecks(adapter: SocialAdapter, { cases, values }: SocialFixture): Check[] {
+function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
+  const { cases, values } = fixture;
   const shown = new Set(cases.map(({ operation }) => operation));
   const { login } = adapter;
   return [
@@ -322,6 +323,23 @@ function ownChecks(adapter: SocialAdapter, { cases, values }: SocialFixture): Ch
           const { error } = adapter.settings.safeParse({ ...more, [key]: wrong });
           expect([key, error?.issues.map(({ path }) => path[0])]).toEqual([key, expect.arrayContaining([key])]);
         }
+      },
+    },
+    {
+      name: 'refuses stored settings that it does not take any more before anything is sent',
+      async run() {
+        const [first] = Object.entries(settingsOf(adapter));
+        if (!first) return;
+        const [key, { type }] = first;
+        const wrong = { [key]: type === 'object' || type === 'array' ? 'wrong' : { wrong: true } };
+        const wire = await sharedWire();
+        wire.plays([]);
+        await using providers = localProviders({ outbound: wire.outbound });
+        const port = socialSuite.open(providers, adapter, values, fixture);
+        const sent = (async () => port.channel.publish(postOf({ text: 'Hi' }), wrong, handleOf(port, {})))();
+        const { failure, message } = await failureOf(sent);
+        expect([failure, message]).toEqual(['rejected', expect.stringContaining(key)]);
+        expect(wire.asked).toEqual([]);
       },
     },
     {
