@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DOMAINS } from '../kit/declare/adapter.ts';
 import { adapters } from './registry.gen.ts';
 import type { AnyAdapter } from './domains.ts';
+import type { Limits, SocialAdapter } from '../social/_contract.ts';
 import { declaredStatus } from './rules.ts';
 
 /** By `domain/id`: the peers that an adapter was tested against, and the tests. */
@@ -83,13 +84,53 @@ function row(adapter: AnyAdapter, known: Known): string {
 const HEAD = `| Identity | Name | Fields | Operations | Settings of | Written from | Proven by | Notes |
 |---|---|---|---|---|---|---|---|`;
 
+const MATRIX = `### What each network takes and tells
+
+**Once**: how a lost answer is looked up ([terms](../src/providers/social/README.md)), of a post, a comment and a repost. **Plugs** are declared; what runs them is to come.
+
+| Network | Takes | Once | Threads | Comments | Reposts | Deletes | Reads | Counts | Mentions | Questions | Plugs |
+|---|---|---|---|---|---|---|---|---|---|---|---|`;
+const KINDS = ['image', 'video', 'audio'] as const;
+
+function kindsOf({ mediaTypes, needsMedia, media }: Limits): string {
+  const files = KINDS.filter((kind) => mediaTypes.some((type) => type.startsWith(`${kind}/`)));
+  const documents = mediaTypes.includes('application/pdf') ? ['document'] : [];
+  return [...(needsMedia ? [] : ['text']), ...(media > 0 ? files : []), ...documents].join(', ');
+}
+const named = (words: Readonly<Record<string, unknown>>): string =>
+  Object.keys(words)
+    .filter((word) => words[word])
+    .join(', ');
+
+const isSocial = (adapter: AnyAdapter): adapter is SocialAdapter => adapter.domain === 'social';
+function socialRow(adapter: SocialAdapter): string {
+  const { id, limits, once, threads, comment, repost, remove, comments, hide, metrics, channelMetrics } = adapter;
+  return `| ${[
+    id,
+    kindsOf(limits),
+    once,
+    threads,
+    comment ? `${comment.once}${comment.replies ? ', answers' : ''}` : '',
+    repost?.once ?? '',
+    remove ? 'yes' : '',
+    named({ comments, 'hides them': hide }),
+    named({ posts: metrics, channel: channelMetrics }),
+    named({ search: adapter.mentions, text: adapter.mention }),
+    Object.keys(adapter.tools ?? {}).join(', '),
+    (adapter.plugs ?? []).map(({ identifier }) => identifier.replace(`${id}-`, '')).join(', '),
+  ]
+    .map(cell)
+    .join(' | ')} |`;
+}
+
 /** Writes the text of `docs/providers.gen.md`. */
 export function providersReference(known: Known): string {
   const sections = DOMAINS.flatMap((domain) => {
     const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     if (own.length === 0) return [];
     const rows = own.map((adapter) => row(adapter, known));
-    return [`## ${domain}: ${own.length}\n\n${HEAD}\n${rows.join('\n')}\n`];
+    const matrix = domain === 'social' ? [`${MATRIX}\n${own.filter(isSocial).map(socialRow).join('\n')}\n`] : [];
+    return [`## ${domain}: ${own.length}\n\n${HEAD}\n${rows.join('\n')}\n`, ...matrix];
   });
   return [INTRO, ...sections].join('\n');
 }

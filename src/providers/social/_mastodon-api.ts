@@ -44,6 +44,8 @@ interface Brand {
   app?: NonNullable<SocialAdapter['app']>;
   scopes: readonly string[];
   visibilities: readonly [string, ...string[]];
+  /** Settings that clients name and the API does not take: refused, unless they are empty. */
+  refuses?: readonly string[];
   limits: Limits;
   /** The failure of status 403. */
   forbidden: 'reauthorize' | 'rejected';
@@ -56,10 +58,13 @@ const Shared = Status.extend({ reblogged: z.boolean().nullish() });
 /** Networks whose posts a channel can repeat and answer: its server fetches those of others. */
 const FEDERATED = ['mastodon', 'pixelfed'];
 
+const NOT_TAKEN = 'can be chosen in the app of the network only';
+
 type Writing = Pick<Handle, 'saved' | 'save'> & { http: Http; clock: Clock; post: Post };
 
 /** Declares a network with Mastodon's client API (https://docs.joinmastodon.org/methods/). */
-export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbidden, limits, ...brand }: Brand) => {
+export const mastodonApi = (declared: Brand) => {
+  const { quirks = {}, instance, scopes, visibilities, refuses = [], forbidden, limits, ...brand } = declared;
   /** The server knows a post by its key for an hour, and repeats a status for an account once. */
   const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
 
@@ -91,6 +96,7 @@ export const mastodonApi = ({ quirks = {}, instance, scopes, visibilities, forbi
         .string()
         .regex(/^[a-z]{2,3}$/)
         .optional(),
+      ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),
     }),
     login: loginOf(scopes, quirks),
 

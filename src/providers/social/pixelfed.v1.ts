@@ -9,6 +9,7 @@ export default mastodonApi({
   instance: 'https://pixelfed.social',
   scopes: ['read', 'write'],
   visibilities: ['public', 'unlisted', 'private'],
+  refuses: ['place'],
   limits: {
     text: 500,
     unit: 'characters',

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { refused, whenFailed } from '../kit/declare/fallback.ts';
 import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
-import type { Values } from '../kit/declare/fields.ts';
 import { askSession, finishSession, uploadSession } from '../kit/protocols/upload/session.ts';
 import { social } from './_contract.ts';
 import { googleApp, googleFailure, googleLogin } from './_google.ts';
 import { commentAtLikes, commentFrom } from './_plugs.ts';
+import { ownChannels, pageOf, profileOf } from './_youtube-channel.ts';
 import {
   commentAt,
   countsOfVideos,
@@ -20,16 +20,6 @@ import { published, RANGE_BYTES, Saved, Settings, Video, videoUpload, written } 
 const RANGES_A_STEP = 2;
 const POLL_MS = 15_000;
 
-const pageOf = (values: Values) => values['channel'];
-const Thumbnail = z
-  .object({ default: z.object({ url: z.url() }).optional() })
-  .nullish()
-  .catch(undefined);
-const Channel = z.object({
-  id: z.string(),
-  snippet: z.object({ title: z.string(), customUrl: z.string().nullish(), thumbnails: Thumbnail }),
-});
-const User = z.object({ id: z.string(), name: z.string().nullish(), email: z.string().nullish() });
 const State = z.object({
   status: z.object({
     uploadStatus: z.string(),
@@ -78,35 +68,8 @@ export default social({
   fileSettings: ['thumbnail'],
   plugs: [commentAtLikes('youtube'), commentFrom('youtube', ['youtube'])],
 
-  async profile({ http, values }) {
-    const page = pageOf(values);
-    if (page === undefined) {
-      const { id, name, email } = await http.get('/oauth2/v2/userinfo', User);
-      return { id, name: name || email || id, handle: email ?? '' };
-    }
-    const query = { part: 'snippet', id: page };
-    const { items } = await http.get('/youtube/v3/channels', list(Channel), { query });
-    const [channel] = items;
-    if (!channel) throw refused('rejected', 'The channel is gone, or the login may not use it');
-    const picture = channel.snippet.thumbnails?.default?.url;
-    return {
-      id: channel.id,
-      name: channel.snippet.title,
-      handle: channel.snippet.customUrl ?? '',
-      ...(picture && { picture }),
-    };
-  },
-  async pages({ http }) {
-    const { items } = await http.get('/youtube/v3/channels', list(Channel), {
-      query: { part: 'snippet', mine: 'true', maxResults: '50' },
-    });
-    return items.map(({ id, snippet: { title: name, customUrl, thumbnails } }) => ({
-      id,
-      name,
-      handle: customUrl ?? undefined,
-      picture: thumbnails?.default?.url,
-    }));
-  },
+  profile: ({ http, values }) => profileOf(http, pageOf(values)),
+  pages: ({ http }) => ownChannels(http),
   choose: async ({ page, tokens }) => ({ ...tokens, values: { ...tokens.values, channel: page } }),
 
   async prepare({ save, saved, ...call }) {
