@@ -8,7 +8,7 @@ import { headingOf, jsonLine, type Report, tables } from './kit/report.ts';
 
 const ENGINES = ['embedded', 'dapr'] as const;
 type Engine = (typeof ENGINES)[number];
-const NAMES = ['schedule', 'wave', 'lateness', 'hot-org', 'call', 'auth', 'upload'] as const;
+const NAMES = ['schedule', 'wave', 'lateness', 'hot-org', 'call', 'auth', 'upload', 'publish-file'] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
   schedule: async () => (await import('./schedule.ts')).schedule,
@@ -18,9 +18,10 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   call: async () => (await import('./call.ts')).call,
   auth: async () => (await import('./auth.ts')).auth,
   upload: async () => (await import('./upload.ts')).upload,
+  'publish-file': async () => (await import('./publish-file.ts')).publishFile,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
-const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload'];
+const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file'];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
 const MOST_OF_ALL_MS = 4 * 60_000;

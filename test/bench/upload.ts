@@ -1,14 +1,11 @@
-import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { installPeer } from '../support/peers/peer-install.ts';
 import { versitygwPeer } from '../support/peers/versitygw.ts';
 import { type Child, startChild } from './kit/child.ts';
+import { writeFilm } from './kit/film.ts';
 import { CannotRun, type Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
 import type { Report } from './kit/report.ts';
@@ -34,7 +31,7 @@ export async function upload(options: Options): Promise<Report> {
 
   const bytes = (options.size ?? (options.quick ? 256 : 1_024)) * MIB;
   const file = join(folder, 'film.mp4');
-  await pipeline(Readable.from(film(bytes)), createWriteStream(file));
+  await writeFilm(file, bytes);
   const values = { ...(server.env as Record<string, string>), endpoint: server.url, bucket: 'bench' };
   const start = (name: string, args: string[], cwd?: string) =>
     begun.use(
@@ -93,9 +90,4 @@ export async function upload(options: Options): Promise<Report> {
     leavesOut: ['the product goes through its outbound guard; the peer calls the address as it is'],
     skipped: [],
   };
-}
-
-function* film(bytes: number): Generator<Uint8Array> {
-  const piece = randomBytes(MIB);
-  for (let left = bytes; left > 0; left -= piece.length) yield left >= piece.length ? piece : piece.subarray(0, left);
 }

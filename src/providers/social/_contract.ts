@@ -176,6 +176,8 @@ export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
   unit: TextUnit;
+  /** Greatest length beside files, where it is less: a caption of Telegram. */
+  textWithFiles?: number;
   /** A second limit, in UTF-8 bytes. */
   textBytes?: number;
   /** Number of characters that every link counts as. */

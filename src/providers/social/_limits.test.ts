@@ -95,6 +95,12 @@ describe('checkPost', () => {
     ]);
   });
 
+  test('allows a shorter text beside files', () => {
+    expect(faults('xxxxxx', [], { textWithFiles: 5 })).toEqual([]);
+    expect(faults('xxxxx', [picture], { textWithFiles: 5 })).toEqual([]);
+    expect(faults('xxxxxx', [picture], { textWithFiles: 5 })).toEqual(['content max_length']);
+  });
+
   test('asks for a file where the network needs one', () => {
     expect(faults('x', [], { needsMedia: true })).toEqual(['image required']);
     expect(faults('x', [undefined], { needsMedia: true })).toEqual([]);

@@ -65,7 +65,9 @@ export const checkPost = (limits: Limits, { text, plain = text, files, settings 
 ];
 
 function* checkText(limits: Limits, text: string, files: number, settings: Settings): Generator<Issue> {
-  const { text: most, unit, textBytes, countedSettings = [] } = limits;
+  const { unit, textBytes, countedSettings = [] } = limits;
+  const most = files > 0 ? Math.min(limits.text, limits.textWithFiles ?? Infinity) : limits.text;
+  const where = most < limits.text ? 'the text beside files' : 'the text';
   if (text === '' && files === 0) yield fault('content', 'there is neither text nor media', 'required');
   const beside = countedSettings.filter((name) => typeof settings[name] === 'string' && settings[name] !== '');
   const texts = [text, ...beside.map((name) => settings[name] as string)]; // the filter
@@ -77,7 +79,7 @@ function* checkText(limits: Limits, text: string, files: number, settings: Setti
   const length = sumOf(texts.map((one) => countText(one, limits, counted)));
   if (length > most) {
     const told = length < counted ? length : `${counted} or more`;
-    yield fault('content', `the text is longer than ${most} ${UNIT_WORDS[unit]} (${told}${words})`, 'max_length');
+    yield fault('content', `${where} is longer than ${most} ${UNIT_WORDS[unit]} (${told}${words})`, 'max_length');
   }
 }
 const sumOf = (lengths: readonly number[]): number => lengths.reduce((sum, length) => sum + length, 0);

@@ -6,7 +6,8 @@ import type { Http } from '../kit/wire/http.ts';
 import { sentFile } from './_chat.ts';
 import type { App, Connection, Media, Post, Published } from './_contract.ts';
 
-const CAPTION = 1_024;
+/** Greatest length of a text beside files. */
+export const CAPTION = 1_024;
 const PICTURE_BYTES = 10_000_000;
 /** Of width and height of a picture together, in pixels. */
 const PICTURE_SIDES = 10_000;

@@ -4,7 +4,7 @@ import { secret, text, type Values } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
 import { repostFrom } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
-import { ask, Chat, forward, partsOf, send } from './_telegram-bot.ts';
+import { ask, CAPTION, Chat, forward, partsOf, send } from './_telegram-bot.ts';
 import { wordLogin } from './_telegram-login.ts';
 
 const PICTURES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
@@ -46,6 +46,7 @@ export default social({
   limits: {
     text: 4_096,
     unit: 'utf16',
+    textWithFiles: CAPTION,
     media: 10,
     mediaTypes: TYPES,
     image: { bytes: 10_000_000, ratio: [0.05, 20] },
