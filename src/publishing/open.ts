@@ -108,6 +108,7 @@ export async function openPublishingWing({
       { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
       { name: 'choices', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldChoices(limit) },
+      { name: 'renewals', everyMs: 10 * MINUTE, run: (limit) => channels.renewIdle(limit) },
       { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },

@@ -11,6 +11,7 @@ import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } fr
 import { dropOldStates } from './logins.ts';
 import { canBeginAlone, listNetworks, networksThatPrepare, rulesOfChannel, rulesOfNetwork } from './networks.ts';
 import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
+import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
 import * as transitions from './transitions.ts';
@@ -51,6 +52,7 @@ export function openChannels(options: ChannelsOptions) {
       connect: connectChannel,
       remove: removeChannel,
       askServerLimits,
+      renewIdle,
       nameCustomer: setGroupByName,
       setCustomer: setGroup,
       setTimes: setPostingTimes,
