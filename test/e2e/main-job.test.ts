@@ -43,7 +43,12 @@ const worldOf = (engine: EngineCase): Promise<World> => {
       database,
       service: await engine.start({
         database,
-        env: { NODE_EXTRA_CA_CERTS: authority, BLUESKY_PLC_URL: directory.url },
+        // a picture of a note stays here, at an address that everybody could reach
+        env: {
+          NODE_EXTRA_CA_CERTS: authority,
+          BLUESKY_PLC_URL: directory.url,
+          NEXT_PUBLIC_BACKEND_URL: 'https://rookery.example',
+        },
       }),
     };
   })();

@@ -413,6 +413,6 @@ export async function nostrJob(url: string, relays: readonly Peer[], mentioned: 
       ]),
     );
   }
-  const shown = await http(picture.path);
+  const shown = await http(url + new URL(picture.path).pathname);
   expect([shown.status, shown.headers['content-type']]).toEqual([200, 'image/png']);
 }
