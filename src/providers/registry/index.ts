@@ -43,7 +43,8 @@ export type {
   SocialAdapter,
   Tokens,
 } from '../social/_contract.ts';
-export type { ConnectOptions, Renewal } from '../social/_open.ts';
+export type { Renewal } from '../social/_login-steps.ts';
+export type { ConnectOptions } from '../social/_open.ts';
 export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
 export {
   checkFiles,

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
-import type { Picture, PictureRules } from '../kit/declare/media.ts';
 import type { Handle, Media, Post } from './_contract.ts';
 import { publicUrlOf } from './_limits.ts';
 
@@ -54,11 +52,4 @@ export async function uploadNext(
   if (!file) return made;
   await save({ ...made, files: [...made.files, await upload(file)] });
   return undefined;
-}
-
-/** The picture as the network takes it. */
-export async function fitted(file: Media, rules: PictureRules): Promise<Picture> {
-  const picture = await file.fit(rules);
-  if (!picture) throw refused('rejected', `${file.name} is no picture, or one that cannot be made small enough`);
-  return picture;
 }

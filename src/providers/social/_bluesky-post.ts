@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
-import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { newKey, POST, type Reference, savedKey, writeRecord } from './_bluesky-records.ts';
 import { facetsOf } from './_bluesky-text.ts';
 import { savedVideo, uploadBlob } from './_bluesky-video.ts';
 import type { Handle, Media, Post } from './_contract.ts';
+import { fitted } from './_files.ts';
 
 export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 export const IMAGE_BYTES = 2_000_000;
@@ -76,8 +76,7 @@ async function embedOf(line: Writing) {
 }
 
 async function uploadPicture(http: Http, item: Media) {
-  const picture = await item.fit({ maxBytes: IMAGE_BYTES, types: IMAGE_TYPES });
-  if (!picture) throw refused('rejected', `Bluesky takes no such picture, or none so large: ${item.name}`);
+  const picture = await fitted(item, { maxBytes: IMAGE_BYTES, types: IMAGE_TYPES });
   const { width, height } = picture;
   return { alt: item.alt, image: await uploadBlob({ http }, picture), aspectRatio: { width, height } };
 }

@@ -1,16 +1,22 @@
 import { z } from 'zod';
-import type { Clock } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import type { Http } from '../kit/wire/http.ts';
+import { homeOf } from './_bluesky-identity.ts';
+import type { credentials } from './_bluesky-login.ts';
 import { GATE, known, NotThere, postAddress, Reference } from './_bluesky-records.ts';
-import type { CommentRead, Mention, PostCounts, Published, Series } from './_contract.ts';
-import { toldCounts } from './_counts.ts';
+import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
 
 const DEPTH = 100;
 const ANSWER_BYTES = 4 * 1024 * 1024;
 const MENTIONS = 10;
 
+const Me = z.object({ did: z.string(), handle: z.string() });
+const ProfileRecord = z.object({
+  value: z.object({
+    displayName: z.string().nullish(),
+    avatar: z.object({ ref: z.object({ $link: z.string() }) }).nullish(),
+  }),
+});
 const Count = z.int().nullish();
 const Actor = z.object({
   did: z.string(),
@@ -60,75 +66,87 @@ const Counted = z.object({
 const answersBelow = (branches: Branch['replies']): Branch['post'][] =>
   (branches ?? []).flatMap((one) => (one ? [one.post, ...answersBelow(one.replies)] : []));
 
-/** Reads the answers below a post, which the network does not divide into pages. */
-export async function readComments(http: Http, { id }: Published): Promise<CommentRead[]> {
-  const { thread, threadgate } = await http.get('/app.bsky.feed.getPostThread', Thread, {
-    query: { uri: id, depth: String(DEPTH), parentHeight: '0' },
-    answerBytes: ANSWER_BYTES,
-  });
-  const hidden = new Set(threadgate?.record?.hiddenReplies);
-  return answersBelow(thread.replies).map(({ uri, cid, author, record, likeCount }) => ({
-    id: uri,
-    text: record.text,
-    author: {
-      id: author.did,
-      name: author.displayName || author.handle,
-      handle: `@${author.handle}`,
-      picture: author.avatar ?? undefined,
-    },
-    createdAt: record.createdAt,
-    parentId: record.reply.parent.uri === id ? undefined : record.reply.parent.uri,
-    url: postAddress(author.did, uri),
-    likes: likeCount ?? undefined,
-    hidden: hidden.has(uri) || undefined,
-    saved: { uri, cid, root: record.reply.root },
-  }));
-}
-
-/** Hides an answer below an own post, or shows it again: the gate of the thread lists those that are hidden. */
-export async function hideComment(
-  { http, account, clock }: { http: Http; account: string; clock: Clock },
-  uri: string,
-  hidden: boolean,
-): Promise<void> {
-  const { root } = await known(http, { id: uri });
-  const [repo, , rkey] = root?.uri.slice('at://'.length).split('/') ?? [];
-  if (!root || repo !== account) throw refused('rejected', 'Only answers below posts of this channel can be hidden');
-  const gate = await http.find('/com.atproto.repo.getRecord', z.object({ cid: z.string(), value: GateRecord }), {
-    query: { repo, collection: GATE, rkey },
-    absent: NotThere,
-  });
-  const others = (gate?.value.hiddenReplies ?? []).filter((one) => one !== uri);
-  const createdAt = clock.now().toISOString();
-  const hiddenReplies = hidden ? [...others, uri] : others;
-  const record = { $type: GATE, post: root.uri, createdAt, ...gate?.value, hiddenReplies };
-  // in its place only when nobody else has changed it since
-  const json = { repo, collection: GATE, rkey, record, swapRecord: gate?.cid ?? null };
-  await http.post('/com.atproto.repo.putRecord', Reference, { json });
-}
-
-/** Reads the counts of at most 25 posts. */
-export async function countsOf(http: Http, of: readonly Published[]): Promise<PostCounts[]> {
-  const { posts } = await http.get('/app.bsky.feed.getPosts', Counted, { query: { uris: of.map(({ id }) => id) } });
-  return posts.map(({ uri: id, likeCount: likes, repostCount: reposts, replyCount: comments, ...more }) => ({
-    id,
-    counts: toldCounts({ likes, reposts, comments, quotes: more.quoteCount, saves: more.bookmarkCount }),
-  }));
-}
-
-export async function countsOfChannel(http: Http, clock: Clock, actor: string): Promise<Series[]> {
-  const Totals = z.object({ did: z.string(), followersCount: Count, postsCount: Count });
-  const { followersCount, postsCount } = await http.get('/app.bsky.actor.getProfile', Totals, { query: { actor } });
-  return seriesOfNow(clock, toldCounts({ followers: followersCount, posts: postsCount }));
-}
-
-export async function findActors(http: Http, q: string): Promise<Mention[]> {
-  const { actors } = await http.get('/app.bsky.actor.searchActorsTypeahead', z.object({ actors: z.array(Actor) }), {
-    query: { q, limit: String(MENTIONS) },
-  });
-  return actors.map(({ handle: id, displayName, avatar }) => ({
-    id,
-    label: displayName || id,
-    image: avatar ?? undefined,
-  }));
-}
+/** The account, people and answers around it, and what is told of posts. */
+export const blueskyReading = {
+  async profile({ http, values, hosts }) {
+    const { did, handle } = await http.get('/com.atproto.server.getSession', Me);
+    const home = await homeOf(http, hosts['plc']!, did); // a server could claim any account
+    if (home !== new URL(values.service).origin)
+      throw refused('rejected', `service: ${values.service} does not hold the account ${did}, which lives at ${home}`);
+    const record = await http.find('/com.atproto.repo.getRecord', ProfileRecord, {
+      query: { repo: did, collection: 'app.bsky.actor.profile', rkey: 'self' },
+      absent: NotThere,
+    });
+    const picture = record?.value.avatar?.ref.$link;
+    return {
+      id: did,
+      name: record?.value.displayName || handle,
+      handle: `@${handle}`,
+      server: values.service,
+      picture:
+        picture && `${values.service}/xrpc/com.atproto.sync.getBlob?did=${encodeURIComponent(did)}&cid=${picture}`,
+    };
+  },
+  /** The network does not divide the answers below a post into pages. */
+  async comments({ http, published: { id } }) {
+    const { thread, threadgate } = await http.get('/app.bsky.feed.getPostThread', Thread, {
+      query: { uri: id, depth: String(DEPTH), parentHeight: '0' },
+      answerBytes: ANSWER_BYTES,
+    });
+    const hidden = new Set(threadgate?.record?.hiddenReplies);
+    const comments = answersBelow(thread.replies).map(({ uri, cid, author, record, likeCount }) => ({
+      id: uri,
+      text: record.text,
+      author: {
+        id: author.did,
+        name: author.displayName || author.handle,
+        handle: `@${author.handle}`,
+        picture: author.avatar,
+      },
+      createdAt: record.createdAt,
+      parentId: record.reply.parent.uri === id ? undefined : record.reply.parent.uri,
+      url: postAddress(author.did, uri),
+      likes: likeCount,
+      hidden: hidden.has(uri) || undefined,
+      saved: { uri, cid, root: record.reply.root },
+    }));
+    return { comments };
+  },
+  /** The gate of the thread lists the answers that are hidden. */
+  async hide({ http, account, clock, comment: { id: uri }, hidden }) {
+    const { root } = await known(http, { id: uri });
+    const [repo, , rkey] = root?.uri.slice('at://'.length).split('/') ?? [];
+    if (!root || repo !== account) throw refused('rejected', 'Only answers below posts of this channel can be hidden');
+    const gate = await http.find('/com.atproto.repo.getRecord', z.object({ cid: z.string(), value: GateRecord }), {
+      query: { repo, collection: GATE, rkey },
+      absent: NotThere,
+    });
+    const others = (gate?.value.hiddenReplies ?? []).filter((one) => one !== uri);
+    const createdAt = clock.now().toISOString();
+    const hiddenReplies = hidden ? [...others, uri] : others;
+    const record = { $type: GATE, post: root.uri, createdAt, ...gate?.value, hiddenReplies };
+    // in its place only when nobody else has changed it since
+    const json = { repo, collection: GATE, rkey, record, swapRecord: gate?.cid ?? null };
+    await http.post('/com.atproto.repo.putRecord', Reference, { json });
+  },
+  async metrics({ http, posts: of }) {
+    const { posts } = await http.get('/app.bsky.feed.getPosts', Counted, { query: { uris: of.map(({ id }) => id) } });
+    return posts.map(({ uri: id, likeCount: likes, repostCount: reposts, replyCount: comments, ...more }) => ({
+      id,
+      counts: { likes, reposts, comments, quotes: more.quoteCount, saves: more.bookmarkCount },
+    }));
+  },
+  metricsAtOnce: 25,
+  async channelMetrics({ http, clock, account: actor }) {
+    const Totals = z.object({ did: z.string(), followersCount: Count, postsCount: Count });
+    const { followersCount, postsCount } = await http.get('/app.bsky.actor.getProfile', Totals, { query: { actor } });
+    return seriesOfNow(clock, { followers: followersCount, posts: postsCount });
+  },
+  async mentions({ http, query: q }) {
+    const { actors } = await http.get('/app.bsky.actor.searchActorsTypeahead', z.object({ actors: z.array(Actor) }), {
+      query: { q, limit: String(MENTIONS) },
+    });
+    return actors.map(({ handle: id, displayName, avatar: image }) => ({ id, label: displayName || id, image }));
+  },
+  mention: ({ id }) => (/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i.test(id) ? `@${id}` : undefined),
+} satisfies Operations<z.ZodType, typeof credentials>;

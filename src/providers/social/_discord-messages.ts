@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Call, Http } from '../kit/wire/http.ts';
-import { sentFile } from './_chat.ts';
 import type { Connection, Post, Published } from './_contract.ts';
+import { sentFile } from './_files.ts';
 
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 export const FILE_BYTES = 10_485_760;
@@ -44,6 +44,8 @@ export const messageAt = (guild: string, channel: string, message: string): Publ
   id: `${channel}/${message}`,
   url: `https://discord.com/channels/${guild}/${channel}/${message}`,
 });
+/** The server that the address of a message names. */
+export const guildOf = (url: string): string => url.split('/')[4] ?? '';
 /** The least id of a message from that time on. */
 const idSince = (since: Date): string => String(BigInt(since.getTime() - EPOCH_MS) << 22n);
 /** A uuid in 22 characters: Discord takes 25. */

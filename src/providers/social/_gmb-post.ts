@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Post } from './_contract.ts';
+import { Canonical } from './_articles.ts';
+import type { Operations, Post, Published } from './_contract.ts';
+import { locationOf } from './_gmb-locations.ts';
 
-const address = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional();
 const date = z.union([z.literal(''), z.iso.date()]).optional();
 const time = z.union([z.literal(''), z.iso.time({ precision: -1 })]).optional();
 /** Settings of a local post; what an event, an offer or a button needs is named. */
@@ -9,14 +10,14 @@ export const Settings = z
   .looseObject({
     topicType: z.enum(['STANDARD', 'EVENT', 'OFFER']).default('STANDARD'),
     callToActionType: z.enum(['NONE', 'BOOK', 'ORDER', 'SHOP', 'LEARN_MORE', 'SIGN_UP', 'CALL']).default('NONE'),
-    callToActionUrl: address,
+    callToActionUrl: Canonical,
     eventTitle: z.string().max(58).optional(),
     eventStartDate: date,
     eventStartTime: time,
     eventEndDate: date,
     eventEndTime: time,
     offerCouponCode: z.string().max(58).optional(),
-    offerRedeemUrl: address,
+    offerRedeemUrl: Canonical,
     offerTerms: z.string().max(5_000).optional(),
   })
   .check(({ value, issues }) => {
@@ -40,7 +41,7 @@ const timeOf = (text: string) => {
   return { hours, minutes };
 };
 /** The body of a local post. */
-export function localPost({ text, media }: Post, chosen: Chosen) {
+function localPost({ text, media }: Post, chosen: Chosen) {
   const { topicType, callToActionType: action, eventTitle, offerCouponCode, offerRedeemUrl, offerTerms } = chosen;
   const { eventStartDate, eventStartTime, eventEndDate, eventEndTime } = chosen;
   return {
@@ -74,3 +75,41 @@ export function localPost({ text, media }: Post, chosen: Chosen) {
     }),
   };
 }
+
+const LocalPost = z.object({
+  name: z.string(),
+  state: z.string().optional(),
+  summary: z.string().optional(),
+  searchUrl: z.string().optional(),
+  createTime: z.coerce.date().optional(),
+  media: z.array(z.unknown()).default([]),
+});
+const LocalPosts = z.object({ localPosts: z.array(LocalPost).default([]) });
+const PAGE = '100';
+const published = ({ name, searchUrl }: z.output<typeof LocalPost>): Published => ({ id: name, url: searchUrl ?? '' });
+
+/** Local posts: updates, events and offers. */
+export const gmbPosts = {
+  async publish({ http, values, post, settings }) {
+    const made = await http.post(`/${locationOf(values)}/localPosts`, LocalPost, {
+      json: localPost(post, settings),
+      creates: true,
+    });
+    return published(made);
+  },
+  async find({ http, values, post, since }) {
+    const { localPosts } = await http.get(`/${locationOf(values)}/localPosts`, LocalPosts, {
+      query: { pageSize: PAGE },
+    });
+    return localPosts
+      .filter(
+        ({ summary, createTime, media }) =>
+          createTime !== undefined &&
+          createTime >= since &&
+          summary === post.text &&
+          media.length === post.media.length,
+      )
+      .map(published);
+  },
+  remove: ({ http, published: { id } }) => http.delete(`/${id}`),
+} satisfies Operations<typeof Settings>;

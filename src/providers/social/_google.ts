@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import type { SocialSpec } from './_contract.ts';
+import { failureAt } from './_failures.ts';
 
 /** Reasons of https://developers.google.com/youtube/v3/docs/errors that their HTTP status does not tell. */
 const REASONS: Readonly<Record<string, ProviderFailure>> = {
@@ -15,19 +16,10 @@ const REASONS: Readonly<Record<string, ProviderFailure>> = {
   uploadLimitExceeded: 'rate_limited',
   youtubeSignupRequired: 'rejected',
 };
-const reason = z
-  .string()
-  .transform((value) => REASONS[value])
-  .pipe(z.custom<ProviderFailure>((value) => value !== undefined));
-
 /** The failure inside an error of Google: `error.errors[0].reason` (v3), `error.details[].reason` (v4 and later). */
-export const googleFailure: z.ZodType<ProviderFailure> = z.union([
-  z
-    .object({ error: z.object({ errors: z.tuple([z.object({ reason })]).rest(z.unknown()) }) })
-    .transform(({ error }) => error.errors[0].reason),
-  z
-    .object({ error: z.object({ details: z.tuple([z.object({ reason })]).rest(z.unknown()) }) })
-    .transform(({ error }) => error.details[0].reason),
+export const googleFailure = z.union([
+  failureAt('error.errors.0.reason', REASONS),
+  failureAt('error.details.0.reason', REASONS),
 ]);
 
 /**

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Handle, Limits, LookUp, Media, Post, Prepared, Processing } from './_contract.ts';
+import type { Limits, Media, Operations, Post } from './_contract.ts';
+import { fitted } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
 import {
   type Containers,
   findMedia,
   Linked,
+  pollMedia,
   prepareContainer,
   published,
   publishContainer,
@@ -73,9 +75,7 @@ async function containerOf(file: Media, settings: Typed, caption?: string) {
 }
 async function sourceOf(file: Media) {
   if (file.kind === 'video') return { video_url: publicUrlOf(file) };
-  const picture = await file.fit(PICTURE);
-  if (!picture) throw refused('rejected', `${file.name} is not a picture that Instagram takes`);
-  return { image_url: publicUrlOf(picture) };
+  return { image_url: publicUrlOf(await fitted(file, PICTURE)) };
 }
 const reelOf = ({ is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) => ({
   ...(isTrial && { trial_params: { graduation_strategy: strategy ?? 'MANUAL' } }),
@@ -105,8 +105,6 @@ const containers = (call: Call): Containers => {
     parent: (children) => ({ media_type: 'CAROUSEL', children, ...captioned(post.text, settings) }),
   };
 };
-export const prepare = (call: Call & Handle): Promise<Prepared> => prepareContainer(containers(call), call);
-
 const Quota = z.object({
   data: z.array(z.object({ quota_usage: z.number(), config: z.object({ quota_total: z.number() }).nullish() })),
 });
@@ -119,21 +117,25 @@ async function checkQuota({ http, account }: Call): Promise<void> {
       throw refused('rate_limited', `Instagram takes ${config.quota_total} posts of this account in 24 hours`);
 }
 
-/** The address of the post is read by `poll`. */
-export async function publish({ http, account, ...attempt }: Call & Handle): Promise<Processing> {
-  await publishContainer(http, `/${account}/media_publish`, attempt);
-  return { processingMs: 0 };
-}
-
 const Own = Linked.extend({ caption: z.string().default(''), timestamp: z.coerce.date() });
-export const find = (call: Call & LookUp) =>
-  findMedia(call.http, containers(call), call.saved, async () => {
-    const { http, account, post, settings, since } = call;
-    const isStory = settings.post_type === 'story';
-    const { data } = await http.get(`/${account}/${isStory ? 'stories' : 'media'}`, listOf(Own), {
-      query: { fields: 'id,caption,permalink,timestamp', limit: '50' },
-    });
-    return data
-      .filter(({ caption, timestamp }) => timestamp >= since && (isStory || caption.trim() === post.text.trim()))
-      .map(published);
-  });
+
+/** Posts, carousels, reels and stories: a container is prepared, then published. */
+export const instagramPosts = {
+  prepare: (call) => prepareContainer(containers(call), call),
+  async publish({ http, account, ...attempt }) {
+    await publishContainer(http, `/${account}/media_publish`, attempt);
+    return { processingMs: 0 }; // `poll` reads the address of the post
+  },
+  poll: pollMedia,
+  find: (call) =>
+    findMedia(call.http, containers(call), call.saved, async () => {
+      const { http, account, post, settings, since } = call;
+      const isStory = settings.post_type === 'story';
+      const { data } = await http.get(`/${account}/${isStory ? 'stories' : 'media'}`, listOf(Own), {
+        query: { fields: 'id,caption,permalink,timestamp', limit: '50' },
+      });
+      return data
+        .filter(({ caption, timestamp }) => timestamp >= since && (isStory || caption.trim() === post.text.trim()))
+        .map(published);
+    }),
+} satisfies Operations<typeof Settings>;

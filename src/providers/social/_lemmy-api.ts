@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Values } from '../kit/declare/fields.ts';
-import type { CommentRead, Published } from './_contract.ts';
+import type { CommentTold, Published } from './_contract.ts';
 
 /** Where version 4 of the API (Lemmy 1.0) differs from version 3 (0.19). */
 const VERSIONS = {
@@ -164,14 +164,14 @@ export const readComment = ({
   parentId,
   ap_id,
   upvotes,
-}: z.output<typeof CommentView>): CommentRead => ({
+}: z.output<typeof CommentView>): CommentTold => ({
   id: String(id),
   text: content,
   author: {
     id: String(creator.id),
     name: creator.display_name || creator.name,
     handle: handleOf(creator),
-    picture: creator.avatar ?? undefined,
+    picture: creator.avatar,
   },
   createdAt: at,
   parentId,

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Clock } from '../../platform/kernel/index.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { CommentPage, LookUp, Mention, NewComment, PostCounts, Published, Series } from './_contract.ts';
+import type { LookUp, NewComment, Operations, Published } from './_contract.ts';
 import {
   Absent,
   api,
@@ -17,7 +16,10 @@ import {
   Posts,
   readComment,
 } from './_lemmy-api.ts';
+import type { credentials } from './_lemmy-login.ts';
 import { seriesOfNow } from './_series.ts';
+import { countsOfEach } from './_told.ts';
+import { searching } from './_tools.ts';
 
 const PAGE = '50';
 type Fields = Readonly<Record<string, string>>;
@@ -74,40 +76,6 @@ export async function ownComments({
     .map(({ id }) => commentAt(values.service, id));
 }
 
-/** Reads comments below a post; version 3 answers them in one page. */
-export async function readComments({
-  http,
-  values,
-  published: { id },
-  cursor,
-}: Line & { published: Published; cursor?: string | undefined }): Promise<CommentPage> {
-  const { at, list } = api(values);
-  const { items, next_page: next } = await http.get(`${at}/comment/list`, Comments, {
-    query: { post_id: id, ...list, max_depth: '8', limit: PAGE, page_cursor: cursor },
-  });
-  return {
-    comments: items.filter(({ deleted, removed }) => !deleted && !removed).map((one) => readComment(one)),
-    next: next ?? undefined,
-  };
-}
-
-export async function countsOf({ http, values, posts }: Line & { posts: readonly Published[] }): Promise<PostCounts[]> {
-  const { id } = posts[0]!; // `metricsAtOnce`
-  const found = await http.find(`${api(values).at}/post`, PostReply, { query: { id }, absent: Absent });
-  if (!found) return [];
-  const { upvotes: likes, downvotes: dislikes, comments } = found.post_view;
-  const counts = {
-    ...(likes !== undefined && { likes }),
-    ...(dislikes !== undefined && { dislikes }),
-    ...(comments !== undefined && { comments }),
-  };
-  return [{ id, counts }];
-}
-export async function ownCounts({ http, values, clock }: Line & { clock: Clock }): Promise<Series[]> {
-  const { post_count: posts, comment_count: comments } = await http.get(api(values).at + api(values).me, Me);
-  return seriesOfNow(clock, { posts, comments });
-}
-
 type Search = { http: Http; values: Fields; query: string };
 function search<S extends z.ZodType>({ http, values, query }: Search, type: 'users' | 'communities', reply: S) {
   const version = api(values);
@@ -115,15 +83,49 @@ function search<S extends z.ZodType>({ http, values, query }: Search, type: 'use
     query: { [version.search]: query, type_: version[type], limit: '10' },
   });
 }
-export async function searchPeople(call: Search): Promise<Mention[]> {
-  const found = await search(call, 'users', FoundPeople);
-  return found.map(({ person }) => ({
-    id: person.address,
-    label: handleOf(person),
-    image: person.avatar ?? undefined,
-  }));
-}
-export async function searchCommunities(call: Search) {
-  const { communities } = await search(call, 'communities', FoundCommunities);
-  return communities.map(({ community: { id, name, title } }) => ({ id: String(id), name, title: title ?? name }));
-}
+
+/** The account, what is said below posts, and searches. */
+export const lemmyReading = {
+  async profile({ http, values }) {
+    const me = await http.get(api(values).at + api(values).me, Me);
+    return {
+      id: `${me.id}@${new URL(values.service).host}`,
+      name: me.display_name || me.name,
+      handle: handleOf(me),
+      server: values.service,
+      picture: me.avatar,
+    };
+  },
+  /** Version 3 answers the comments in one page. */
+  async comments({ http, values, published: { id }, cursor }) {
+    const { at, list } = api(values);
+    const { items, next_page: next } = await http.get(`${at}/comment/list`, Comments, {
+      query: { post_id: id, ...list, max_depth: '8', limit: PAGE, page_cursor: cursor },
+    });
+    return { comments: items.filter(({ deleted, removed }) => !deleted && !removed).map(readComment), next };
+  },
+  metrics: ({ http, values, posts }) =>
+    countsOfEach(posts, async ({ id }) => {
+      const found = await http.find(`${api(values).at}/post`, PostReply, { query: { id }, absent: Absent });
+      const { upvotes: likes, downvotes: dislikes, comments } = found?.post_view ?? {};
+      return found && { likes, dislikes, comments };
+    }),
+  async channelMetrics({ http, values, clock }) {
+    const { post_count: posts, comment_count: comments } = await http.get(api(values).at + api(values).me, Me);
+    return seriesOfNow(clock, { posts, comments });
+  },
+  async mentions(call) {
+    const found = await search(call, 'users', FoundPeople);
+    return found.map(({ person }) => ({ id: person.address, label: handleOf(person), image: person.avatar }));
+  },
+  mention: ({ id, label }) =>
+    /^https:\/\/[\w./@~:-]+$/.test(id) && /^@[\w.-]+@[\w.:-]+$/.test(label)
+      ? `[${label.replaceAll('_', '\\_')}](${id})`
+      : undefined,
+  tools: {
+    subreddits: searching('Searches communities by a word', async ({ word, ...line }) => {
+      const { communities } = await search({ ...line, query: word }, 'communities', FoundCommunities);
+      return communities.map(({ community: { id, name, title } }) => ({ id: String(id), name, title: title ?? name }));
+    }),
+  },
+} satisfies Operations<z.ZodType, typeof credentials>;

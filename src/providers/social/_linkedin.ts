@@ -115,5 +115,5 @@ const Member = z.object({ sub: z.string(), name: z.string().nullish(), picture: 
 /** The connected person, without the public name. */
 export async function readMember(http: Http) {
   const { sub: id, name, picture } = await http.get('/v2/userinfo', Member);
-  return { id, name: name || id, handle: '', ...(picture && { picture }) };
+  return { id, name: name || id, handle: '', picture };
 }

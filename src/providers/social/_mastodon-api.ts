@@ -3,7 +3,6 @@ import { text } from '../kit/declare/fields.ts';
 import type { Clock } from '../kit/declare/adapter.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { type Handle, type Limits, type Post, type Published, social, type SocialAdapter } from './_contract.ts';
-import { toldCounts } from './_counts.ts';
 import {
   Account,
   accountAt,
@@ -20,7 +19,7 @@ import {
   uploadedBefore,
 } from './_mastodon-statuses.ts';
 import { limitsAt, upload } from './_mastodon-upload.ts';
-import { commentAtLikes, commentFrom, repostAtLikes, repostFrom } from './_plugs.ts';
+import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
 
 /** Differences of servers with Mastodon's API. Absent: as Mastodon. */
@@ -108,7 +107,7 @@ export const mastodonApi = (declared: Brand) => {
         name: me.display_name || me.username,
         handle: `@${me.username}@${host}`,
         server: values.instance,
-        ...(me.avatar && { picture: me.avatar }),
+        picture: me.avatar,
       };
     },
 
@@ -159,16 +158,11 @@ export const mastodonApi = (declared: Brand) => {
     metrics: ({ http, posts }) => countsOf(http, posts),
     async channelMetrics({ http, clock, account }) {
       const { followers_count: followers, statuses_count: posts } = await http.get(accountAt(account), Totals);
-      return seriesOfNow(clock, toldCounts({ followers, posts }));
+      return seriesOfNow(clock, { followers, posts });
     },
     mentions: ({ query, ...call }) => findAccounts(call, query),
     mention: ({ id }) => (/^[\w.-]+@[\w.-]+(?::\d+)?$/.test(id) ? `@${id}` : undefined),
-    plugs: [
-      repostAtLikes(brand.id),
-      commentAtLikes(brand.id),
-      repostFrom(brand.id, FEDERATED),
-      commentFrom(brand.id, FEDERATED),
-    ],
+    plugs: plugsOf(brand.id, ['auto-repost', 'auto-comment', 'repost-from', 'comment-from'], FEDERATED),
   });
 };
 

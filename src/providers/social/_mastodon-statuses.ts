@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { sameText, textOfHtml } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { CommentRead, LookUp, Mention, Post, PostCounts, Published } from './_contract.ts';
-import { toldCounts } from './_counts.ts';
+import type { AsTold, CommentTold, LookUp, Mention, Post, Published } from './_contract.ts';
+import { countsOfEach } from './_told.ts';
 
 export const Status = z.object({ id: z.string(), url: z.string().nullish(), uri: z.string().nullish() });
 export const Account = z.object({
@@ -114,7 +114,7 @@ export async function ownComments(
 }
 
 /** Reads the comments below a post, which no server divides into pages. Private messages are none. */
-export async function readComments(http: Http, id: string, host: string): Promise<CommentRead[]> {
+export async function readComments(http: Http, id: string, host: string): Promise<CommentTold[]> {
   const { descendants } = await contextOf(http, id);
   return descendants
     .filter(({ visibility }) => visibility !== 'private' && visibility !== 'direct')
@@ -125,12 +125,12 @@ export async function readComments(http: Http, id: string, host: string): Promis
         id: account.id,
         name: account.display_name || account.username,
         handle: `@${addressOf(account, host)}`,
-        picture: account.avatar ?? undefined,
+        picture: account.avatar,
       },
       createdAt: status.created_at,
       parentId: parent == null || parent === id ? undefined : parent,
-      url: status.url ?? undefined,
-      likes: status.favourites_count ?? undefined,
+      url: status.url,
+      likes: status.favourites_count,
     }));
 }
 
@@ -138,7 +138,7 @@ export async function readComments(http: Http, id: string, host: string): Promis
 const addressOf = ({ username, acct }: z.output<typeof Account>, host: string): string =>
   acct?.includes('@') ? acct : `${acct ?? username}@${host}`;
 
-export async function findAccounts({ http, values }: Line, q: string): Promise<Mention[]> {
+export async function findAccounts({ http, values }: Line, q: string): Promise<AsTold<Mention>[]> {
   const { accounts } = await http.get('/v2/search', FoundAccounts, {
     query: { q, type: 'accounts', resolve: 'false', limit: String(MENTIONS) },
   });
@@ -146,17 +146,18 @@ export async function findAccounts({ http, values }: Line, q: string): Promise<M
   return accounts.map((one) => ({
     id: addressOf(one, host),
     label: one.display_name || one.username,
-    image: one.avatar ?? undefined,
+    image: one.avatar,
   }));
 }
 
-export async function countsOf(http: Http, posts: readonly Published[]): Promise<PostCounts[]> {
-  const counts: PostCounts[] = [];
-  for (const { id } of posts) {
+export const countsOf = (http: Http, posts: readonly Published[]) =>
+  countsOfEach(posts, async ({ id }) => {
     const status = await http.find(statusAt(id), Counted);
-    if (!status) continue;
-    const { favourites_count: likes, reblogs_count: reposts, replies_count: comments, quotes_count: quotes } = status;
-    counts.push({ id, counts: toldCounts({ likes, reposts, comments, quotes }) });
-  }
-  return counts;
-}
+    const {
+      favourites_count: likes,
+      reblogs_count: reposts,
+      replies_count: comments,
+      quotes_count: quotes,
+    } = status ?? {};
+    return status && { likes, reposts, comments, quotes };
+  });

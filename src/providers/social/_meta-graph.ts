@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Counts, Metric, Series, SocialSpec } from './_contract.ts';
+import { allPages } from './_lists.ts';
 
 // What the Graph API is for Facebook, Instagram and Threads.
 
@@ -100,17 +101,11 @@ export const listOf = <S extends z.ZodType>(item: S) =>
     .transform(({ data, paging }) => ({ data, next: paging?.next ? paging.cursors?.after : undefined }));
 
 const MOST_PAGES = 20;
-async function all<S extends z.ZodType>(http: Http, path: string, item: S, fields: string): Promise<z.output<S>[]> {
-  const found: z.output<S>[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const { data, next } = await http.get(path, listOf(item), { query: { fields, limit: '100', after } });
-    found.push(...data);
-    if (next === undefined) break;
-    after = next;
-  }
-  return found;
-}
+const all = <S extends z.ZodType>(http: Http, path: string, item: S, fields: string): Promise<z.output<S>[]> =>
+  allPages(MOST_PAGES, async (after) => {
+    const { data: items, next } = await http.get(path, listOf(item), { query: { fields, limit: '100', after } });
+    return { items, next };
+  });
 /** The pages that the person manages, alone and by a business. */
 export async function managedPages<S extends typeof Id>(http: Http, page: S, fields: string): Promise<z.output<S>[]> {
   const pages = await all(http, '/me/accounts', page, fields);
@@ -166,9 +161,3 @@ export const seriesOf = (
     const within = points.filter(({ date }) => date >= from && date <= to);
     return names[name] && within.length > 0 ? [{ metric: names[name], points: within }] : [];
   });
-/** Counts of today. */
-export const seriesNow = (now: Date, counts: Counts): Series[] =>
-  Object.entries(counts).map(([metric, value]) => ({
-    metric: metric as Metric,
-    points: [{ date: dayOf(now.getTime()), value }],
-  }));

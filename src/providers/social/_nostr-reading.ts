@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { whenFailed } from '../kit/declare/fallback.ts';
-import { encodeNpub, type NostrEvent } from '../kit/protocols/nostr.ts';
-import type { CommentPage, PostCounts, Published, SocialLine } from './_contract.ts';
+import { decodeNpub, encodeNpub, type NostrEvent, publicKeyOf } from '../kit/protocols/nostr.ts';
+import type { CommentPage, Operations, PostCounts, Published, SocialLine } from './_contract.ts';
+import { type credentials, keyOf, relaysOf, relaysWith } from './_nostr-identity.ts';
 import { isBelow, parentOf, publishedAs } from './_nostr-notes.ts';
-import { type Held, list } from './_nostr-relays.ts';
+import { ask, type Held, list } from './_nostr-queries.ts';
 
 const NOTE = 1;
 const REPOST = 6;
@@ -19,7 +20,7 @@ const Card = z.object({ name: Text, display_name: Text, picture: Text }).catch({
 type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'>;
 
 /** What a person calls itself; a key without a card goes by its beginning. */
-export function namesOf(publicKey: string, card: NostrEvent | undefined) {
+function namesOf(publicKey: string, card: NostrEvent | undefined) {
   const npub = encodeNpub(publicKey);
   const { name, display_name, picture } = Card.parse(card && read(card.content));
   return { name: display_name || name || `${npub.slice(0, 12)}…`, handle: npub, ...(picture && { picture }) };
@@ -34,7 +35,7 @@ function read(content: string): unknown {
 }
 
 /** Reads the notes below a note. `cursor`: the second from which on they are older. */
-export async function readComments(
+async function readComments(
   line: Line,
   relays: readonly string[],
   { id, cursor }: { id: string; cursor: string | undefined },
@@ -76,7 +77,7 @@ async function cardsOf(line: Line, relays: readonly string[], notes: readonly He
 }
 
 /** Counts what the relays tell of a post: of each person one reaction (NIP-25) and one repost (NIP-18). */
-export async function countsOf(line: Line, relays: readonly string[], { id }: Published): Promise<PostCounts> {
+async function countsOf(line: Line, relays: readonly string[], { id }: Published): Promise<PostCounts> {
   const kinds = [NOTE, REPOST, REACTION, COMMENT];
   const { found } = await list(line, relays, { kinds, '#e': [id], limit: COUNTED });
   const events = found.map(({ event }) => event);
@@ -94,3 +95,17 @@ export async function countsOf(line: Line, relays: readonly string[], { id }: Pu
     },
   };
 }
+
+/** People, and what relays tell of notes. */
+export const nostrReading = {
+  async profile({ values, ...line }) {
+    const id = publicKeyOf(keyOf(values.password));
+    const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [id], limit: 1 });
+    return { id, ...namesOf(id, found?.event) };
+  },
+  comments: ({ published, cursor, values, ...line }) =>
+    readComments(line, relaysWith(published, values), { id: published.id, cursor }),
+  metrics: ({ posts, values, ...line }) =>
+    Promise.all(posts.map((post) => countsOf(line, relaysWith(post, values), post))),
+  mention: ({ id }) => (decodeNpub(id) === undefined ? undefined : `nostr:${id}`),
+} satisfies Operations<z.ZodType, typeof credentials>;

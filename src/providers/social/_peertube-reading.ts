@@ -1,55 +1,23 @@
 import { z } from 'zod';
 import { sameText, textOfHtml } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { CommentPage, CommentRead, LookUp, NewComment, PostCounts, Published } from './_contract.ts';
-import { publishedAt, Video } from './_peertube-upload.ts';
+import type { CommentTold, Operations, Published } from './_contract.ts';
+import { Account, me, pictureAt } from './_peertube-channel.ts';
+import type { credentials } from './_peertube-login.ts';
+import { countsOfEach } from './_told.ts';
 
 const PAGE = 25;
 type Line = { http: Http; values: { service: string } };
 
-const Avatars = z.array(z.object({ path: z.string() })).nullish();
-export const pictureAt = (service: string, avatars: z.output<typeof Avatars>): string | undefined => {
-  const last = avatars?.at(-1);
-  return last && new URL(last.path, service).href;
-};
-const Account = z.object({
-  id: z.number(),
-  name: z.string(),
-  displayName: z.string().nullish(),
-  host: z.string().nullish(),
-  avatars: Avatars,
-});
-const Me = z.object({
-  username: z.string(),
-  account: Account,
-  videoChannels: z.array(Account.extend({ followersCount: z.number().nullish() })).default([]),
-});
-export const me = (http: Http) => http.get('/users/me', Me);
-
-const Own = z.object({ data: z.array(Video.extend({ name: z.string(), createdAt: z.coerce.date() })) });
-/** Lists the newest own videos with this title. */
-export async function ownVideos({
-  http,
-  values: { service },
-  title,
-  since,
-}: Line & { title: string; since: Date }): Promise<Published[]> {
-  const query = { sort: '-createdAt', count: String(PAGE) };
-  const { data } = await http.get('/users/me/videos', Own, { query });
-  return data
-    .filter(({ name, createdAt }) => createdAt >= since && name === title)
-    .map((video) => publishedAt(service, video));
-}
-
 const Found = z.object({ data: z.tuple([z.object({ uuid: z.string() })]).rest(z.unknown()) });
 /** The id of a video at this server; one of another server is fetched by its address. */
-export async function idHere({ http, values }: Line, { id, url }: Published): Promise<string> {
+async function idHere({ http, values }: Line, { id, url }: Published): Promise<string> {
   if (url === '' || url.startsWith(`${values.service}/`)) return encodeURIComponent(id);
   const { data } = await http.get('/search/videos', Found, { query: { search: url } });
   return encodeURIComponent(data[0].uuid);
 }
 
-export const Comment = z.object({
+const Comment = z.object({
   id: z.number(),
   url: z.string().nullish(),
   text: z.string(),
@@ -78,31 +46,15 @@ const thread = async (http: Http, video: string, id: number) =>
 
 /** Answers below a comment name their thread. */
 const Kept = z.object({ threadId: z.number() });
-export const commentAt = ({ id, url, threadId }: Pick<Comment, 'id' | 'url' | 'threadId'>): Published => ({
+const commentAt = ({ id, url, threadId }: Pick<Comment, 'id' | 'url' | 'threadId'>): Published => ({
   id: String(id),
   url: url ?? '',
   saved: { threadId },
 });
-
-/** Reads a page of the newest threads below a video, with their answers. */
-export async function readComments({
-  http,
-  values: { service },
-  published: { id },
-  cursor = '0',
-}: Line & { published: Published; cursor?: string | undefined }): Promise<CommentPage> {
-  const video = encodeURIComponent(id);
-  const { total, data } = await threads(http, video, Number(cursor));
-  const all: Comment[] = [];
-  for (const first of data) all.push(...(first.totalReplies ? await thread(http, video, first.id) : [first]));
-  const end = Number(cursor) + data.length;
-  return {
-    comments: all.filter(({ isDeleted }) => !isDeleted).map((one) => readComment(service, one)),
-    next: data.length > 0 && end < total ? String(end) : undefined,
-  };
-}
-function readComment(service: string, comment: Comment): CommentRead {
-  const { text, account, createdAt, inReplyToCommentId } = comment;
+const Made = z.object({ comment: Comment.pick({ id: true, url: true, threadId: true }) });
+const parentOf = ({ inReplyToCommentId: id }: Comment): string | undefined => (id == null ? undefined : String(id));
+function readComment(service: string, comment: Comment): CommentTold {
+  const { text, account, createdAt } = comment;
   return {
     ...commentAt(comment),
     text: textOfHtml(text),
@@ -113,47 +65,58 @@ function readComment(service: string, comment: Comment): CommentRead {
       picture: pictureAt(service, account?.avatars),
     },
     createdAt,
-    parentId: inReplyToCommentId == null ? undefined : String(inReplyToCommentId),
+    parentId: parentOf(comment),
   };
-}
-
-/** Lists the own comments since then with this text at the same place. */
-export async function ownComments({
-  published,
-  parent,
-  post,
-  since,
-  ...line
-}: Line & NewComment & Pick<LookUp, 'since'>): Promise<Published[]> {
-  const { http } = line;
-  const { account } = await me(http);
-  const video = await idHere(line, published);
-  const all = parent
-    ? await thread(http, video, Kept.safeParse(parent.saved).data?.threadId ?? Number(parent.id))
-    : (await threads(http, video, 0)).data;
-  return all
-    .filter(
-      (one) =>
-        one.account?.id === account.id &&
-        one.createdAt >= since &&
-        (one.inReplyToCommentId == null ? undefined : String(one.inReplyToCommentId)) === parent?.id &&
-        sameText(one.text, post.text),
-    )
-    .map((one) => commentAt(one));
 }
 
 const count = z.number().nullish();
 const Counts = z.object({ uuid: z.string(), views: count, likes: count, dislikes: count, comments: count });
-export async function countsOf({ http, posts }: { http: Http; posts: readonly Published[] }): Promise<PostCounts[]> {
-  const { id } = posts[0]!; // `metricsAtOnce`
-  const found = await http.find(`/videos/${encodeURIComponent(id)}`, Counts);
-  if (!found) return [];
-  const { views, likes, dislikes, comments } = found;
-  const counts = {
-    ...(views != null && { views }),
-    ...(likes != null && { likes }),
-    ...(dislikes != null && { dislikes }),
-    ...(comments != null && { comments }),
-  };
-  return [{ id, counts }];
-}
+
+/** Comments, and what is told of videos. */
+export const peertubeReading = {
+  comment: {
+    once: 'read-back',
+    replies: true,
+    async send({ published, parent, post, ...line }) {
+      const video = await idHere(line, published);
+      const path = parent ? `/videos/${video}/comments/${parent.id}` : `/videos/${video}/comment-threads`;
+      const { comment } = await line.http.post(path, Made, { json: { text: post.text }, creates: true });
+      return commentAt(comment);
+    },
+    async find({ published, parent, post, since, ...line }) {
+      const { http } = line;
+      const { account } = await me(http);
+      const video = await idHere(line, published);
+      const all = parent
+        ? await thread(http, video, Kept.safeParse(parent.saved).data?.threadId ?? Number(parent.id))
+        : (await threads(http, video, 0)).data;
+      return all
+        .filter(
+          (one) =>
+            one.account?.id === account.id &&
+            one.createdAt >= since &&
+            parentOf(one) === parent?.id &&
+            sameText(one.text, post.text),
+        )
+        .map(commentAt);
+    },
+  },
+  /** A page of the newest threads below a video, with their answers. */
+  async comments({ http, values: { service }, published: { id }, cursor = '0' }) {
+    const video = encodeURIComponent(id);
+    const { total, data } = await threads(http, video, Number(cursor));
+    const all: Comment[] = [];
+    for (const first of data) all.push(...(first.totalReplies ? await thread(http, video, first.id) : [first]));
+    const end = Number(cursor) + data.length;
+    return {
+      comments: all.filter(({ isDeleted }) => !isDeleted).map((one) => readComment(service, one)),
+      next: data.length > 0 && end < total ? String(end) : undefined,
+    };
+  },
+  metrics: ({ http, posts }) =>
+    countsOfEach(posts, async ({ id }) => {
+      const found = await http.find(`/videos/${encodeURIComponent(id)}`, Counts);
+      const { views, likes, dislikes, comments } = found ?? {};
+      return found && { views, likes, dislikes, comments };
+    }),
+} satisfies Operations<z.ZodType, typeof credentials>;

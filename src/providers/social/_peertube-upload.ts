@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { RangedFile } from '../kit/declare/media.ts';
-import type { SessionProtocol } from '../kit/protocols/upload/session.ts';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Tags } from './_articles.ts';
 import type { Post, Published } from './_contract.ts';
+import { channelOf } from './_peertube-channel.ts';
+import type { VideoSession } from './_video-session.ts';
 
-export const RANGE_BYTES = 8 * 1024 * 1024;
+const RANGE_BYTES = 8 * 1024 * 1024;
 const Id = z
   .union([z.string().regex(/^\d{1,9}$/), z.int().positive()])
   .transform(Number)
@@ -37,11 +37,6 @@ export const publishedAt = (service: string, { uuid, shortUUID }: Video): Publis
   url: `${service}/w/${shortUUID}`,
 });
 
-/** `finishing`: the last range may have been sent, and so the video be there. */
-export const Saved = z
-  .object({ upload: z.unknown(), finishing: z.boolean().optional(), video: Video.optional() })
-  .catch({ upload: undefined });
-
 const Uploaded = z.object({ video: Video }).transform(({ video }) => video);
 /** The address may be whole, or begin with the host: only the id of the session in it is needed. */
 const Session = z
@@ -55,14 +50,15 @@ export function videoUpload({
   http,
   post,
   settings: { title, channel, privacy = 1, tags, ...settings },
-  chosen,
+  values,
 }: {
   http: Http;
   post: Post;
   settings: Settings;
-  chosen: number;
-}): { file: RangedFile; protocol: SessionProtocol<Video> } {
+  values: object;
+}): VideoSession<Video> {
   const item = post.media[0]!; // `needsMedia`
+  const chosen = channelOf(values);
   const { name: filename, size, contentType } = item;
   const { category, licence, language, nsfw } = settings;
   const json = {
@@ -92,5 +88,6 @@ export function videoUpload({
       read: (from, to) => item.read(from, to),
     },
     protocol: contentRanges({ begin, rangeBytes: RANGE_BYTES, result: Uploaded }),
+    lastFrom: size - RANGE_BYTES,
   };
 }

@@ -55,7 +55,7 @@ const text = (description: string): PlugField => ({
 const polled = { kind: 'auto', runEveryMilliseconds: HOURS_6, totalRuns: 3, disabled: false } as const;
 
 /** The channel repeats its own post that has so many likes. */
-export const repostAtLikes = (network: string): AutoPlug => ({
+const repostAtLikes = (network: string): AutoPlug => ({
   ...polled,
   act: 'repost',
   identifier: `${network}-auto-repost`,
@@ -64,7 +64,7 @@ export const repostAtLikes = (network: string): AutoPlug => ({
   fields: [likesAmount],
 });
 /** The channel answers its own post that has so many likes. */
-export const commentAtLikes = (network: string): AutoPlug => ({
+const commentAtLikes = (network: string): AutoPlug => ({
   ...polled,
   act: 'comment',
   identifier: `${network}-auto-comment`,
@@ -73,7 +73,7 @@ export const commentAtLikes = (network: string): AutoPlug => ({
   fields: [likesAmount, text('Text of the comment')],
 });
 /** Other channels repeat the post. */
-export const repostFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
+const repostFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
   kind: 'post',
   act: 'repost',
   identifier: `${network}-repost-from`,
@@ -83,7 +83,7 @@ export const repostFrom = (network: string, pickIntegration: readonly string[]):
   fields: [],
 });
 /** Other channels comment on the post. */
-export const commentFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
+const commentFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
   kind: 'post',
   act: 'comment',
   identifier: `${network}-comment-from`,
@@ -92,3 +92,16 @@ export const commentFrom = (network: string, pickIntegration: readonly string[])
   pickIntegration,
   fields: [text('Text of the comment')],
 });
+
+const PLUGS = {
+  'auto-repost': repostAtLikes,
+  'auto-comment': commentAtLikes,
+  'repost-from': repostFrom,
+  'comment-from': commentFrom,
+} as const;
+/** The plugs of a network. `from`: the networks whose channels can act for one of its posts. */
+export const plugsOf = (
+  network: string,
+  names: readonly (keyof typeof PLUGS)[],
+  from: readonly string[] = [network],
+): Plug[] => names.map((name) => PLUGS[name](network, from));

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
-import type { CommentRead, NewComment, Published } from './_contract.ts';
-import { SITE, type Settings } from './_reddit-submit.ts';
+import type { CommentTold, Operations } from './_contract.ts';
+import { SITE } from './_reddit-submit.ts';
+import { seriesOfNow } from './_series.ts';
+import { searching, tool } from './_tools.ts';
 
 /** Without it `&`, `<` and `>` are answered as entities. */
 export const RAW = { raw_json: '1' };
@@ -17,37 +19,7 @@ export const me = (http: Http) => http.get('/api/v1/me', Me, { query: RAW });
 
 export const listOf = <S extends z.ZodType>(data: S) =>
   z.object({ data: z.object({ children: z.array(z.object({ data })) }) });
-const when = z.number().transform((seconds) => new Date(seconds * 1_000));
-const Own = z.object({
-  name: z.string(),
-  title: z.string(),
-  subreddit: z.string(),
-  created_utc: when,
-  permalink: z.string(),
-});
-
-type Looking = { http: Http; since: Date };
-/** Lists the own posts since then with this title in this subreddit, newest first. */
-export async function ownPosts({
-  http,
-  since,
-  settings: { subreddit },
-}: Looking & { settings: Settings }): Promise<Published[]> {
-  const [{ value: target }] = subreddit;
-  const { name: user } = await me(http);
-  const { data } = await http.get(`/user/${encodeURIComponent(user)}/submitted`, listOf(Own), {
-    query: { ...RAW, sort: 'new', limit: PAGE },
-  });
-  return data.children
-    .filter(
-      ({ data: { title, subreddit: sr, created_utc: at } }) =>
-        at >= wholeSeconds(since) && title === target.title && sr.toLowerCase() === target.subreddit.toLowerCase(),
-    )
-    .map(({ data: { name: id, permalink } }) => ({ id, url: SITE + permalink }));
-}
-/** Reddit tells whole seconds. */
-const wholeSeconds = (date: Date) => new Date(Math.floor(date.getTime() / 1_000) * 1_000);
-
+export const secondsToDate = z.number().transform((seconds) => new Date(seconds * 1_000));
 interface Said {
   name: string;
   author: string;
@@ -60,13 +32,13 @@ interface Said {
   score?: number | null | undefined;
   replies?: z.output<typeof Answers> | '' | null | undefined;
 }
-const Said: z.ZodType<Said> = z.lazy(() =>
+export const Said: z.ZodType<Said> = z.lazy(() =>
   z.object({
     name: z.string(),
     author: z.string(),
     author_fullname: z.string().nullish(),
     body: z.string(),
-    created_utc: when,
+    created_utc: secondsToDate,
     link_id: z.string(),
     parent_id: z.string(),
     permalink: z.string(),
@@ -83,49 +55,19 @@ const Answers = z.object({
   }),
 });
 
-/** Reads the newest comments below a post, with their answers. */
-export async function readComments(http: Http, { id }: Published): Promise<CommentRead[]> {
-  const [, answers] = await http.get(
-    `/comments/${encodeURIComponent(id.replace(/^t3_/, ''))}`,
-    z.tuple([z.unknown(), Answers]),
-    { query: { ...RAW, sort: 'new', limit: PAGE } },
-  );
-  return flat(answers);
-}
-const flat = ({ data }: z.output<typeof Answers>): CommentRead[] =>
+const flat = ({ data }: z.output<typeof Answers>): CommentTold[] =>
   data.children.flatMap((child) =>
     'data' in child ? [commentOf(child.data), ...(child.data.replies ? flat(child.data.replies) : [])] : [],
   );
-const commentOf = (said: Said): CommentRead => ({
+const commentOf = (said: Said): CommentTold => ({
   id: said.name,
   text: said.body,
   author: { id: said.author_fullname ?? said.author, name: said.author },
   createdAt: said.created_utc,
   parentId: said.parent_id === said.link_id ? undefined : said.parent_id,
   url: SITE + said.permalink,
-  likes: said.score ?? undefined,
+  likes: said.score,
 });
-
-/** Lists the own comments since then with this text at the same place. */
-export async function ownComments({
-  http,
-  since,
-  published,
-  parent,
-  post,
-}: Looking & NewComment): Promise<Published[]> {
-  const { name } = await me(http);
-  const { data } = await http.get(`/user/${encodeURIComponent(name)}/comments`, listOf(Said), {
-    query: { ...RAW, sort: 'new', limit: PAGE },
-  });
-  return data.children
-    .map((child) => child.data)
-    .filter(
-      ({ body, created_utc: at, parent_id: below }) =>
-        at >= wholeSeconds(since) && below === (parent?.id ?? published.id) && body === post.text,
-    )
-    .map(({ name: id, permalink }) => ({ id, url: SITE + permalink }));
-}
 
 const About = z.object({
   data: z.object({
@@ -149,7 +91,7 @@ const Requirements = z.object({
 const Flairs = z.array(z.object({ id: z.string(), text: z.string() }));
 
 /** What a subreddit takes: types of posts, flairs, bounds of texts. */
-export async function restrictionsOf(http: Http, name: string) {
+async function restrictionsOf(http: Http, name: string) {
   const sr = encodeURIComponent(name.replace(/^\/?(?:r\/)?|\/$/g, ''));
   const { data: about } = await http.get(`/r/${sr}/about`, About, { query: RAW });
   const { is_flair_required: needed, ...requirements } = await http.get(
@@ -176,3 +118,45 @@ export async function restrictionsOf(http: Http, name: string) {
     requirements,
   };
 }
+const Counts = z.object({ name: z.string(), score: z.number().nullish(), num_comments: z.number().nullish() });
+const Subreddit = z.object({ id: z.string(), display_name: z.string(), title: z.string().nullish() });
+
+/** The account, comments, and what is told of posts and subreddits. */
+export const redditReading = {
+  async profile({ http }) {
+    const { id, name, icon_img: picture } = await me(http);
+    return { id, name, handle: `u/${name}`, picture };
+  },
+  /** The newest comments below a post, with their answers. */
+  async comments({ http, published: { id } }) {
+    const path = `/comments/${encodeURIComponent(id.replace(/^t3_/, ''))}`;
+    const query = { ...RAW, sort: 'new', limit: PAGE };
+    const [, answers] = await http.get(path, z.tuple([z.unknown(), Answers]), { query });
+    return { comments: flat(answers) };
+  },
+  async metrics({ http, posts }) {
+    const id = posts.map((post) => post.id).join(',');
+    const { data } = await http.get('/api/info', listOf(Counts), { query: { ...RAW, id } });
+    return data.children.map(({ data: { name, score: likes, num_comments: comments } }) => ({
+      id: name,
+      counts: { likes, comments },
+    }));
+  },
+  metricsAtOnce: 100,
+  async channelMetrics({ http, clock }) {
+    const { subreddit } = await me(http);
+    return seriesOfNow(clock, { followers: subreddit?.subscribers });
+  },
+  tools: {
+    subreddits: searching('Searches subreddits by a word', async ({ http, word }) => {
+      const query = { ...RAW, q: word, limit: '10' };
+      const { data } = await http.get('/subreddits/search', listOf(Subreddit), { query });
+      return data.children.map(({ data: { id, display_name: name, title } }) => ({ id, name, title: title ?? name }));
+    }),
+    restrictions: tool({
+      description: 'Tells what a subreddit takes: types of posts, flairs, lengths',
+      data: z.object({ subreddit: z.string().regex(/^\/?(?:r\/)?\w{2,30}\/?$/) }),
+      call: ({ http, data: { subreddit } }) => restrictionsOf(http, subreddit),
+    }),
+  },
+} satisfies Operations;

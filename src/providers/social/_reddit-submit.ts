@@ -4,7 +4,9 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { SentFile } from '../kit/declare/media.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { Canonical } from './_articles.ts';
 import type { Post, Published, SocialLine } from './_contract.ts';
+import { fitted } from './_files.ts';
 
 export const SITE = 'https://www.reddit.com';
 const PICTURE_TYPES = ['image/jpeg', 'image/png', 'image/gif'];
@@ -20,7 +22,7 @@ const Target = z
       .transform((name) => name.replace(/^\/?(?:r\/)?|\/$/g, '')),
     title: z.string().min(1).max(300),
     type: z.enum(['self', 'link', 'media']).optional(),
-    url: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
+    url: Canonical,
     is_flair_required: z.boolean().optional(),
     flair: z.looseObject({ id: z.string(), name: z.string().optional() }).nullish(),
   })
@@ -79,14 +81,10 @@ export async function filesOf(target: Target, { media }: Post): Promise<SentFile
   if (type !== 'media' && media.length > 0) throw refused('rejected', `A post of type ${type} has no files`);
   if (type === 'media' && media.length === 0) throw refused('rejected', 'A post of type media needs a file');
   const [video] = media.filter(({ kind }) => kind === 'video');
-  if (!video) return Promise.all(media.map((item) => pictureOf(item)));
+  const rules = { maxBytes: PICTURE_BYTES, types: PICTURE_TYPES };
+  if (!video) return Promise.all(media.map((item) => fitted(item, rules)));
   if (!video.thumbnail) throw refused('rejected', 'Reddit shows a picture for each video: choose its thumbnail');
   return [video, video.thumbnail];
-}
-async function pictureOf(item: Post['media'][number]): Promise<SentFile> {
-  const picture = await item.fit({ maxBytes: PICTURE_BYTES, types: PICTURE_TYPES });
-  if (!picture) throw refused('rejected', `Reddit takes JPEG, PNG and GIF of at most 20 MB: ${item.name}`);
-  return picture;
 }
 
 /** Puts a file into the store of Reddit. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Connection, Media, Post, Published } from './_contract.ts';
+import type { Connection, Handle, Media, Post, Prepared, Published } from './_contract.ts';
+import { uploadEach } from './_files.ts';
 
 const Ok = z.object({ ok: z.literal(true) });
 /** Also a refusal that says that there is nothing to do (`NOTHING`). */
@@ -35,33 +35,6 @@ const FileInfo = Ok.extend({
 /** `files`: the uploaded files of the post in order; nobody sees them before they are shared. */
 const Saved = z.object({ files: z.array(z.string()) }).catch({ files: [] });
 
-const FAILURES: Readonly<Record<string, ProviderFailure>> = {
-  invalid_auth: 'reauthorize',
-  not_authed: 'reauthorize',
-  token_revoked: 'reauthorize',
-  token_expired: 'reauthorize',
-  account_inactive: 'reauthorize',
-  ratelimited: 'rate_limited',
-  rate_limited: 'rate_limited',
-  service_unavailable: 'unavailable',
-  team_added_to_org: 'unavailable',
-  internal_error: 'lost', // a part of the call may have been done
-  fatal_error: 'lost',
-};
-/** A message that is gone, a thread or a person that is not there, and a private channel, which nobody can join. */
-const NOTHING = ['message_not_found', 'thread_not_found', 'user_not_found', 'method_not_supported_for_channel_type'];
-export const failureInside = z
-  .object({ ok: z.literal(false), error: z.string().refine((error) => !NOTHING.includes(error)) })
-  .transform(({ error }): ProviderFailure => FAILURES[error] ?? 'rejected');
-
-const OF_LOGIN = ['invalid_code', 'code_already_used', 'invalid_refresh_token', 'invalid_client_id'];
-/** A refusal of the token endpoint after which a person logs in again. */
-export const loginRefusal = z
-  .object({ ok: z.literal(false), error: z.string() })
-  .transform(({ error }): ProviderFailure =>
-    OF_LOGIN.includes(error) || error === 'bad_client_secret' ? 'reauthorize' : (FAILURES[error] ?? 'rejected'),
-  );
-
 /** An id of ours is that of the channel and the time of the message, which is its id there. */
 export const partsOf = (id: string) => {
   const [channel = '', ts = ''] = id.split('/');
@@ -88,21 +61,22 @@ export async function sendText(http: Http, channel: string, { id, text }: Post, 
   return (await http.post('/chat.postMessage', Posted, { json, creates: true })).ts;
 }
 
-/** Uploads the next file of the post; answers whether there are more. */
-export async function uploadNext(
+/** Uploads the next file of the post. */
+export const uploadNext = (
   line: Connection,
-  { media, saved, save }: { media: readonly Media[]; saved: unknown; save: (handle: unknown) => Promise<void> },
-): Promise<boolean> {
-  const { files } = Saved.parse(saved);
-  const next = media[files.length];
-  if (!next) return false;
-  const { name: filename, size, alt } = next;
-  const form = { filename, length: String(size), ...(alt && { alt_txt: alt }) };
-  const { upload_url, file_id } = await line.http.post('/files.getUploadURLExternal', Upload, { form });
-  await uploadWhole(line, { method: 'post', path: upload_url }, next, z.unknown());
-  await save({ files: [...files, file_id] });
-  return files.length + 1 < media.length;
-}
+  { media, saved, save }: { media: readonly Media[] } & Pick<Handle, 'saved' | 'save'>,
+): Promise<Prepared> =>
+  uploadEach(
+    media,
+    Saved.parse(saved).files,
+    async (file) => {
+      const form = { filename: file.name, length: String(file.size), ...(file.alt && { alt_txt: file.alt }) };
+      const { upload_url, file_id } = await line.http.post('/files.getUploadURLExternal', Upload, { form });
+      await uploadWhole(line, { method: 'post', path: upload_url }, file, z.unknown());
+      return file_id;
+    },
+    (files) => save({ files }),
+  );
 
 /** Shares the uploaded files with the text of the post. */
 export async function shareFiles(

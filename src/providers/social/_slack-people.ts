@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
-import type { Mention } from './_contract.ts';
+import type { AsTold, Mention } from './_contract.ts';
 import { Done } from './_slack-messages.ts';
 
 const Person = z.object({
@@ -32,10 +32,10 @@ export async function namesOf(http: Http, ids: readonly string[]): Promise<Map<s
 }
 
 /** Slack has no search for people: it lists them. */
-export async function peopleLike(http: Http, query: string): Promise<Mention[]> {
+export async function peopleLike(http: Http, query: string): Promise<AsTold<Mention>[]> {
   const { members } = await http.get('/users.list', People, { query: { limit: '1000' }, answerBytes: ANSWER_BYTES });
   return members
     .filter((one) => !one.deleted && !one.is_bot && nameOf(one).toLowerCase().includes(query.toLowerCase()))
     .slice(0, MOST_FOUND)
-    .map((one) => ({ id: one.id, label: nameOf(one), image: one.profile.image_192 ?? undefined }));
+    .map((one) => ({ id: one.id, label: nameOf(one), image: one.profile.image_192 }));
 }

@@ -3,8 +3,8 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { NamedBody } from '../kit/declare/media.ts';
 import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { sentFile } from './_chat.ts';
 import type { App, Connection, Media, Post, Published } from './_contract.ts';
+import { sentFile } from './_files.ts';
 
 /** Greatest length of a text beside files. */
 export const CAPTION = 1_024;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
-import type { SessionProtocol } from '../kit/protocols/upload/session.ts';
 import { contentRangeChunks } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Media, Post } from './_contract.ts';
+import { fitted } from './_files.ts';
 import { checkFiles, publicUrlOf } from './_limits.ts';
-import { Status, statusCall } from './_tiktok-reading.ts';
+import { Status, statusCall } from './_tiktok-status.ts';
+import type { VideoSession } from './_video-session.ts';
 
 const IMAGE_BYTES = 20_000_000;
 const STILLS = ['image/jpeg', 'image/webp'];
@@ -83,9 +84,7 @@ const audience = ({ privacy_level, comment, brand_content_toggle, brand_organic_
 export async function photosOf({ text, media }: Post, settings: Settings) {
   const urls: string[] = [];
   for (const item of media) {
-    const picture = await item.fit({ maxBytes: IMAGE_BYTES, maxPixels: FULL_HD, types: STILLS });
-    if (!picture) throw refused('rejected', `TikTok does not take ${item.name} as a picture`);
-    urls.push(publicUrlOf(picture));
+    urls.push(publicUrlOf(await fitted(item, { maxBytes: IMAGE_BYTES, maxPixels: FULL_HD, types: STILLS })));
   }
   return {
     media_type: 'PHOTO',
@@ -102,14 +101,13 @@ export async function photosOf({ text, media }: Post, settings: Settings) {
 const Begun = z.object({ data: z.object({ publish_id: z.string(), upload_url: z.url({ protocol: /^https$/ }) }) });
 const rangeOf = ({ size }: Pick<Media, 'size'>): number => Math.min(size, RANGE_BYTES);
 /** Where the last range begins, whose arrival posts the video. */
-export const lastRange = (file: Pick<Media, 'size'>): number =>
-  (Math.floor(file.size / rangeOf(file)) - 1) * rangeOf(file);
+const lastRange = (file: Pick<Media, 'size'>): number => (Math.floor(file.size / rangeOf(file)) - 1) * rangeOf(file);
 
 /** The upload of a video. `publish` holds the id of the post, by which TikTok is asked how far it is. */
 export function videoUpload(
   { http, post, settings }: { http: Http; post: Post; settings: Settings },
   publish: { id?: string | undefined },
-): { file: Media; protocol: SessionProtocol<never> } {
+): VideoSession<never> {
   const file = post.media[0]!; // `needsMedia`
   const chunk = rangeOf(file);
   const source_info = {
@@ -144,5 +142,6 @@ export function videoUpload(
   return {
     file,
     protocol: { ...protocol, send: (at, range) => ({ ...protocol.send(at, range), gone: [403, 404, 410] }) },
+    lastFrom: lastRange(file),
   };
 }

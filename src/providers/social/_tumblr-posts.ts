@@ -1,122 +1,77 @@
 import { z } from 'zod';
-import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Post, Published } from './_contract.ts';
+import type { Media, Operations, Post, Published } from './_contract.ts';
+import { fitted } from './_files.ts';
+import { answered, blogNamed, blogOf, ownPosts, postAt, readPost } from './_tumblr-blog.ts';
+import { formOf, IMAGE_BYTES, IMAGE_TYPES, type Settings, written } from './_tumblr-format.ts';
 
-/** Codes of https://www.tumblr.com/docs/en/api/v2 that their status does not tell: daily quotas, a video at work. */
-const CODES: Readonly<Record<number, ProviderFailure>> = {
-  8004: 'rate_limited',
-  8010: 'unavailable',
-  8011: 'rate_limited',
-  8022: 'rate_limited',
-  8023: 'rate_limited',
-};
-const code = z
-  .int()
-  .transform((value) => CODES[value])
-  .pipe(z.custom<ProviderFailure>((value) => value !== undefined));
-export const Failure = z
-  .object({ errors: z.tuple([z.object({ code })]).rest(z.unknown()) })
-  .transform(({ errors }) => errors[0].code);
+const POLL_MS = 10_000;
+const Made = answered(z.object({ id: z.string() }));
+const Saved = z.object({ id: z.string() }).optional().catch(undefined);
+const videoOf = ({ media }: Post) => media.find(({ kind }) => kind === 'video');
+/** A post of ours that says nothing, as a repost does. */
+const silent = (id: string): Post => ({ id, text: '', plain: '', media: [] });
 
-const address = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional();
-const Tag = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
-export const Settings = z.looseObject({
-  title: z.string().max(4_096).optional(),
-  link: address,
-  sourceUrl: address,
-  tags: z
-    .union([
-      z.string().max(1_000),
-      z
-        .array(Tag)
-        .max(30)
-        .transform((tags) => tags.join(',')),
-    ])
-    .optional(),
-});
-type Chosen = z.output<typeof Settings>;
-
-export const answered = <S extends z.ZodType>(response: S) => z.object({ response });
-const Block = z.object({ type: z.string(), subtype: z.string().optional(), text: z.string().optional() });
-const TumblrPost = z.object({
-  id_string: z.string(),
-  post_url: z.string(),
-  timestamp: z.int().transform((seconds) => new Date(seconds * 1_000)),
-  state: z.string().optional(),
-  content: z.array(Block).default([]),
-  reblog_key: z.string().optional(),
-  parent_post_id: z.union([z.string(), z.number()]).nullish(),
-});
-
-const BLOCK_CHARACTERS = 4_096;
-const chunks = (text: string): string[] => {
-  const characters = [...text];
-  return Array.from({ length: Math.ceil(characters.length / BLOCK_CHARACTERS) }, (_, n) =>
-    characters.slice(n * BLOCK_CHARACTERS, (n + 1) * BLOCK_CHARACTERS).join(''),
-  );
-};
-const paragraphs = (text: string): string[] => text.split(/\n{2,}/).flatMap(chunks);
-const nameOf = (index: number) => `file${index}`;
-
-/** A post in the Neue Post Format; files are parts of the form, by their names. */
-export function written({ text, media }: Post, { title, link, sourceUrl, tags }: Partial<Chosen> = {}) {
-  const files = media.map(({ kind, contentType: type, alt }, n) =>
-    kind === 'video'
-      ? { type: 'video', provider: 'tumblr', media: { type, identifier: nameOf(n) } }
-      : { type: 'image', media: [{ type, identifier: nameOf(n) }], ...(alt && { alt_text: alt }) },
-  );
-  return {
-    content: [
-      ...(title ? [{ type: 'text', subtype: 'heading1', text: title }] : []),
-      ...files,
-      ...paragraphs(text).map((paragraph) => ({ type: 'text', text: paragraph })),
-      ...(link ? [{ type: 'link', url: link }] : []),
-    ],
-    state: 'published',
-    ...(tags && { tags }),
-    ...(sourceUrl && { source_url: sourceUrl }),
-  };
+/** Addresses for people have the name of the blog, which is asked for first: nothing is asked after a post is out. */
+async function create(http: Http, blog: string, post: Post, json: object): Promise<Published> {
+  const { name } = await blogNamed(http, blog);
+  const sent = { ...post, media: await Promise.all(post.media.map((file) => fileOf(file))) };
+  const call = sent.media.length > 0 ? { multipart: formOf(json, sent) } : { json };
+  const { response } = await http.post(`/blog/${blog}/posts`, Made, { ...call, creates: true });
+  return postAt(blog, response.id, `https://www.tumblr.com/${name}/${response.id}`);
 }
-/** The form of a post with files. */
-export const formOf = (json: object, { media }: Post) => ({
-  json: JSON.stringify(json),
-  ...Object.fromEntries(media.map((file, n) => [nameOf(n), file])),
-});
-
-/** `saved`: the blog of a post, which its readers and reblogs name. */
-const Saved = z.object({ blog: z.string() }).optional().catch(undefined);
-export const blogOf = ({ url, saved }: Published): string =>
-  Saved.parse(saved)?.blog ?? /tumblr\.com\/([\w-]+)\//.exec(url)?.[1] ?? '';
-export const postAt = (blog: string, id: string, url: string): Published => ({
-  id,
-  url,
-  saved: { blog },
-});
-
-export const readPost = (http: Http, blog: string, id: string) =>
-  http.find(`/blog/${blog}/posts/${id}`, answered(TumblrPost));
-
-interface Sought {
-  post: Post;
-  since: Date;
-  title?: string | undefined;
-  /** The post that it reblogs. */
-  parent?: string | undefined;
+const fileOf = async (file: Media): Promise<Media> =>
+  file.kind === 'image' ? { ...file, ...(await fitted(file, { maxBytes: IMAGE_BYTES, types: IMAGE_TYPES })) } : file;
+async function reblogOf(http: Http, published: Published) {
+  const blog = blogOf(published);
+  const found = await readPost(http, blog, published.id);
+  if (!found) throw refused('rejected', 'The post to reblog is gone');
+  return { parent_tumblelog_uuid: blog, parent_post_id: published.id, reblog_key: found.response.reblog_key };
 }
-/** Answers own posts with the same text, number of files and parent. */
-export async function ownPosts(http: Http, blog: string, { post, since, title, parent }: Sought): Promise<Published[]> {
-  const query = { limit: '20', npf: 'true' };
-  const { response } = await http.get(`/blog/${blog}/posts`, answered(z.object({ posts: z.array(TumblrPost) })), {
-    query,
-  });
-  const sought = [...(title ? [title] : []), ...paragraphs(post.text)].join('\n');
-  return response.posts
-    .filter(({ content, timestamp, parent_post_id: of }) => {
-      const text = content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n');
-      const files = content.filter(({ type }) => type === 'image' || type === 'video');
-      const isOf = (of == null ? undefined : String(of)) === parent;
-      return timestamp >= since && isOf && text === sought && files.length === post.media.length;
-    })
-    .map(({ id_string: id, post_url: url }) => postAt(blog, id, url));
-}
+
+/** Posts, and reblogs of them with a text or without. */
+export const tumblrPosts = {
+  async publish({ http, account, post, settings, save }) {
+    const published = await create(http, account, post, written(post, settings));
+    if (!videoOf(post)) return published;
+    await save({ id: published.id });
+    return { processingMs: POLL_MS };
+  },
+  async poll({ http, account, saved }) {
+    const id = Saved.parse(saved)?.id ?? '';
+    const found = await readPost(http, account, id);
+    if (!found) return { rejected: 'Tumblr has dropped the post with its video' };
+    const { state, post_url: url } = found.response;
+    return state === 'transcoding' ? { processingMs: POLL_MS } : postAt(account, id, url);
+  },
+  async find({ http, account, post, settings, saved, since }) {
+    const id = Saved.parse(saved)?.id;
+    const known = id === undefined ? undefined : await readPost(http, account, id);
+    if (id !== undefined) return known && postAt(account, id, known.response.post_url);
+    return ownPosts(http, account, { post, since, title: settings.title });
+  },
+  async remove({ http, account, published: { id } }) {
+    await http.post(`/blog/${account}/post/delete`, z.unknown(), { form: { id }, accepts: [404] });
+  },
+  /** A plain reply cannot be written: a comment is a reblog with a text. */
+  comment: {
+    once: 'read-back',
+    async send({ http, account, post, published }) {
+      return create(http, account, post, { ...(await reblogOf(http, published)), ...written(post) });
+    },
+    find: ({ http, account, post, published, since }) => ownPosts(http, account, { post, since, parent: published.id }),
+  },
+  repost: {
+    once: 'read-back',
+    async send({ http, account, repost: { id, published } }) {
+      return create(http, account, silent(id), {
+        ...(await reblogOf(http, published)),
+        content: [],
+        state: 'published',
+      });
+    },
+    find: ({ http, account, repost: { id, published }, since }) =>
+      ownPosts(http, account, { post: silent(id), since, parent: published.id }),
+  },
+} satisfies Operations<typeof Settings>;

@@ -34,6 +34,9 @@ export type Polled = Published | Processing | { rejected: string } | { expired: 
 /** Whether the network is ready for the post; `againMs`: the next step can be made after so long. */
 export type Prepared = 'ready' | { againMs: number };
 
+/** As a network tells it: what may be absent may be null, too. */
+export type AsTold<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | null | undefined : T[K] };
+
 /** The connected account. `id` is unique over all servers of a network: a channel is one account (S246). */
 export interface Profile {
   id: string;
@@ -89,6 +92,11 @@ export interface CommentRead {
   hidden?: boolean | undefined;
   /** Data that an answer to it needs. */
   saved?: unknown;
+}
+export type CommentTold = AsTold<Omit<CommentRead, 'author'>> & { author: AsTold<CommentRead['author']> };
+export interface CommentsTold {
+  comments: readonly CommentTold[];
+  next?: string | null | undefined;
 }
 export interface CommentPage {
   comments: readonly CommentRead[];

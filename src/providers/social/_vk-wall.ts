@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Counts, Published } from './_contract.ts';
+import type { AsTold, Counts, Published } from './_contract.ts';
+import { failureAt } from './_failures.ts';
 
 /** Codes of https://dev.vk.com/reference/errors that do not refuse the content. */
-const CODES: Readonly<Record<number, ProviderFailure>> = {
+const CODES: Readonly<Record<string, ProviderFailure>> = {
   1: 'unavailable',
   5: 'reauthorize',
   6: 'rate_limited',
@@ -15,10 +16,8 @@ const CODES: Readonly<Record<number, ProviderFailure>> = {
   36: 'unavailable',
 };
 /** What is to be deleted is gone. */
-const NOT_FOUND = 104;
-export const failureInside = z
-  .object({ error: z.object({ error_code: z.int().refine((code) => code !== NOT_FOUND) }) })
-  .transform(({ error }): ProviderFailure => CODES[error.error_code] ?? 'rejected');
+const NOT_FOUND = '104';
+export const failureInside = failureAt('error.error_code', CODES, { otherwise: 'rejected', none: [NOT_FOUND] });
 
 /** Ids are numbers of an owner, which is negative where a community is the owner. */
 export const answered = <S extends z.ZodType>(response: S) => z.object({ response });
@@ -46,11 +45,11 @@ export const postAt = (owner: string | number, id: number): Published => ({
   id: `${owner}_${id}`,
   url: `https://vk.com/wall${owner}_${id}`,
 });
-export const countsOf = ({ likes, reposts, comments, views }: z.output<typeof WallPost>): Counts => ({
-  ...(likes && { likes: likes.count }),
-  ...(reposts && { reposts: reposts.count }),
-  ...(comments && { comments: comments.count }),
-  ...(views && { views: views.count }),
+export const countsOf = ({ likes, reposts, comments, views }: z.output<typeof WallPost>): AsTold<Counts> => ({
+  likes: likes?.count,
+  reposts: reposts?.count,
+  comments: comments?.count,
+  views: views?.count,
 });
 
 /** The owner, the post and, of a comment, the comment in an id of ours. */

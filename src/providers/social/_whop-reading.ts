@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { CommentPage, CommentRead, PostCounts, Published } from './_contract.ts';
+import type { CommentTold, Operations, Published } from './_contract.ts';
+import { allPages } from './_lists.ts';
+import { countsOfEach } from './_told.ts';
+import { listing, tool } from './_tools.ts';
 
-const PAGE = '50';
+export const PAGE = '50';
 const PAGES = 10;
 
 /** A time in seconds, or written out: the description and its examples differ. */
@@ -22,13 +25,13 @@ const Read = ForumPost.extend({
   view_count: z.number().nullish(),
   user: z.object({ id: z.string(), username: z.string(), name: z.string().nullish() }),
 });
-type Read = z.output<typeof Read>;
+export type Read = z.output<typeof Read>;
 const listOf = <S extends z.ZodType>(item: S) =>
   z.object({
     data: z.array(item),
     page_info: z.object({ end_cursor: z.string().nullish(), has_next_page: z.boolean().nullish() }).nullish(),
   });
-const Posts = listOf(Read);
+export const Posts = listOf(Read);
 
 /** Comments are posts of the same forum, so each post keeps the experience that it is in. */
 export const published = (experience: string, id: string): Published => ({
@@ -42,82 +45,87 @@ export function experienceOf({ saved }: Published): string {
   return data.experience;
 }
 
-/** Reads a list to its end, or to its tenth page. */
-export async function readAll<S extends z.ZodType>(
+const readAll = <S extends z.ZodType>(
   http: Http,
   path: string,
   item: S,
   query: Readonly<Record<string, string>> = {},
-): Promise<z.output<S>[]> {
-  const all: z.output<S>[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < PAGES; page += 1) {
-    const { data, page_info: info } = await http.get(path, listOf(item), { query: { ...query, first: PAGE, after } });
-    all.push(...data);
-    if (!info?.has_next_page || !info.end_cursor) break;
-    after = info.end_cursor;
-  }
-  return all;
-}
-
-interface Looked {
-  http: Http;
-  account: string;
-  experience: string;
-  parent?: string;
-  since: Date;
-  fits: (one: Read) => boolean;
-}
-/** Lists own posts of a forum since then, or own comments below a post. */
-export async function ownPosts({ http, account, experience, parent, since, fits }: Looked): Promise<Published[]> {
-  const { data } = await http.get('/forum_posts', Posts, {
-    query: { experience_id: experience, parent_id: parent, first: PAGE },
+): Promise<z.output<S>[]> =>
+  allPages(PAGES, async (after) => {
+    const { data: items, page_info: info } = await http.get(path, listOf(item), {
+      query: { ...query, first: PAGE, after },
+    });
+    return { items, next: info?.has_next_page ? info.end_cursor : undefined };
   });
-  return data
-    .filter(
-      (one) =>
-        one.user.id === account && one.created_at >= since && (one.parent_id ?? undefined) === parent && fits(one),
-    )
-    .map(({ id }) => published(experience, id));
-}
 
-/** Reads a page of the comments below a post, each followed by its answers. */
-export async function readComments(http: Http, post: Published, after?: string): Promise<CommentPage> {
-  const experience_id = experienceOf(post);
-  const below = (parent_id: string, cursor?: string) =>
-    http.get('/forum_posts', Posts, { query: { experience_id, parent_id, first: PAGE, after: cursor } });
-  const { data, page_info: info } = await below(post.id, after);
-  const comments: CommentRead[] = [];
-  for (const one of data) {
-    comments.push(readComment(one));
-    if (!one.comment_count) continue;
-    const answers = await below(one.id);
-    comments.push(...answers.data.map((answer) => ({ ...readComment(answer), parentId: one.id })));
-  }
-  return { comments, ...(info?.has_next_page && info.end_cursor && { next: info.end_cursor }) };
-}
+const Person = z.object({
+  sub: z.string(),
+  preferred_username: z.string().nullish(),
+  name: z.string().nullish(),
+  picture: z.url().nullish().catch(undefined),
+});
+const Company = z.object({ id: z.string(), title: z.string() });
+const Forum = z.object({ experience: z.object({ id: z.string(), name: z.string() }) });
 
-const readComment = ({ id, content, created_at: createdAt, like_count: likes, user }: Read): CommentRead => ({
+const readComment = ({ id, content, created_at: createdAt, like_count: likes, user }: Read): CommentTold => ({
   id,
   text: content ?? '',
   author: { id: user.id, name: user.name || user.username, handle: `@${user.username}` },
   createdAt,
-  ...(likes != null && { likes }),
+  likes,
 });
 
-/** Reads the counts of posts; likes and views may not be told. */
-export async function countsOf(http: Http, posts: readonly Published[]): Promise<PostCounts[]> {
-  const all: PostCounts[] = [];
-  for (const { id } of posts) {
-    const post = await http.find(`/forum_posts/${encodeURIComponent(id)}`, Read);
-    if (!post) continue;
-    const { view_count: views, like_count: likes, comment_count: comments } = post;
-    const counts = {
-      ...(views != null && { views }),
-      ...(likes != null && { likes }),
-      ...(comments != null && { comments }),
+/** The person, their companies and forums, and what is said and told there. */
+export const whopReading = {
+  async profile({ http }) {
+    const { sub, name, preferred_username, picture } = await http.get('https://api.whop.com/oauth/userinfo', Person);
+    return {
+      id: sub,
+      name: name || preferred_username || sub,
+      handle: preferred_username ? `@${preferred_username}` : '',
+      picture,
     };
-    all.push({ id, counts });
-  }
-  return all;
-}
+  },
+  /** Each comment is followed by its answers. */
+  async comments({ http, published: of, cursor }) {
+    const experience_id = experienceOf(of);
+    const below = (parent_id: string, after?: string) =>
+      http.get('/forum_posts', Posts, { query: { experience_id, parent_id, first: PAGE, after } });
+    const { data, page_info: info } = await below(of.id, cursor);
+    const comments: CommentTold[] = [];
+    for (const one of data) {
+      comments.push(readComment(one));
+      if (!one.comment_count) continue;
+      const answers = await below(one.id);
+      comments.push(...answers.data.map((answer) => ({ ...readComment(answer), parentId: one.id })));
+    }
+    return { comments, next: info?.has_next_page ? info.end_cursor : undefined };
+  },
+  /** Likes and views may not be told. */
+  metrics: ({ http, posts }) =>
+    countsOfEach(posts, async ({ id }) => {
+      const post = await http.find(`/forum_posts/${encodeURIComponent(id)}`, Read);
+      const { view_count: views, like_count: likes, comment_count: comments } = post ?? {};
+      return post && { views, likes, comments };
+    }),
+  tools: {
+    companies: listing('Lists the companies of the person', ({ http }) =>
+      readAll(
+        http,
+        '/companies',
+        Company.transform(({ id, title: name }) => ({ id, name })),
+      ),
+    ),
+    experiences: tool({
+      description: 'Lists the forums of a company',
+      data: z.object({ id: z.string().regex(/^\w{1,100}$/) }),
+      call: ({ http, data: { id } }) =>
+        readAll(
+          http,
+          '/forums',
+          Forum.transform(({ experience }) => experience),
+          { company_id: id },
+        ),
+    }),
+  },
+} satisfies Operations;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
-import { FileSetting, fitted, type Made, Title } from './_articles.ts';
-import type { Media, Post, Published } from './_contract.ts';
+import type { Field } from '../kit/declare/fields.ts';
+import { FileSetting, type Made, madeOf, Title, uploadNext } from './_articles.ts';
+import type { Media, Operations, Post, Published } from './_contract.ts';
+import { sentFile } from './_files.ts';
 
 const UPLOAD_MS = 120_000;
 export const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'];
@@ -40,8 +42,8 @@ export const publishedAs = (place: z.output<typeof Place>, { id, link }: z.outpu
   saved: place,
 });
 
-export async function upload(http: Http, file: Media): Promise<{ id: number; url: string }> {
-  const bytes = file.kind === 'image' ? await fitted(file, { types: TYPES }) : file;
+async function upload(http: Http, file: Media): Promise<{ id: number; url: string }> {
+  const bytes = await sentFile(file, { types: TYPES });
   const { id, source_url: url } = await http.post('/wp/v2/media', File, {
     multipart: { alt_text: file.alt || undefined, file: bytes },
     timeoutMs: UPLOAD_MS,
@@ -50,7 +52,7 @@ export async function upload(http: Http, file: Media): Promise<{ id: number; url
 }
 
 /** Stores the article as a draft, with tags that are made where they are not there; answers its id. */
-export async function createDraft(
+async function createDraft(
   http: Http,
   { post, settings, files }: Pick<Made, 'files'> & { post: Post; settings: z.output<typeof Settings> },
 ): Promise<string> {
@@ -90,3 +92,27 @@ function figureOf({ kind, alt }: Media, { id, url }: Made['files'][number]): str
 }
 const attribute = (value: string): string =>
   value.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign]!);
+
+/** Posts: a draft is made, then given the status that was chosen. */
+export const wordpressPosts = {
+  async prepare({ http, ...call }) {
+    const made = await uploadNext(call, (file) => upload(http, file));
+    if (!made) return { againMs: 0 };
+    if (made.draft === undefined) await call.save({ ...made, draft: await createDraft(http, { ...call, ...made }) });
+    return 'ready';
+  },
+  async publish({ http, values: { domain: site }, saved, settings: { type, status } }) {
+    const { draft } = madeOf(saved);
+    const entry = await http.post(`/wp/v2/${type}/${draft}`, Entry, { json: { status }, creates: true });
+    return publishedAs({ type, site }, entry);
+  },
+  async find({ http, values: { domain: site }, saved, settings: { type, status } }) {
+    const { draft } = madeOf(saved);
+    if (draft === undefined) return undefined;
+    const entry = await http.find(`/wp/v2/${type}/${draft}`, Entry.extend({ status: z.string() }), {
+      query: { context: 'edit' },
+    });
+    return entry?.status === status ? publishedAs({ type, site }, entry) : undefined;
+  },
+  remove: ({ http, published }) => http.delete(`/wp/v2/${placeOf(published).type}/${published.id}`),
+} satisfies Operations<typeof Settings, Record<'domain' | 'username' | 'password', Field>>;

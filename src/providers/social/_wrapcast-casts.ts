@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CommentRead, Published } from './_contract.ts';
+import type { CommentTold, Published } from './_contract.ts';
 
 const Author = z.object({
   fid: z.int(),
@@ -41,7 +41,7 @@ export const castAt = (username: string, hash: string, fid: number): Published =
 export const castOf = ({ hash, author }: Cast): Published => castAt(author.username, hash, author.fid);
 
 /** The answers to a cast and theirs, in the order of the conversation. */
-export const repliesOf = (replies: readonly Replied[], root: string): CommentRead[] =>
+export const repliesOf = (replies: readonly Replied[], root: string): CommentTold[] =>
   replies.flatMap((cast) => [
     {
       ...castOf(cast),
@@ -50,10 +50,10 @@ export const repliesOf = (replies: readonly Replied[], root: string): CommentRea
         id: String(cast.author.fid),
         name: cast.author.display_name || cast.author.username,
         handle: cast.author.username,
-        ...(cast.author.pfp_url && { picture: cast.author.pfp_url }),
+        picture: cast.author.pfp_url || undefined,
       },
       createdAt: cast.timestamp,
-      ...(cast.parent_hash && cast.parent_hash !== root && { parentId: cast.parent_hash }),
+      parentId: cast.parent_hash === root ? undefined : cast.parent_hash,
       likes: cast.reactions.likes_count,
     },
     ...repliesOf(cast.direct_replies, root),

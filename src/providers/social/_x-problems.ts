@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { failureAt } from './_failures.ts';
 
 /** Failures by type of problem, where the status does not tell them or is 200. */
 const PROBLEMS: Readonly<Record<string, ProviderFailure>> = {
@@ -10,14 +11,7 @@ const PROBLEMS: Readonly<Record<string, ProviderFailure>> = {
   'client-forbidden': 'rejected',
   'disallowed-resource': 'rejected',
 };
-export const Problem = z
-  .object({
-    type: z
-      .string()
-      .transform((type) => PROBLEMS[type.split('/').at(-1)!])
-      .pipe(z.custom<ProviderFailure>((failure) => failure !== undefined)),
-  })
-  .transform(({ type }) => type);
+export const Problem = failureAt('type', PROBLEMS, { by: (type) => type.split('/').at(-1)! });
 
 /** An answer with nothing but errors; what is not there is an answer, too. */
 export const ProblemInside: z.ZodType<ProviderFailure> = z

@@ -4,6 +4,7 @@ import { type PartsProtocol, uploadParts } from '../kit/protocols/upload/parts.t
 import type { UploadLine } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Media, Prepared } from './_contract.ts';
+import { fitted } from './_files.ts';
 
 const STILLS = ['image/jpeg', 'image/png', 'image/webp'];
 export const IMAGE_BYTES = 5_000_000;
@@ -87,8 +88,7 @@ export async function uploadStep(
   if (working !== undefined)
     return read(working, await http.get('/media/upload', State, { query: { command: 'STATUS', media_id: working } }));
   if (file.kind === 'image' && file.contentType !== 'image/gif') {
-    const media = await file.fit({ maxBytes: IMAGE_BYTES, types: STILLS });
-    if (!media) throw refused('rejected', `X does not take ${file.name} as a picture`);
+    const media = await fitted(file, { maxBytes: IMAGE_BYTES, types: STILLS });
     return done(await http.post('/media/upload', Begun, { multipart: { media_category: 'tweet_image', media } }));
   }
   if (file.contentType === 'image/gif' && file.size > GIF_BYTES)

@@ -1,31 +1,25 @@
 import { z } from 'zod';
-import type { RangedFile } from '../kit/declare/media.ts';
-import type { SessionProtocol } from '../kit/protocols/upload/session.ts';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { FileSetting } from './_articles.ts';
+import { FileSetting, TagList } from './_articles.ts';
 import type { Post, Published } from './_contract.ts';
+import type { VideoSession } from './_video-session.ts';
 
-export const RANGE_BYTES = 8 * 1024 * 1024;
+const RANGE_BYTES = 8 * 1024 * 1024;
 const TAG_CHARACTERS = 500;
 export const Video = z.object({ id: z.string() });
-
-/** `finishing`: the last range may have been sent, and so the video be public. `id`: that of the video. */
-export const Saved = z
-  .object({ upload: z.unknown().optional(), finishing: z.boolean().optional(), id: z.string().optional() })
-  .catch({ upload: undefined });
 
 export const Settings = z.looseObject({
   title: z.string().min(2).max(100),
   type: z.enum(['public', 'unlisted', 'private']).default('public'),
   selfDeclaredMadeForKids: z.enum(['yes', 'no']).optional(),
   thumbnail: FileSetting,
-  tags: z
-    .array(z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]))
-    .refine((tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS, {
+  tags: TagList.refine(
+    (tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS,
+    {
       message: `all tags together are longer than ${TAG_CHARACTERS} characters`,
-    })
-    .optional(),
+    },
+  ).optional(),
 });
 
 export const published = (id: string): Published => ({
@@ -44,7 +38,7 @@ export const videoUpload = ({
   http: Http;
   post: Post;
   settings: z.output<typeof Settings>;
-}): { file: RangedFile; protocol: SessionProtocol<{ id: string }> } => {
+}): VideoSession<{ id: string }> => {
   const file = post.media[0]!; // `needsMedia`
   const { title, type, tags, selfDeclaredMadeForKids: forKids } = settings;
   const json = {
@@ -62,5 +56,6 @@ export const videoUpload = ({
       json,
       replyHeaders: ['location'],
     });
-  return { file, protocol: contentRanges({ begin, rangeBytes: RANGE_BYTES, result: Video }) };
+  const protocol = contentRanges({ begin, rangeBytes: RANGE_BYTES, result: Video });
+  return { file, protocol, lastFrom: file.size - RANGE_BYTES };
 };

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { sameText } from '../kit/protocols/text.ts';
-import { fitted, Title } from './_articles.ts';
+import { Title } from './_articles.ts';
 import { type Published, social } from './_contract.ts';
+import { fitted } from './_files.ts';
 import { seriesOfNow } from './_series.ts';
+import { listing } from './_tools.ts';
 
 const RULES = { maxBytes: 8_000_000, maxPixels: 1_600 * 1_200, types: ['image/jpeg', 'image/png', 'image/gif'] };
 const POLL_MS = 3_000;
@@ -71,7 +73,7 @@ export default social({
 
   async profile({ http }) {
     const { id, name, login, avatar_url: picture } = await http.get('/user', User);
-    return { id: String(id), name: name || login, handle: login, ...(picture && { picture }) };
+    return { id: String(id), name: name || login, handle: login, picture };
   },
   async publish({ http, post, save, settings: { title, team } }) {
     const image = await fitted(post.media[0]!, RULES); // `needsMedia`
@@ -103,13 +105,9 @@ export default social({
     return seriesOfNow(clock, { followers });
   },
   tools: {
-    teams: {
-      description: 'Lists the teams of the account',
-      data: z.object({}),
-      async call({ http }) {
-        const { teams } = await http.get('/user', Teams);
-        return (teams ?? []).map(({ id, name }) => ({ id: String(id), name }));
-      },
-    },
+    teams: listing('Lists the teams of the account', async ({ http }) => {
+      const { teams } = await http.get('/user', Teams);
+      return (teams ?? []).map(({ id, name }) => ({ id: String(id), name }));
+    }),
   },
 });

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { find, limits, prepare, publish, Settings } from './_instagram.ts';
-import { channelMetrics, comment, comments, hide, metrics } from './_instagram-reading.ts';
-import { pollMedia } from './_meta-containers.ts';
+import { instagramPosts, limits, Settings } from './_instagram.ts';
+import { instagramReading } from './_instagram-reading.ts';
 import { graphFailure, longLogin } from './_meta-graph.ts';
-import { commentAtLikes } from './_plugs.ts';
+import { plugsOf } from './_plugs.ts';
 
 const API = 'https://graph.instagram.com';
 const Me = z.object({
@@ -51,25 +50,19 @@ export default social({
   threads: 'comment',
   limits,
   settings: Settings,
-  plugs: [commentAtLikes('instagram-standalone')],
+  plugs: plugsOf('instagram-standalone', ['auto-comment']),
+  ...instagramPosts,
+  ...instagramReading,
 
   async profile({ http }) {
     const query = { fields: 'user_id,username,name,profile_picture_url' };
     const { user_id: id, username, name, profile_picture_url: picture } = await http.get('/me', Me, { query });
-    return { id, name: name || username, handle: `@${username}`, ...(picture && { picture }) };
+    return { id, name: name || username, handle: `@${username}`, picture };
   },
 
   async prepare(call) {
     if (call.settings.audio)
       throw refused('rejected', 'Music needs an account that is connected by Facebook: leave it out');
-    return prepare(call);
+    return instagramPosts.prepare(call);
   },
-  publish,
-  poll: pollMedia,
-  find,
-  comment,
-  comments,
-  hide,
-  metrics,
-  channelMetrics,
 });

@@ -39,7 +39,7 @@ export default social({
   async profile({ http }) {
     const { data } = await http.get('/users', Users);
     const [{ user_id: id, name, profile_picture: picture }] = data;
-    return { id: String(id), name, handle: `@${name}`, ...(picture && { picture }) };
+    return { id: String(id), name, handle: `@${name}`, picture };
   },
   async publish({ post, ...line }) {
     const { data } = await line.http.get('/channels', Channels);

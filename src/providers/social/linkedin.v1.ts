@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { whenFailed } from '../kit/declare/fallback.ts';
 import { social } from './_contract.ts';
-import { COMMENT_CHARACTERS, companies, LINKEDIN, linkedinLogin, mention, readMember, Settings } from './_linkedin.ts';
+import { COMMENT_CHARACTERS, LINKEDIN, linkedinLogin, readMember, Settings } from './_linkedin.ts';
+import { authoredBy, linkedinPosts } from './_linkedin-author.ts';
 import { sendComment } from './_linkedin-comments.ts';
-import { prepareMedia } from './_linkedin-media.ts';
-import { findPosts, publishPost, removePost, repeat } from './_linkedin-posts.ts';
-import { commentFrom, repostFrom } from './_plugs.ts';
+import { repeat } from './_linkedin-posts.ts';
+import { plugsOf } from './_plugs.ts';
 
 const Me = z.object({ vanityName: z.string().nullish() });
-const authorOf = ({ account }: { account: string }) => `urn:li:person:${account}`;
+const authored = authoredBy('person');
+const posts = linkedinPosts('person');
 
 /** https://learn.microsoft.com/en-us/linkedin/marketing/community-management/shares/posts-api */
 export default social({
@@ -21,10 +22,8 @@ export default social({
   login: linkedinLogin(),
   once: 'read-back',
   settings: Settings,
-  plugs: [
-    repostFrom('linkedin', ['linkedin', 'linkedin-page']),
-    commentFrom('linkedin', ['linkedin', 'linkedin-page']),
-  ],
+  plugs: plugsOf('linkedin', ['repost-from', 'comment-from'], ['linkedin', 'linkedin-page']),
+  ...posts,
 
   async profile({ http }) {
     const member = await readMember(http);
@@ -35,24 +34,18 @@ export default social({
     );
     return { ...member, handle: me.vanityName ?? '' };
   },
-  prepare: (call) => prepareMedia({ ...call, author: authorOf(call) }),
-  publish: (call) => publishPost({ ...call, author: authorOf(call) }),
   /** Few apps may read posts of members. Otherwise the post is sent again: LinkedIn refuses a repeat, and names it. */
   find: (call) =>
     whenFailed(
       'rejected',
-      () => findPosts({ ...call, author: authorOf(call) }),
+      () => posts.find(call),
       async () => [],
     ),
-  remove: ({ http, published }) => removePost(http, published),
-
   comment: {
     once: 'at-most-once', // comments of members cannot be read
     replies: true,
     text: COMMENT_CHARACTERS,
-    send: (call) => sendComment({ ...call, author: authorOf(call) }),
+    send: (call) => sendComment(authored(call)),
   },
-  repost: { once: 'at-most-once', send: (call) => repeat({ ...call, author: authorOf(call) }) },
-  mentions: ({ http, query }) => companies(http, query),
-  mention,
+  repost: { once: 'at-most-once', send: (call) => repeat(authored(call)) },
 });

@@ -3,7 +3,6 @@ import { secret } from '../kit/declare/fields.ts';
 import {
   Canonical,
   escaped,
-  fitted,
   madeOf,
   PublicationId,
   Subtitle,
@@ -14,6 +13,8 @@ import {
   withPictures,
 } from './_articles.ts';
 import { social } from './_contract.ts';
+import { fitted } from './_files.ts';
+import { listing } from './_tools.ts';
 
 const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/tiff'];
 /** Every answer is inside `data`. */
@@ -58,7 +59,7 @@ export default social({
 
   async profile({ http }) {
     const { id, username, name, imageUrl: picture } = (await http.get('/me', User)).data;
-    return { id, name: name || username, handle: `@${username}`, ...(picture && { picture }) };
+    return { id, name: name || username, handle: `@${username}`, picture };
   },
   async prepare({ http, ...call }) {
     const made = await uploadNext(call, async (file) => {
@@ -83,10 +84,9 @@ export default social({
     return (await http.post(`${owner}/posts`, Story, { json, creates: true })).data;
   },
   tools: {
-    publications: {
-      description: 'Lists the publications that the account follows or writes for',
-      data: z.object({}),
-      call: async ({ http, account }) => (await http.get(`/users/${account}/publications`, Publications)).data,
-    },
+    publications: listing(
+      'Lists the publications that the account follows or writes for',
+      async ({ http, account }) => (await http.get(`/users/${account}/publications`, Publications)).data,
+    ),
   },
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
-import { type App, type Connection, social, tool } from './_contract.ts';
+import { type App, type Connection, type Media, social } from './_contract.ts';
+import { uploadEach } from './_files.ts';
+import { listing } from './_tools.ts';
 
 const HOST = 'https://mewe.com';
 const User = z.object({ userId: z.string(), name: z.string(), handle: z.string().nullish() });
@@ -11,6 +13,7 @@ const Token = z
   .or(z.object({ apiToken: z.string(), expiresAt: z.coerce.date().optional() }));
 /** `photos`: ids of the uploaded files, in order. */
 const Saved = z.object({ photos: z.array(z.string()) }).catch({ photos: [] });
+const Photo = z.object({ id: z.string() });
 /** Often there is no body, and so no id. */
 const Made = z.object({ id: z.string().optional() });
 const DAYS_30 = 30 * 86_400_000;
@@ -80,16 +83,14 @@ export default social({
     return { id, name, handle: handle ? `@${handle}` : '' };
   },
   async prepare({ http, post, saved, save, ...line }) {
-    const { photos } = Saved.parse(saved);
-    const next = post.media[photos.length];
-    if (!next) return 'ready';
     const { at, headers } = serverOf(line);
-    const { id } = await http.post(`${at}/photo/upload`, z.object({ id: z.string() }), {
-      headers,
-      multipart: { file: next },
-    });
-    await save({ photos: [...photos, id] });
-    return photos.length + 1 === post.media.length ? 'ready' : { againMs: 0 };
+    const upload = (file: Media) => http.post(`${at}/photo/upload`, Photo, { headers, multipart: { file } });
+    return uploadEach(
+      post.media,
+      Saved.parse(saved).photos,
+      async (file) => (await upload(file)).id,
+      (photos) => save({ photos }),
+    );
   },
   async publish({ http, post, settings: { postType, group = '' }, saved, ...line }) {
     const { at, headers } = serverOf(line);
@@ -104,14 +105,10 @@ export default social({
     return { id, url: isGroup ? `${HOST}/${place}` : HOST };
   },
   tools: {
-    groups: tool({
-      description: 'Lists the groups of the connected person',
-      data: z.object({}),
-      async call({ http, ...line }) {
-        const { at, headers } = serverOf(line);
-        const { groups } = await http.get(`${at}/groups`, z.object({ groups: z.array(Group) }), { headers });
-        return groups.map(({ groupId: id, name }) => ({ id, name }));
-      },
+    groups: listing('Lists the groups of the connected person', async ({ http, ...line }) => {
+      const { at, headers } = serverOf(line);
+      const { groups } = await http.get(`${at}/groups`, z.object({ groups: z.array(Group) }), { headers });
+      return groups.map(({ groupId: id, name }) => ({ id, name }));
     }),
   },
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { secret, type Values } from '../kit/declare/fields.ts';
-import { type Connection, social, tool } from './_contract.ts';
+import { type Connection, social } from './_contract.ts';
+import { listing, tool } from './_tools.ts';
 
 const COOKIE = '[^\\s;,]+';
 const User = z.object({
@@ -64,7 +65,7 @@ export default social({
     });
     const picture = metadata?.picture_profile;
     const full = [first_name, last_name].filter(Boolean).join(' ');
-    return { id, name: full || name, handle: `@${name}`, ...(picture && { picture }) };
+    return { id, name: full || name, handle: `@${name}`, picture };
   },
   async publish({ http, values, post, settings: { group, label, title } }) {
     const { name: slug } = await groupOf({ http, values }, group);
@@ -98,16 +99,12 @@ export default social({
     },
   },
   tools: {
-    groups: tool({
-      description: 'Lists the groups of the connected person',
-      data: z.object({}),
-      async call({ http, values, account }) {
-        const { groups } = await http.get(`/users/${encodeURIComponent(account)}/groups`, Groups, {
-          query: { offset: '0', limit: '30' },
-          headers: cookiesOf({ values }),
-        });
-        return groups.map(({ id, name, metadata }) => ({ id, name: metadata.display_name || name }));
-      },
+    groups: listing('Lists the groups of the connected person', async ({ http, values, account }) => {
+      const { groups } = await http.get(`/users/${encodeURIComponent(account)}/groups`, Groups, {
+        query: { offset: '0', limit: '30' },
+        headers: cookiesOf({ values }),
+      });
+      return groups.map(({ id, name, metadata }) => ({ id, name: metadata.display_name || name }));
     }),
     label: tool({
       description: 'Lists the labels of a group',

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
-import { secret, text, type Values } from '../kit/declare/fields.ts';
+import { secret, text } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
-import { repostFrom } from './_plugs.ts';
+import { chosenPage } from './_pages.ts';
+import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
 import { ask, CAPTION, Chat, forward, partsOf, send } from './_telegram-bot.ts';
 import { wordLogin } from './_telegram-login.ts';
@@ -54,10 +55,10 @@ export default social({
     document: { bytes: FILE_BYTES },
   },
   settings: z.looseObject({}),
-  plugs: [repostFrom('telegram', ['telegram'])],
+  plugs: plugsOf('telegram', ['repost-from']),
 
   async profile({ values, ...line }) {
-    const chat = (values as Values)['chat'];
+    const chat = chosenPage(values, 'chat');
     if (chat === undefined) throw refused('reauthorize', 'No chat was connected');
     const { id, title, username } = await ask(line, 'getChat', Chat, { chat_id: chat });
     return { id: String(id), name: title ?? username ?? chat, handle: username === undefined ? '' : `@${username}` };

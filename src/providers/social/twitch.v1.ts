@@ -57,7 +57,7 @@ export default social({
   async profile({ http }) {
     const { data } = await http.get('/users', Users);
     const [{ id, login, display_name: name, profile_image_url: picture }] = data;
-    return { id, name, handle: `@${login}`, ...(picture && { picture }) };
+    return { id, name, handle: `@${login}`, picture };
   },
   async publish({ post, settings: { messageType, announcementColor: color }, ...line }) {
     const { http, account } = line;

@@ -83,15 +83,24 @@ test('every proof names a registered provider and a test that covers it', async 
     }
 });
 
-const lengths = (
-  await Promise.all(
-    adapters.map(
-      async ({ domain, id, version }) =>
-        (await readFile(new URL(`${domain}/${id}.${version}.ts`, SOURCES), 'utf8')).split('\n').length - 1,
-    ),
-  )
-).toSorted((a, b) => a - b);
-const at = (share: number) => lengths[Math.floor((lengths.length - 1) * share)]!;
-process.stderr.write(
-  `${lengths.length} adapters: median ${at(0.5)} lines, 90th percentile ${at(0.9)}, longest ${at(1)}\n`,
-);
+/** Lines of the adapters of each domain, shortest first. */
+const lengths = new Map<string, number[]>();
+const linesOf = async (url: URL) => (await readFile(url, 'utf8')).split('\n').length - 1;
+for (const { domain, id, version } of adapters) {
+  const lines = await linesOf(new URL(`${domain}/${id}.${version}.ts`, SOURCES));
+  lengths.set(domain, [...(lengths.get(domain) ?? []), lines]);
+}
+for (const [domain, unsorted] of lengths) {
+  const sorted = unsorted.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)]!;
+  process.stderr.write(
+    `${domain}: ${sorted.length} adapters: median ${at(0.5)} lines, 90th percentile ${at(0.9)}, longest ${at(1)}\n`,
+  );
+}
+
+test('adapters and families of networks have at most 200 lines', async () => {
+  const folder = new URL('social/', SOURCES);
+  const files = (await readdir(folder)).filter((name) => /\.ts$/.test(name) && !/\.test\.ts$/.test(name));
+  const counted = await Promise.all(files.map(async (name) => ({ name, lines: await linesOf(new URL(name, folder)) })));
+  expect(counted.filter(({ lines }) => lines > 200)).toEqual([]);
+});

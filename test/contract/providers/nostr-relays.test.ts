@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { encodeNpub, publicKeyOf, signEvent } from '../../../src/providers/kit/protocols/nostr.ts';
-import { ask, list } from '../../../src/providers/social/_nostr-relays.ts';
+import { ask, list } from '../../../src/providers/social/_nostr-queries.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { localProviders } from '../../support/worlds/providers.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { clientApp } from '../../../src/providers/kit/protocols/oauth.ts';
-import { social, tool } from '../../../src/providers/social/_contract.ts';
+import { social } from '../../../src/providers/social/_contract.ts';
+import { tool } from '../../../src/providers/social/_tools.ts';
 import { startHttp } from '../peers/fake-network.ts';
 
 interface Page {

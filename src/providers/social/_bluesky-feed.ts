@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import type { credentials } from './_bluesky-login.ts';
+import { type Reply, writePost } from './_bluesky-post.ts';
+import {
+  findRecord,
+  GATE,
+  known,
+  newKey,
+  POST,
+  publishedAs,
+  Reference,
+  REPOST,
+  savedKey,
+  writeRecord,
+} from './_bluesky-records.ts';
+import { prepareVideo } from './_bluesky-video.ts';
+import type { Operations, Published } from './_contract.ts';
+
+export const Settings = z.looseObject({
+  replyGate: z.enum(['everyone', 'nobody', 'mentioned', 'followers', 'following']).optional(),
+  languages: z
+    .array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/))
+    .max(3)
+    .optional(),
+  selfLabels: z.array(z.enum(['sexual', 'nudity', 'porn', 'graphic-media'])).optional(),
+});
+
+const GATES: Readonly<Record<string, readonly string[]>> = {
+  nobody: [],
+  mentioned: ['mentionRule'],
+  followers: ['followerRule'],
+  following: ['followingRule'],
+};
+
+const replyTo = (thread: readonly Published[]): Reply | undefined =>
+  thread.length > 0
+    ? { root: Reference.parse(thread[0]!.saved), parent: Reference.parse(thread.at(-1)!.saved) }
+    : undefined;
+/** Of an answer, its thread is that of the post above. */
+async function answerTo(http: Http, above: Pick<Published, 'id' | 'saved'>): Promise<Reply> {
+  const { uri, cid, root = { uri, cid } } = await known(http, above);
+  return { root, parent: { uri, cid } };
+}
+
+/** Posts, threads, answers and reposts: records of the account. */
+export const blueskyFeed = {
+  prepare: (call) => prepareVideo(call),
+  async publish({ settings, thread, ...call }) {
+    const { http, account } = call;
+    const { replyGate = 'everyone', languages, selfLabels } = settings;
+    const reply = replyTo(thread);
+    const fields = {
+      ...(languages?.length && { langs: languages }),
+      ...(selfLabels?.length && {
+        labels: { $type: 'com.atproto.label.defs#selfLabels', values: selfLabels.map((val) => ({ val })) },
+      }),
+      ...(reply && { reply }),
+    };
+    const rules = reply ? undefined : GATES[replyGate];
+    const written = await writePost(call, fields, async ({ rkey, createdAt }) => {
+      if (!rules) return;
+      const allow = rules.map((rule) => ({ $type: `${GATE}#${rule}` }));
+      const record = { $type: GATE, post: `at://${account}/${POST}/${rkey}`, createdAt, allow };
+      await http.post('/com.atproto.repo.putRecord', Reference, {
+        json: { repo: account, collection: GATE, rkey, record },
+      });
+    });
+    return publishedAs(account, written, reply?.root);
+  },
+  async find({ saved, thread, ...call }) {
+    const found = await findRecord(call, POST, saved);
+    return found && publishedAs(call.account, found, replyTo(thread)?.root);
+  },
+  async remove({ http, account, published }) {
+    await http.post('/com.atproto.repo.deleteRecord', z.unknown(), {
+      json: { repo: account, collection: POST, rkey: published.id.split('/').at(-1) },
+    });
+  },
+  comment: {
+    once: 'own-id',
+    replies: true,
+    async send({ published, parent, ...call }) {
+      const reply = await answerTo(call.http, parent ?? published);
+      return publishedAs(call.account, await writePost(call, { reply }), reply.root);
+    },
+    async find({ published, parent, saved, ...call }) {
+      const found = await findRecord(call, POST, saved);
+      return found && publishedAs(call.account, found, (await answerTo(call.http, parent ?? published)).root);
+    },
+  },
+  repost: {
+    once: 'own-id',
+    async send({ repost: { id, published }, clock, saved, save, ...call }) {
+      const { uri, cid } = await known(call.http, published);
+      const key = savedKey(saved) ?? newKey(clock, id);
+      if (!savedKey(saved)) await save(key);
+      const record = { subject: { uri, cid }, createdAt: key.createdAt };
+      const written = await writeRecord({ ...call, saved }, { collection: REPOST, rkey: key.rkey, record });
+      return { id: written.uri, url: published.url };
+    },
+    async find({ repost: { published }, saved, ...call }) {
+      const found = await findRecord(call, REPOST, saved);
+      return found && { id: found.uri, url: published.url };
+    },
+  },
+} satisfies Operations<typeof Settings, typeof credentials>;

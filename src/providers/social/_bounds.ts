@@ -1,0 +1,67 @@
+import type { TextUnit } from '../kit/protocols/counted-text.ts';
+import type { MediaKind } from './_values.ts';
+
+// What a network takes, and how often.
+
+/** `html` has the tags `b i u a` and line breaks; `mrkdwn` is Slack's. */
+export type TextForm = 'plain' | 'markdown' | 'html' | 'mrkdwn';
+
+/** How an item of a thread after the first goes out, or that posts have one item. */
+export type Threads = 'reply' | 'comment' | 'message' | 'none';
+
+/** So many posts in so long a time, of one account or of all accounts of the app together. */
+export interface Pace {
+  per: 'account' | 'app';
+  posts: number;
+  ms: number;
+}
+
+/** What a network takes in one post, or in one item of a thread. */
+export interface Limits {
+  /** Greatest length, counted in `unit`. */
+  text: number;
+  unit: TextUnit;
+  /** Greatest length beside files, where it is less: a caption of Telegram. */
+  textWithFiles?: number;
+  /** A second limit, in UTF-8 bytes. */
+  textBytes?: number;
+  /** Number of characters that every link counts as. */
+  linkLength?: number;
+  /** Of a mention `@name@host` only `@name` counts. */
+  shortMentions?: true;
+  /** Number of files of all kinds. */
+  media: number;
+  needsMedia?: boolean;
+  /** Content types; `image/*` is every picture. */
+  mediaTypes: readonly string[];
+  /** Files of different kinds do not go together. */
+  oneKind?: boolean;
+  image?: FileLimits;
+  video?: FileLimits;
+  /** Default: as videos. */
+  audio?: FileLimits;
+  /** PDF files. */
+  document?: FileLimits;
+  /** The network fetches such files by itself: a post with one that has no `publicUrl` is refused. */
+  fetches?: readonly MediaKind[];
+  /** Greatest number of links, hashtags and mentions in the text. */
+  links?: number;
+  hashtags?: number;
+  mentions?: number;
+  /** Settings whose text counts with that of the post, such as a content warning. */
+  countedSettings?: readonly string[];
+  /** What differs by the value of a setting, such as a story by `post_type`. */
+  byType?: { setting: string; limits: Readonly<Record<string, Partial<Omit<Limits, 'byType'>>>> };
+}
+/** Limits of one kind of file: least and greatest, where there are two. */
+export interface FileLimits {
+  /** Number in a post. */
+  count?: number;
+  /** Greatest size. Pictures are scaled to it. */
+  bytes?: number;
+  /** Of the shorter and of the longer side, in pixels. */
+  side?: readonly [number, number];
+  /** Width by height. */
+  ratio?: readonly [number, number];
+  seconds?: readonly [number, number];
+}

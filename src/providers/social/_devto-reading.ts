@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { textOfHtml } from '../kit/protocols/text.ts';
+import type { CommentTold, Operations } from './_contract.ts';
+import { Own } from './_devto-articles.ts';
+import { listing } from './_tools.ts';
+
+const User = z.object({
+  id: z.number(),
+  username: z.string(),
+  name: z.string().nullish(),
+  profile_image: z.url().nullish(),
+});
+interface Answered {
+  id_code: string;
+  created_at: string;
+  body_html: string;
+  user: { user_id?: number | null | undefined; username?: string | null | undefined; name?: string | null | undefined };
+  children: Answered[];
+}
+const Comment: z.ZodType<Answered> = z.lazy(() =>
+  z.object({
+    id_code: z.string(),
+    created_at: z.string(),
+    body_html: z.string(),
+    user: z.object({ user_id: z.number().nullish(), username: z.string().nullish(), name: z.string().nullish() }),
+    children: z.array(Comment),
+  }),
+);
+
+const withAnswers = (
+  { id_code: id, body_html, created_at, user, children }: Answered,
+  parentId?: string,
+): CommentTold[] => [
+  {
+    id,
+    text: textOfHtml(body_html),
+    author: { id: String(user.user_id ?? user.username ?? ''), name: user.name ?? user.username ?? '' },
+    createdAt: new Date(created_at),
+    parentId,
+  },
+  ...children.flatMap((one) => withAnswers(one, id)),
+];
+
+/** The account, comments, and what is told of articles. */
+export const devtoReading = {
+  async profile({ http }) {
+    const { id, username, name, profile_image: picture } = await http.get('/users/me', User);
+    return { id: String(id), name: name || username, handle: `@${username}`, picture };
+  },
+  async comments({ http, published: { id } }) {
+    const top = await http.get('/comments', z.array(Comment), { query: { a_id: id } });
+    return { comments: top.flatMap((one) => withAnswers(one)) };
+  },
+  async metrics({ http, posts }) {
+    const own = await http.get('/articles/me/published', z.array(Own), { query: { per_page: '1000' } });
+    const wanted = new Set(posts.map(({ id }) => id));
+    return own
+      .filter(({ id }) => wanted.has(String(id)))
+      .map(({ id, page_views_count: views, public_reactions_count: reactions, comments_count: comments }) => ({
+        id: String(id),
+        counts: { views, reactions, comments },
+      }));
+  },
+  metricsAtOnce: 1_000,
+  tools: {
+    tags: listing('Lists the tags of DEV, most used first', async ({ http }) => {
+      const tags = await http.get('/tags', z.array(z.object({ name: z.string() })), { query: { per_page: '1000' } });
+      return tags.map(({ name }) => ({ value: name, label: name }));
+    }),
+    organizations: listing('Lists the organizations that own articles of the account belong to', async ({ http }) => {
+      const own = await http.get('/articles/me/all', z.array(Own), { query: { per_page: '100' } });
+      const all = new Map(
+        own.flatMap(({ organization }) => (organization ? [[organization.id, organization.name]] : [])),
+      );
+      return [...all].map(([id, name]) => ({ id: String(id), name }));
+    }),
+  },
+} satisfies Operations;

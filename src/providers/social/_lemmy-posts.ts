@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import { Canonical } from './_articles.ts';
+import type { Media, Operations } from './_contract.ts';
+import { fitted, uploadEach } from './_files.ts';
+import { Absent, api, commentAt, CommentReply, imageAt, postAt, PostReply } from './_lemmy-api.ts';
+import type { credentials } from './_lemmy-login.ts';
+import { idHere, ownComments, ownPosts } from './_lemmy-reading.ts';
+
+export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'];
+
+const Target = z.looseObject({
+  id: z.union([z.string().regex(/^\d{1,18}$/), z.int().positive()]).transform(Number),
+  subreddit: z.string().optional(),
+  title: z.string().min(3).max(200),
+  url: Canonical,
+});
+// one post has one community: its answer names one id
+export const Settings = z.looseObject({
+  subreddit: z.tuple([z.looseObject({ value: Target })], 'name one community: each post goes to one'),
+});
+/** Addresses of the pictures that the server has. */
+const Saved = z.object({ images: z.array(z.string()) }).catch({ images: [] });
+
+async function uploaded(http: Http, values: { service: string }, item: Media): Promise<string> {
+  const file = await fitted(item, { types: IMAGE_TYPES });
+  return http.post(api(values).image, imageAt(values.service), { multipart: { 'images[]': file } });
+}
+
+/** Posts of a community, and comments. */
+export const lemmyPosts = {
+  prepare: ({ http, values, post, saved, save }) =>
+    uploadEach(
+      post.media,
+      Saved.parse(saved).images,
+      (file) => uploaded(http, values, file),
+      (images) => save({ images }),
+    ),
+  async publish({ http, values, post, settings, saved }) {
+    const { title: name, url, id } = settings.subreddit[0].value;
+    const pictures = Saved.parse(saved).images.map((at, n) => ({ at, alt: post.media[n]?.alt ?? '' }));
+    const [first, ...rest] = url ? [undefined, ...pictures] : pictures;
+    const body = [post.text, ...rest.map((one) => one && `![${one.alt.replace(/[[\]\\]/g, '\\$&')}](${one.at})`)];
+    const { post_view: made } = await http.post(`${api(values).at}/post`, PostReply, {
+      json: {
+        name,
+        community_id: id,
+        ...(url ? { url } : first && { url: first.at, ...(first.alt !== '' && { alt_text: first.alt }) }),
+        ...(body.some(Boolean) && { body: body.filter(Boolean).join('\n\n') }),
+      },
+      creates: true,
+    });
+    return postAt(values.service, made.id);
+  },
+  find: ({ settings, saved, ...call }) =>
+    ownPosts({ ...call, target: settings.subreddit[0].value, images: Saved.parse(saved).images }),
+  async remove({ http, values, published: { id } }) {
+    const json = { post_id: Number(id), deleted: true };
+    if (api(values).at === '/api/v4') await http.delete('/api/v4/post', { json });
+    else await http.find('/api/v3/post/delete', z.unknown(), { json, absent: Absent });
+  },
+  comment: {
+    once: 'read-back',
+    replies: true,
+    async send({ http, values, published, parent, post }) {
+      const { comment_view: made } = await http.post(`${api(values).at}/comment`, CommentReply, {
+        json: {
+          content: post.text,
+          post_id: await idHere({ http, values }, published),
+          ...(parent && { parent_id: Number(parent.id) }),
+        },
+        creates: true,
+      });
+      return commentAt(values.service, made.id);
+    },
+    find: (call) => ownComments(call),
+  },
+} satisfies Operations<typeof Settings, typeof credentials>;

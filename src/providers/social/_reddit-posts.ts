@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import type { NewComment, Operations, Published } from './_contract.ts';
+import { uploadEach } from './_files.ts';
+import { listOf, me, RAW, Said, secondsToDate } from './_reddit-reading.ts';
+import { answerOf, dataOf, filesOf, Saved, type Settings, SITE, submit, upload } from './_reddit-submit.ts';
+
+const POLL_MS = 10_000;
+/** By which the clock of Reddit may be behind ours. */
+const CLOCKS_MS = 60_000;
+const NEWEST = '100';
+const Thing = z.object({ data: z.object({ name: z.string(), permalink: z.string() }) });
+const Own = z.object({
+  name: z.string(),
+  title: z.string(),
+  subreddit: z.string(),
+  created_utc: secondsToDate,
+  permalink: z.string(),
+});
+
+type Looking = { http: Http; since: Date };
+/** Lists the own posts since then with this title in this subreddit, newest first. */
+async function ownPosts({
+  http,
+  since,
+  settings: { subreddit },
+}: Looking & { settings: Settings }): Promise<Published[]> {
+  const [{ value: target }] = subreddit;
+  const { name: user } = await me(http);
+  const { data } = await http.get(`/user/${encodeURIComponent(user)}/submitted`, listOf(Own), {
+    query: { ...RAW, sort: 'new', limit: NEWEST },
+  });
+  return data.children
+    .filter(
+      ({ data: { title, subreddit: sr, created_utc: at } }) =>
+        at >= wholeSeconds(since) && title === target.title && sr.toLowerCase() === target.subreddit.toLowerCase(),
+    )
+    .map(({ data: { name: id, permalink } }) => ({ id, url: SITE + permalink }));
+}
+/** Reddit tells whole seconds. */
+const wholeSeconds = (date: Date) => new Date(Math.floor(date.getTime() / 1_000) * 1_000);
+/** Lists the own comments since then with this text at the same place. */
+async function ownComments({ http, since, published, parent, post }: Looking & NewComment): Promise<Published[]> {
+  const { name } = await me(http);
+  const { data } = await http.get(`/user/${encodeURIComponent(name)}/comments`, listOf(Said), {
+    query: { ...RAW, sort: 'new', limit: NEWEST },
+  });
+  return data.children
+    .map((child) => child.data)
+    .filter(
+      ({ body, created_utc: at, parent_id: below }) =>
+        at >= wholeSeconds(since) && below === (parent?.id ?? published.id) && body === post.text,
+    )
+    .map(({ name: id, permalink }) => ({ id, url: SITE + permalink }));
+}
+
+/** Posts of a subreddit, and comments. */
+export const redditPosts = {
+  async prepare({ http, clock, post, settings: { subreddit }, saved, save }) {
+    const files = await filesOf(subreddit[0].value, post);
+    return uploadEach(
+      files,
+      Saved.parse(saved).assets,
+      (file) => upload({ http, clock }, file),
+      (assets) => save({ assets }),
+    );
+  },
+  async publish({ http, clock, post, settings: { subreddit }, saved, save }) {
+    const { assets } = Saved.parse(saved);
+    if (assets.length > 0) await save({ assets, sentAt: clock.now().toISOString() });
+    const made = await submit(http, { post, target: subreddit[0].value, assets });
+    return made ?? { processingMs: POLL_MS };
+  },
+  async poll({ http, settings, saved }) {
+    const sentAt = Saved.parse(saved).sentAt!; // `publish`
+    const own = await ownPosts({ http, settings, since: new Date(sentAt.getTime() - CLOCKS_MS) });
+    return own[0] ?? { processingMs: POLL_MS };
+  },
+  find: (call) => ownPosts(call),
+  async remove({ http, published: { id } }) {
+    await http.post('/api/del', z.unknown(), { form: { id } });
+  },
+  comment: {
+    once: 'read-back',
+    replies: true,
+    text: 10_000,
+    async send({ http, published: { id }, parent, post }) {
+      const answer = await http.post('/api/comment', answerOf(z.object({ things: z.tuple([Thing]) })), {
+        form: { api_type: 'json', thing_id: parent?.id ?? id, text: post.text },
+        query: RAW,
+        creates: true,
+      });
+      const { name, permalink } = dataOf(answer).things[0].data;
+      return { id: name, url: SITE + permalink };
+    },
+    find: (call) => ownComments(call),
+  },
+} satisfies Operations<typeof Settings>;

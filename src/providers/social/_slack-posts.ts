@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
+import type { Operations } from './_contract.ts';
+import {
+  addresses,
+  Done,
+  join,
+  ownMessage,
+  partsOf,
+  sendText,
+  sharedMessage,
+  shareFiles,
+  uploadNext,
+} from './_slack-messages.ts';
+
+const SHARE_MS = 2_000;
+export const Settings = z.looseObject({ channel: z.string().regex(/^[CG][A-Z0-9]{1,20}$/) });
+
+/** Messages, and answers in their threads. Slack writes a message with files some time after it was asked to. */
+export const slackPosts = {
+  prepare: ({ post: { media }, saved, save, ...line }) => uploadNext(line, { media, saved, save }),
+  async publish({ http, post, settings: { channel }, thread: [root], saved }) {
+    const place = root ? partsOf(root.id) : { channel, ts: undefined };
+    const at = await addresses(http);
+    if (!root) await join(http, channel);
+    if (post.media.length === 0) return at(place.channel, await sendText(http, place.channel, post, place.ts));
+    await shareFiles(http, place.channel, post, { saved, thread_ts: place.ts });
+    return { processingMs: SHARE_MS };
+  },
+  poll: async ({ http, saved }) => (await sharedMessage(http, saved)) ?? { processingMs: SHARE_MS },
+  processesWithinMs: 3_600_000,
+  async find({ http, post, settings: { channel }, thread: [root], saved, since }) {
+    if (post.media.length > 0) return sharedMessage(http, saved);
+    return ownMessage(http, { channel, ts: undefined, ...(root && partsOf(root.id)), post, since });
+  },
+  async remove({ http, published }) {
+    await http.post('/chat.delete', Done, { json: partsOf(published.id) });
+  },
+  comment: {
+    once: 'read-back',
+    async send({ http, post, published }) {
+      if (post.media.length > 0) throw refused('rejected', 'Comments in Slack have no files here');
+      const { channel, ts } = partsOf(published.id);
+      const at = await addresses(http);
+      return at(channel, await sendText(http, channel, post, ts));
+    },
+    find: ({ http, post, published, since }) => ownMessage(http, { ...partsOf(published.id), post, since }),
+  },
+} satisfies Operations<typeof Settings>;

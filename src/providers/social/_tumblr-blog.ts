@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
+import type { Post, Published } from './_contract.ts';
+import { paragraphs } from './_tumblr-format.ts';
+
+// Posts of a blog, as the API answers them.
+
+export const answered = <S extends z.ZodType>(response: S) => z.object({ response });
+const avatar = z
+  .array(z.object({ url: z.url() }))
+  .nullish()
+  .catch(undefined);
+export const Blog = z.object({
+  uuid: z.string(),
+  name: z.string(),
+  title: z.string().nullish(),
+  avatar,
+  posts: z.int().nullish(),
+});
+const Info = answered(z.object({ blog: Blog }));
+export const blogNamed = async (http: Http, blog: string) => (await http.get(`/blog/${blog}/info`, Info)).response.blog;
+const Block = z.object({ type: z.string(), subtype: z.string().optional(), text: z.string().optional() });
+const TumblrPost = z.object({
+  id_string: z.string(),
+  post_url: z.string(),
+  timestamp: z.int().transform((seconds) => new Date(seconds * 1_000)),
+  state: z.string().optional(),
+  content: z.array(Block).default([]),
+  reblog_key: z.string().optional(),
+  parent_post_id: z.union([z.string(), z.number()]).nullish(),
+});
+
+/** `saved`: the blog of a post, which its readers and reblogs name. */
+const Saved = z.object({ blog: z.string() }).optional().catch(undefined);
+export const blogOf = ({ url, saved }: Published): string =>
+  Saved.parse(saved)?.blog ?? /tumblr\.com\/([\w-]+)\//.exec(url)?.[1] ?? '';
+export const postAt = (blog: string, id: string, url: string): Published => ({
+  id,
+  url,
+  saved: { blog },
+});
+
+export const readPost = (http: Http, blog: string, id: string) =>
+  http.find(`/blog/${blog}/posts/${id}`, answered(TumblrPost));
+
+interface Sought {
+  post: Post;
+  since: Date;
+  title?: string | undefined;
+  /** The post that it reblogs. */
+  parent?: string | undefined;
+}
+/** Answers own posts with the same text, number of files and parent. */
+export async function ownPosts(http: Http, blog: string, { post, since, title, parent }: Sought): Promise<Published[]> {
+  const query = { limit: '20', npf: 'true' };
+  const { response } = await http.get(`/blog/${blog}/posts`, answered(z.object({ posts: z.array(TumblrPost) })), {
+    query,
+  });
+  const sought = [...(title ? [title] : []), ...paragraphs(post.text)].join('\n');
+  return response.posts
+    .filter(({ content, timestamp, parent_post_id: of }) => {
+      const text = content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n');
+      const files = content.filter(({ type }) => type === 'image' || type === 'video');
+      const isOf = (of == null ? undefined : String(of)) === parent;
+      return timestamp >= since && isOf && text === sought && files.length === post.media.length;
+    })
+    .map(({ id_string: id, post_url: url }) => postAt(blog, id, url));
+}
