@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../test/support/properties.ts';
-import { cleanContent, cleanContents, contentToText } from './index.ts';
+import { cleanContent, cleanContents, contentToText, shownText } from './index.ts';
 
 describe('cleanContent', () => {
   test.each([
@@ -217,6 +217,19 @@ describe('contentToText', () => {
 
 // Contents come from anybody with an account: a cost that grows with the square of the length would stop the service
 // for all.
+describe('shownText', () => {
+  test.each([
+    ['<p>Hello<br />\nyou</p>\n<p>Bye</p>\n', 'Hello\nyou\n\nBye'],
+    ['<p><span class="h-card"><a href="https://a.example/@ann">@<span>ann</span></a></span> hi</p>', '@ann hi'],
+    ['<p>un<b>be</b>liev<code>able</code></p>', 'unbelievable'],
+    ['<p>One</p><ul><li>two</li><li>three</li></ul><blockquote>four</blockquote>five', 'One\n\ntwo\n\nthree\n\nfour\nfive'],
+    ['<p>a  \n  b</p><p></p><p>c</p>', 'a b\n\nc'],
+    ['Tom &amp; Ann\n1 &lt; 2', 'Tom & Ann\n1 < 2'],
+    ['<script>alert(1)</script>a', 'a'],
+    ['', ''],
+  ])('HTML is shown line by line: %j', (html, text) => expect(shownText(html)).toBe(text));
+});
+
 describe('cost of content parsing', () => {
   const pieces = [
     '<',

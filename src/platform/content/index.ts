@@ -154,3 +154,29 @@ export function taglessText(html: string): string {
   });
   return parts.join('');
 }
+
+/**
+ * Answers what any HTML shows to people, line by line: tags inside of a line say nothing, paragraphs have an empty line
+ * between them. A text without tags keeps its white space.
+ */
+export function shownText(html: string): string {
+  const isPlain = !html.includes('<');
+  const parts: string[] = [];
+  const block = (name: string) => {
+    if (name !== 'a' && !IN_LINE.has(name)) parts.push(name === 'p' ? '\n\n' : '\n');
+  };
+  readContent(html, {
+    text: (_, plain) => parts.push(isPlain ? plain : plain.replace(/\s+/g, ' ')),
+    open: block,
+    close: block,
+    endLine: () => parts.push('\n'),
+    dropped() {},
+  });
+  const text = parts.join('');
+  if (isPlain) return text.trim();
+  return text
+    .replace(/(?<! ) +\n/g, '\n')
+    .replace(/\n +/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}

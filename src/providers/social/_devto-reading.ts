@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
 import type { CommentTold, Operations } from './_contract.ts';
 import { Own } from './_devto-articles.ts';
 import { listing } from './_tools.ts';
@@ -33,7 +33,7 @@ const withAnswers = (
 ): CommentTold[] => [
   {
     id,
-    text: textOfHtml(body_html),
+    text: shownText(body_html),
     author: { id: String(user.user_id ?? user.username ?? ''), name: user.name ?? user.username ?? '' },
     createdAt: new Date(created_at),
     parentId,

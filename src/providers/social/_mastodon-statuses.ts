@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
-import { sameText, textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
+import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { AsTold, CommentTold, LookUp, Mention, Post, Published } from './_contract.ts';
 import { countsOfEach } from './_told.ts';
@@ -120,7 +121,7 @@ export async function readComments(http: Http, id: string, host: string): Promis
     .filter(({ visibility }) => visibility !== 'private' && visibility !== 'direct')
     .map(({ account, in_reply_to_id: parent, ...status }) => ({
       id: status.id,
-      text: textOfHtml(status.content.replace(/<\/?(?:a|span)\b[^<>]*>/g, '')), // which stand inside of words
+      text: shownText(status.content),
       author: {
         id: account.id,
         name: account.display_name || account.username,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { sameText, textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
+import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { CommentTold, Operations, Published } from './_contract.ts';
 import { Account, me, pictureAt } from './_peertube-channel.ts';
@@ -57,7 +58,7 @@ function readComment(service: string, comment: Comment): CommentTold {
   const { text, account, createdAt } = comment;
   return {
     ...commentAt(comment),
-    text: textOfHtml(text),
+    text: shownText(text),
     author: {
       id: String(account?.id ?? ''),
       name: account?.displayName || account?.name || '',

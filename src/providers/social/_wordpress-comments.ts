@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Field } from '../kit/declare/fields.ts';
-import { textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
 import type { CommentTold, Operations } from './_contract.ts';
 import { Entry, placeOf, publishedAs } from './_wordpress-post.ts';
 
@@ -33,8 +33,8 @@ const commentRead = ({
   parent,
 }: z.output<typeof Comment>): CommentTold => ({
   id: String(id),
-  text: textOfHtml(content.rendered),
-  author: { id: String(author), name: textOfHtml(name), picture: pictures?.['96'] || undefined },
+  text: shownText(content.rendered),
+  author: { id: String(author), name: shownText(name), picture: pictures?.['96'] || undefined },
   createdAt,
   url,
   parentId: parent === 0 ? undefined : String(parent),
@@ -58,7 +58,7 @@ export const wordpressComments = {
       });
       return comments
         .filter((one) => one.date_gmt >= since && one.parent === Number(parent?.id ?? 0))
-        .filter(({ content }) => lettersOf(textOfHtml(content.rendered)) === lettersOf(post.plain))
+        .filter(({ content }) => lettersOf(shownText(content.rendered)) === lettersOf(post.plain))
         .map((one) => publishedAs(placeAt(values), one));
     },
   },

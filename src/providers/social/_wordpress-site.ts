@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Field } from '../kit/declare/fields.ts';
-import { textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
 import { listing, tool } from './_tools.ts';
@@ -25,7 +25,7 @@ async function terms(http: Http, name: string, search?: string) {
   const all = await http.get(`/wp/v2/${name}`, Terms, {
     query: { per_page: '100', orderby: 'count', order: 'desc', search },
   });
-  return all.map(({ id, name: label }) => ({ value: String(id), label: textOfHtml(label) }));
+  return all.map(({ id, name: label }) => ({ value: String(id), label: shownText(label) }));
 }
 
 /** The account at the site, and what the form of a post asks for. */
@@ -41,7 +41,7 @@ export const wordpressSite = {
       const types = await http.get('/wp/v2/types', PostTypes, { query: { context: 'edit' } });
       return Object.values(types)
         .filter(({ slug, viewable, rest_namespace: space }) => viewable && slug !== 'attachment' && space === 'wp/v2')
-        .map(({ rest_base: id, name }) => ({ id, name: textOfHtml(name) }));
+        .map(({ rest_base: id, name }) => ({ id, name: shownText(name) }));
     }),
     categoriesList: listing('Lists the categories of the site', ({ http }) => terms(http, 'categories')),
     tagsList: tool({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { textOfHtml } from '../kit/protocols/text.ts';
+import { shownText } from '../../platform/content/index.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { CommentTold, Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
@@ -19,7 +19,7 @@ function commentOf(reply: Reply, root: string, users: ReadonlyMap<string, z.outp
   const parent = referred(reply, 'replied_to');
   return {
     id,
-    text: textOfHtml(textOf(reply)),
+    text: shownText(textOf(reply)),
     author: {
       id: author,
       name: user?.name ?? '',

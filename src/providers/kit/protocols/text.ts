@@ -123,6 +123,3 @@ export function sameText(html: string, plain: string): boolean {
   const seen = bare(taglessText(html));
   return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers do not escape `<`
 }
-
-/** The text of a comment that a provider answers as HTML, without tags. */
-export const textOfHtml = (html: string): string => taglessText(html).trim();
