@@ -19,6 +19,7 @@ import { failureOf } from './fake-network.ts';
 import {
   type Case,
   type Check,
+  type Exchange,
   type LocalProviders,
   type ProviderFixture,
   sharedWire,
@@ -283,6 +284,7 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
   more: (adapter, fixture) => [
     ...ownChecks(adapter, fixture),
     ...lostChecks(adapter, fixture),
+    ...goingOnChecks(adapter, fixture),
     ...limitChecks(adapter),
   ],
 };
@@ -411,6 +413,72 @@ function lostOf(adapter: SocialAdapter, fixture: SocialFixture, operation: keyof
     });
   return checks;
 }
+
+/** Asks a session of an upload how far it is, which each process does once. */
+const asksHowFar = ({ asks }: Exchange) =>
+  String(asks.headers?.['content-range']).startsWith('bytes */') || asks.url.endsWith('/post/publish/status/fetch/');
+
+/**
+ * A process that ends before a post is public. From each state that was saved by then another process asks what is
+ * left, and nothing that was answered before, and publishes the post.
+ */
+const goingOnChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] =>
+  fixture.cases
+    .filter(({ operation, input, failure, result }) => {
+      const { media = [], files } = (input ?? {}) as PostInput;
+      return (
+        operation === 'publish' &&
+        adapter.prepare &&
+        failure === undefined &&
+        isPublished(result) &&
+        (media.length > 0 || files)
+      );
+    })
+    .map((one) => ({
+      name: `publish (${one.name}): another process goes on from each state before the post is public`,
+      async run() {
+        const input = one.input as PostInput;
+        const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
+        const wire = await sharedWire();
+        const newProcess = () => {
+          const providers = localProviders({ clock, outbound: wire.outbound });
+          return socialSuite.open(providers, adapter, { ...fixture.values, ...one.values }, fixture);
+        };
+        const port = newProcess();
+        const handle = handleOf(port, input);
+        const { save } = handle;
+        const states: { saved: unknown; asked: number }[] = [];
+        handle.save = async (data) => {
+          await save(data);
+          states.push({ saved: handle.saved, asked: wire.asked.length });
+        };
+        wire.plays(one.exchanges);
+        const settings = input.settings ?? {};
+        while ((await port.channel.prepare!(postOf(input), settings, handle)) !== 'ready');
+        for (const { saved, asked } of states) {
+          const resumed = fixture.cases.find((each) => isResumedFrom(each, one, saved));
+          const rest = one.exchanges.slice(asked);
+          wire.plays(resumed?.exchanges ?? (rest[0] && asksHowFar(rest[0]) ? [rest[0], ...rest] : rest));
+          const outcome = await published(newProcess(), { ...input, saved }).catch((error: unknown) => ({
+            failed: error,
+          }));
+          expect([saved, wire.faults, wire.left, outcome]).toEqual([saved, [], 0, one.result]);
+        }
+      },
+    }));
+const isPublished = (result: unknown): boolean => typeof result === 'object' && result !== null && 'id' in result;
+/** A case that shows how the same post goes on from this state. */
+const isResumedFrom = ({ operation, input, result }: Case, of: Case, saved: unknown): boolean => {
+  const { saved: from, ...given } = (input ?? {}) as PostInput;
+  const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  return (
+    operation === 'publish' &&
+    from !== undefined &&
+    same(from, saved) &&
+    same(given, of.input) &&
+    same(result, of.result)
+  );
+};
 
 /** For each limit a post that reaches it, which is taken, and one beyond it, which is refused with its field. */
 function limitChecks({ limits }: SocialAdapter): Check[] {
