@@ -15,6 +15,8 @@ export interface Played {
   again: readonly Exchange[];
   /** After a lost answer. */
   find: readonly Exchange[];
+  /** What a look-up is answered before that, by a network that does not show the post yet. */
+  late: readonly Exchange[];
   /** Reads that the product makes by itself, in any number. */
   asides: readonly Exchange[];
   /** Happens once; the network takes the post all the same, unless it asks to wait. */
@@ -47,12 +49,12 @@ function rewritten(value: unknown, write: (text: string) => string): unknown {
 }
 
 /** What one network is still to be asked, and what it has made. */
-function openPart({ id, publish, again, find, asides, fault, words }: Played) {
+function openPart({ id, publish, again, find, late, asides, fault, words }: Played) {
   let left = [...publish];
   let made = 0;
   let dealt = fault;
   const publishing = publish.findLast(({ creates }) => creates);
-  const hosts = new Set([...publish, ...again, ...find, ...asides].map(({ asks }) => new URL(asks.url).host));
+  const hosts = new Set([...publish, ...again, ...find, ...late, ...asides].map(({ asks }) => new URL(asks.url).host));
 
   async function isAsked({ asks }: Exchange, request: IncomingMessage, url: string, body: Buffer, loosely: boolean) {
     const parts = await partsOf(asks, request, url, body).catch(() => []);
@@ -72,6 +74,10 @@ function openPart({ id, publish, again, find, asides, fault, words }: Played) {
     },
     get left() {
       return left;
+    },
+    /** Number of look-ups that the post is to be hidden from yet. */
+    get hidden() {
+      return left.filter((exchange) => late.includes(exchange)).length;
     },
     /** The first exchange that a request fits, to the letter if there is one. */
     async find(request: IncomingMessage, url: string, body: Buffer): Promise<Exchange | undefined> {
@@ -93,7 +99,7 @@ function openPart({ id, publish, again, find, asides, fault, words }: Played) {
       if (exchange !== publishing || !dealt) return exchange.says;
       const broken = dealt;
       dealt = undefined;
-      left.unshift(...find);
+      left.unshift(...late, ...find);
       return broken === 'hang-up' ? broken : { status: 500, text: 'Something broke' };
     },
   };

@@ -13,7 +13,7 @@ import { NOW, POST_ID } from '../peers/social-suite.ts';
 import { testDatabase } from '../wire/database.ts';
 import { moved, type Played, startPlayed } from '../wire/played.ts';
 import { testApp } from './app.ts';
-import { type FaultOf, openTargets, type Target } from './campaign-targets.ts';
+import { type Faults, openTargets, type Target } from './campaign-targets.ts';
 import { clockWhere, startPublisher } from './publishing.ts';
 
 /** What addresses of files begin with. */
@@ -31,13 +31,13 @@ interface Outcome {
 
 /**
  * One organization with a channel of each network, and one create with a post for each of them: the API, the actors and
- * the adapters of the product, and the networks on the wire. `faultOf`: what goes wrong at a network.
+ * the adapters of the product, and the networks on the wire.
  */
-export async function startCampaign(faultOf: FaultOf = () => undefined) {
+export async function startCampaign(faults: Faults = {}) {
   await using stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-campaign-'));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const targets = await openTargets(faultOf, stack);
+  const targets = await openTargets(faults, stack);
   const channels = new Map(targets.map(({ adapter: { id } }) => [id, newId()]));
   const files = new Map(targets.map(({ adapter: { id } }) => [id, [] as (readonly [ours: string, theirs: string])[]]));
   const db = stack.use(await testDatabase());
@@ -129,6 +129,9 @@ export async function startCampaign(faultOf: FaultOf = () => undefined) {
       'publish' in network
         ? { made: wire.partOf(id)!.made, wanted: network.publish.filter(({ creates }) => creates).length }
         : { made: network.posts.length, wanted: 1 },
+    /** Look-ups that do not show the post: how many there are to be, and how many were not made. */
+    hiddenFrom: ({ adapter: { id }, network }: Target): { lookUps: number; left: number } =>
+      'publish' in network ? { lookUps: network.late.length, left: wire.partOf(id)!.hidden } : { lookUps: 0, left: 0 },
     /** Requests of the fixture that were not made. */
     leftOf: ({ adapter: { id } }: Target): string[] =>
       (wire.partOf(id)?.left ?? []).map(({ asks }) => `${asks.method} ${asks.url}`),
@@ -163,12 +166,11 @@ async function keepFile(sql: Database, { orgId, folder, file }: { orgId: string;
   return { image: { id, path, alt }, words: [[path, publicUrl] as const, [`${id}.${extension}`, name] as const] };
 }
 
-/** Ends the waits for polls, for further attempts and for places of networks that are used up. */
+/** Ends the waits for polls and look-ups, for further attempts and for places of networks that are used up. */
 async function endWaits(database: Database): Promise<void> {
-  await database`delete from network_paces`;
   await database.begin(async (sql) => {
     await sql`select from channels order by id for no key update`; // whoever writes a post holds its channel
-    await sql`update posts set look_up_at = now() - interval '1 minute' where detail = 'processing'`;
+    await sql`update posts set look_up_at = now() - interval '1 minute' where detail in ('processing', 'unconfirmed')`;
     await sql`
       with waiting as (
         update posts
@@ -179,5 +181,6 @@ async function endWaits(database: Database): Promise<void> {
       update channels
       set next_due_at = now() - interval '1 minute', resting_until = null, due_version = due_version + 1
       where id in (select channel_id from waiting)`;
+    await sql`delete from network_paces`; // last: whatever waits by now has taken its place before
   });
 }
