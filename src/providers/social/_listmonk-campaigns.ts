@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Field } from '../kit/declare/fields.ts';
+import type { Http } from '../kit/wire/http.ts';
 import { type Made, madeOf, uploadNext, urlsOf } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
 import { fitted } from './_files.ts';
@@ -16,7 +17,7 @@ export const Settings = z.looseObject({
   template: z.union([z.literal('').transform(() => undefined), Id]).optional(),
 });
 
-export const Campaign = z.object({
+const Campaign = z.object({
   data: z.object({
     id: z.number(),
     status: z.string(),
@@ -28,6 +29,12 @@ export const Campaign = z.object({
 const Stored = z
   .object({ data: z.object({ id: z.number(), url: z.string().optional(), uri: z.string().optional() }) })
   .transform(({ data: { id, url, uri } }) => ({ id, url: url ?? uri ?? '' }));
+
+/** The server answers a bad request, with words in its language, where it has no campaign of this id. */
+const Absent = z.strictObject({ status: z.literal(400), message: z.string() });
+const at = (id: string) => `/campaigns/${encodeURIComponent(id)}`;
+/** Reads a campaign; undefined for one that is not there. */
+export const campaignOf = (http: Http, id: string) => http.find(at(id), Campaign, { absent: Absent });
 
 const published = (server: string, id: string): Published => ({ id, url: `${server}/admin/campaigns/${id}` });
 
@@ -83,8 +90,10 @@ export const campaigns = {
   },
   async find({ http, values: { url }, saved }) {
     const id = madeOf(saved).draft;
-    const found = id === undefined ? undefined : await http.find(`/campaigns/${id}`, Campaign);
+    const found = id === undefined ? undefined : await campaignOf(http, id);
     return found && STARTED.includes(found.data.status) ? published(url, String(found.data.id)) : undefined;
   },
-  remove: ({ http, published: { id } }) => http.delete(`/campaigns/${encodeURIComponent(id)}`),
+  async remove({ http, published: { id } }) {
+    if (await campaignOf(http, id)) await http.delete(at(id));
+  },
 } satisfies Operations<typeof Settings, Record<'url' | 'username' | 'password', Field>>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Field } from '../kit/declare/fields.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
-import { Campaign } from './_listmonk-campaigns.ts';
+import { campaignOf } from './_listmonk-campaigns.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
 import { listing } from './_tools.ts';
@@ -24,7 +24,7 @@ export const listmonkReading = {
   },
   metrics: ({ http, posts }) =>
     countsOfEach(posts, async ({ id }) => {
-      const found = await http.find(`/campaigns/${encodeURIComponent(id)}`, Campaign);
+      const found = await campaignOf(http, id);
       return found && { views: found.data.views, clicks: found.data.clicks };
     }),
   /** A subscriber of several lists counts in each. */
