@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { delimiter } from 'node:path';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -78,4 +79,45 @@ export async function installPeer(name: string): Promise<string> {
     await writeFile(mark, lockfile);
   });
   return folder;
+}
+
+/** Programs in Go are kept for all checkouts of a machine, like those of Dapr. */
+const goCache = (name: string, version: string): string => {
+  const cache = process.env['XDG_CACHE_HOME'] || `${process.env['HOME'] || homedir()}/.cache`;
+  return `${cache}/rookery/peers/${name}-${version}`;
+};
+async function built(
+  name: string,
+  folder: string,
+  build: (env: NodeJS.ProcessEnv) => Promise<unknown>,
+): Promise<string> {
+  const program = `${folder}/${name}`;
+  await locked(folder, async () => {
+    if (existsSync(program)) return;
+    process.stderr.write(`building peer ${basename(folder)} (once)\n`);
+    await build({ ...peerEnv(), GOBIN: folder, GOFLAGS: '-modcacherw', GOWORK: 'off' });
+  });
+  return program;
+}
+const go = (cwd: string, env: NodeJS.ProcessEnv, ...words: string[]) =>
+  run('go', words, { cwd, env, timeout: INSTALL_MS, maxBuffer: 2 ** 24 });
+
+/** Builds a program of a Go module when this machine does not have it; answers its path. */
+export async function goProgram(path: string, version: string): Promise<string> {
+  const folder = goCache(basename(path), version);
+  return built(basename(path), folder, (env) => go(folder, env, 'install', `${path}@${version}`));
+}
+
+/**
+ * The same of a module with `replace` lines, which `go install` refuses: its package `part`, beside the files of the
+ * module.
+ */
+export async function goSource(module: string, version: string, part: string): Promise<string> {
+  const folder = goCache(basename(module), version);
+  return built(basename(module), folder, async (env) => {
+    const { stdout } = await go(folder, env, 'mod', 'download', '-json', `${module}@${version}`);
+    await cp((JSON.parse(stdout) as { Dir: string }).Dir, folder, { recursive: true });
+    await run('chmod', ['-R', 'u+w', folder]); // the module cache is read-only
+    await go(folder, { ...env, CGO_ENABLED: '0' }, 'build', '-o', basename(module), part);
+  });
 }
