@@ -1,21 +1,32 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { freePorts } from '../wire/ports.ts';
-import { testDatabase } from '../wire/database.ts';
-import { goSource, peerEnv } from './peer-install.ts';
-import { type Found, type Peer, startProcess } from './peers.ts';
-import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { testDatabase } from '../wire/database.ts';
+import { freePorts } from '../wire/ports.ts';
+import { mailServer } from './mail-server.ts';
+import { goSource, peerEnv } from './peer-install.ts';
+import { type Found, npmPeer, type Peer, startProcess } from './peers.ts';
 
 const run = promisify(execFile);
 const LOGIN = { username: 'ann', password: 'the-token' };
 
-/** A real listmonk, built once with the machine's Go, on a database of its own. `smtp`: the port of its mail server. */
-export async function listmonkPeer(): Promise<Found & { startWith?: (smtp: number) => Promise<Peer> }> {
+/** A real listmonk, built once with the machine's Go, on a database of its own; `env.mailbox` gets its mails. */
+export async function listmonkPeer(): Promise<Found> {
   const program = await goSource('github.com/knadh/listmonk', 'v1.1.0', './cmd');
-  const startWith = (smtp: number) => start(program, smtp);
-  return { start: () => startWith(0), startWith };
+  const email = await npmPeer('email');
+  if ('missing' in email) return email;
+  return {
+    async start() {
+      await using started = new AsyncDisposableStack();
+      const mailbox = started.use(await email.start());
+      const peer = started.use(await start(program, await mailServer(mailbox).listen()));
+      const both = started.move();
+      const stop = () => both.disposeAsync();
+      return { ...peer, env: { ...peer.env, mailbox }, stop, [Symbol.asyncDispose]: stop };
+    },
+  };
 }
 
 async function start(program: string, smtp: number): Promise<Peer> {
@@ -24,9 +35,11 @@ async function start(program: string, smtp: number): Promise<Peer> {
   await mkdir(`${source}/frontend/dist/frontend`, { recursive: true });
   for (const page of ['favicon.png', 'frontend/index.html']) await writeFile(`${source}/frontend/dist/${page}`, '');
 
+  await using begun = new AsyncDisposableStack();
   const folder = await mkdtemp(`${tmpdir()}/rookery-listmonk-`);
+  begun.defer(() => rm(folder, { recursive: true, force: true }));
   await mkdir(`${folder}/uploads`);
-  const database = await testDatabase();
+  const database = begun.use(await testDatabase());
   await database.sql.unsafe('drop schema public cascade; create schema public');
   const { hostname, port: dbPort, username, password, pathname } = new URL(database.url);
   const [port] = await freePorts(1);
@@ -75,17 +88,16 @@ async function start(program: string, smtp: number): Promise<Peer> {
   for (const [key, value] of Object.entries(settings))
     await database.sql`update settings set value = ${JSON.stringify(value)}::text::jsonb where key = ${key}`;
 
-  const peer = await startProcess('listmonk', program, options, {
-    cwd: source,
-    probe: async () => {
-      await fetch(`${url}/api/health`);
-      return { url, ...LOGIN };
-    },
-  });
-  const stop = async () => {
-    await peer.stop();
-    await database[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
-  };
+  const peer = begun.use(
+    await startProcess('listmonk', program, options, {
+      cwd: source,
+      probe: async () => {
+        await fetch(`${url}/api/health`);
+        return { url, ...LOGIN };
+      },
+    }),
+  );
+  const all = begun.move();
+  const stop = () => all.disposeAsync();
   return { ...peer, stop, [Symbol.asyncDispose]: stop };
 }
