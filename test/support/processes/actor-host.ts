@@ -1,6 +1,6 @@
 // A host as a process of its own, for tests that kill, stop or drain one: `node test/support/processes/actor-host.ts
 // <HostSetup as JSON>`. Commands come as JSON lines on standard input, answers and events go as JSON lines to standard
-// output. SIGTERM drains.
+// output. SIGTERM drains, and the end of its input ends it: nobody is left to ask for anything.
 import { createInterface } from 'node:readline';
 import { openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
@@ -23,7 +23,14 @@ export interface ChildSetup {
   incarnation: string;
   retryMs: number;
   limits?: Partial<HostLimits>;
-  dapr?: { httpPort: number; grpcPort: number; appPort: number; apiToken?: string; appToken?: string };
+  dapr?: {
+    httpPort: number;
+    grpcPort: number;
+    appPort: number;
+    apiToken?: string;
+    appToken?: string;
+    repeatMs?: number;
+  };
 }
 /** Dates travel as text. */
 export type Command =
@@ -35,6 +42,7 @@ export type HostSaid =
   | { reply: number; value?: unknown; error?: { code: string; message: string } };
 
 const setup = JSON.parse(process.argv[2]!) as ChildSetup;
+const commands = createInterface({ input: process.stdin }).once('close', () => process.exit(0));
 const say = (line: HostSaid) => process.stdout.write(`${JSON.stringify(line)}\n`);
 const log = quietLog();
 const { databaseUrl, incarnation, retryMs, limits = {}, dapr } = setup;
@@ -64,7 +72,7 @@ try {
     limits,
   });
   const running = await engine.host(host);
-  createInterface({ input: process.stdin }).on('line', (line) => {
+  commands.on('line', (line) => {
     const command = JSON.parse(line) as Command;
     answer(engine, command).then(
       (value) => say({ reply: command.id, value }),

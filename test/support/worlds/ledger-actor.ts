@@ -38,8 +38,9 @@ export const createLedger = async (sql: Database): Promise<void> =>
     create table probe_ledger (seq bigint generated always as identity,
       at timestamptz not null default clock_timestamp(), actor text not null, text text not null,
       incarnation text not null)`);
-export const readLedger = async (sql: Database): Promise<Line[]> =>
-  sql<Line[]>`select actor, text, incarnation from probe_ledger order by seq`;
+/** The lines of the actors whose ids begin so, in their order. */
+export const readLedger = async (sql: Database, prefix = ''): Promise<Line[]> =>
+  sql<Line[]>`select actor, text, incarnation from probe_ledger where starts_with(actor, ${prefix}) order by seq`;
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const write = ({ sql, incarnation }: LedgerNeeds, actor: string, text: string) =>
