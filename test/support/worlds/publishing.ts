@@ -358,7 +358,7 @@ export const channelActorOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: str
   actors(channelActor, tenantKey(orgId, channelId));
 
 /** Waits until every post of the database is out of the queue, or in one of the details given. */
-export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 20_000 } = {}) {
+export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 50_000 } = {}) {
   const end = Date.now() + timeoutMs;
   for (;;) {
     const left = await sql<{ id: string; state: string; detail: string | null }[]>`
