@@ -1,7 +1,7 @@
 import { permissionsOf, scopesOfToken } from '../../src/people/access/index.ts';
 import { type Holder, unauthenticated } from '../../src/people/auth/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, randomHex } from '../../src/platform/kernel/index.ts';
+import { AppError, fieldError, randomHex } from '../../src/platform/kernel/index.ts';
 import type { CookieWriter } from './cookies.ts';
 import { isCsrfToken } from './csrf.ts';
 import type { Exchange } from './exchange.ts';
@@ -10,7 +10,7 @@ import { failedAuthentication } from './throttle.ts';
 
 /** The exact sentences that clients match (S12), with what to send where for whoever writes a client. */
 const wants = (field: string, sentence: string, rule = 'required') => ({
-  errors: [{ field, message: `${field}: ${sentence}`, rule }],
+  errors: [fieldError(field, sentence, rule)],
 });
 const noKey = () =>
   new AppError(

@@ -1,5 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError, type FieldError, MOST_FAULTS, validationFailed } from '../../src/platform/kernel/index.ts';
+import {
+  AppError,
+  type FieldError,
+  fieldError,
+  invalidField,
+  MOST_FAULTS,
+  unknownField,
+  validationFailed,
+} from '../../src/platform/kernel/index.ts';
 import { jsonFault } from './json-fault.ts';
 
 /** A parsed body; `bytes` are what was sent, for the hash of an idempotent request. */
@@ -82,10 +90,7 @@ function pathOf(place: Place | undefined): string {
  */
 function oddities(body: unknown): FieldError[] {
   const found: FieldError[] = [];
-  const add = (place: Place, what: string, ruleOf: string) => {
-    const field = pathOf(place);
-    found.push({ field, message: `${field || 'body'}: ${what}`, rule: ruleOf });
-  };
+  const add = (place: Place, what: string, ruleOf: string) => void found.push(fieldError(pathOf(place), what, ruleOf));
   const stack: Place[] = [{ value: body, key: '', parent: undefined, depth: 0 }];
   for (let here = stack.pop(); here && found.length < MOST_FAULTS; here = stack.pop()) {
     const { value, depth } = here;
@@ -93,16 +98,10 @@ function oddities(body: unknown): FieldError[] {
       if (value.includes('\0') || !value.isWellFormed())
         add(here, 'contains characters that cannot be stored', 'invalid_characters');
     } else if (typeof value === 'object' && value !== null) {
-      if (depth > DEPTH)
-        return [{ field: pathOf(here), message: `${pathOf(here)}: nested too deeply`, rule: 'too_deep' }];
+      if (depth > DEPTH) return [fieldError(pathOf(here), 'nested too deeply', 'too_deep')];
       for (const key of Object.keys(value)) {
         if (key.length > KEY_LENGTH) add(here, `a key has more than ${KEY_LENGTH} characters`, 'too_big');
-        else if (FORBIDDEN_KEYS.has(key))
-          found.push({
-            field: pathOf({ value, key, parent: here, depth }),
-            message: `property ${key} should not exist`,
-            rule: 'unknown',
-          });
+        else if (FORBIDDEN_KEYS.has(key)) found.push(unknownField(key, pathOf({ value, key, parent: here, depth })));
         else if (key.includes('\0') || !key.isWellFormed())
           add(here, 'a key contains characters that cannot be stored', 'invalid_characters');
         else stack.push({ value: (value as Record<string, unknown>)[key], key, parent: here, depth: depth + 1 });
@@ -168,8 +167,7 @@ export function findRepeated(pairs: readonly (readonly [name: string, value: str
 function readForm(text: string): Record<string, string> {
   const pairs = readParameters(text);
   const twice = findRepeated(pairs);
-  if (twice !== undefined)
-    throw validationFailed([{ field: twice, message: `${twice}: sent twice`, rule: 'repeated' }]);
+  if (twice !== undefined) throw invalidField(twice, 'sent twice', 'repeated');
   return Object.fromEntries(pairs);
 }
 
@@ -197,8 +195,7 @@ export async function readJson(
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter)))
     throw unsupported('Send JSON as UTF-8');
-  if (!isForm && hasTooMany(bytes))
-    throw validationFailed([{ field: '', message: `body: has more than ${MOST_VALUES} values`, rule: 'too_big' }]);
+  if (!isForm && hasTooMany(bytes)) throw invalidField('', `has more than ${MOST_VALUES} values`, 'too_big');
   const text = decode(bytes);
   const value: unknown = isForm ? readForm(text) : parseJson(text);
   const errors = oddities(value);

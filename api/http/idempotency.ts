@@ -22,7 +22,7 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   const key = request.headers[NAME];
   if (key === undefined || !principal) return {};
   if (!/^[\x20-\x7e]{1,255}$/.test(key))
-    throw invalidField(NAME, `${NAME}: must be 1 to 255 printable characters`, 'invalid_format');
+    throw invalidField(NAME, 'must be 1 to 255 printable characters', 'invalid_format');
   // of an upload only its length is known beforehand
   const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? '');
   // A stored answer may show a secret once: it belongs to whoever got it, not to all members.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isId, judge, notFound, validationFailed } from '../../src/platform/kernel/index.ts';
+import { fieldError, isId, judge, notFound, validationFailed } from '../../src/platform/kernel/index.ts';
 import { readParameters } from './body.ts';
 import type { AnyRoute } from './route.ts';
 
@@ -29,7 +29,7 @@ export function validate(
   const query = route.query && judge(route.query, values);
   const odd = Object.entries(values ?? {}).flatMap(([field, value]) =>
     typeof value === 'string' && value.includes('\0')
-      ? [{ field, message: `${field}: contains characters that cannot be stored`, rule: 'invalid_characters' }]
+      ? [fieldError(field, 'contains characters that cannot be stored', 'invalid_characters')]
       : [],
   );
   const errors = [...(body?.errors ?? []), ...(query?.errors ?? []), ...odd];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldError, validationFailed } from '../platform/kernel/index.ts';
+import { type FieldError, fieldError, validationFailed } from '../platform/kernel/index.ts';
 import { type Dimension, DIMENSIONS, isDimension, type PlanLimits, type Plan } from './plans.ts';
 
 /** Packs that an org has bought, by dimension. */
@@ -40,10 +40,9 @@ export function limitsOf(
 export function changeOverrides(overrides: Overrides, change: Readonly<Record<string, number | null>>): Overrides {
   const faults = Object.entries(change).flatMap(([key, value]): FieldError[] => {
     const field = `overrides.${key}`;
-    if (!isDimension(key))
-      return [{ field, message: `${field}: one of ${DIMENSIONS.join(', ')}`, rule: 'invalid_key' }];
+    if (!isDimension(key)) return [fieldError(field, `one of ${DIMENSIONS.join(', ')}`, 'invalid_key')];
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
-      return [{ field, message: `${field}: a whole number from 0, or null`, rule: 'invalid_value' }];
+      return [fieldError(field, 'a whole number from 0, or null', 'invalid_value')];
     return [];
   });
   if (faults.length > 0) throw validationFailed(faults);

@@ -32,11 +32,11 @@ export function openApps({ sql, forgetAll }: { sql: Database; forgetAll: () => v
     if (redirectUrl !== undefined && !mayRegister(redirectUrl))
       throw invalidField(
         'redirectUrl',
-        'redirectUrl: an https address, http on loopback or a scheme of your own, without a fragment',
+        'an https address, http on loopback or a scheme of your own, without a fragment',
         'invalid_format',
       );
     if (pictureId != null && !(isId(pictureId) && (await store.isPicture(sql, orgId, pictureId))))
-      throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
+      throw invalidField('pictureId', 'no such picture', 'unknown_id');
   }
   const found = async (orgId: string) => {
     const app = await store.appOf(sql, orgId);

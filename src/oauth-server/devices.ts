@@ -39,7 +39,7 @@ const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const newUserCode = () => Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 /** As it was given out, however a person types it. */
 const hashOfUserCode = (text: string) => sha256(text.toUpperCase().replace(/[^A-Z]/g, ''));
-const unknownCode = () => invalidField('user_code', 'user_code: no such code waits; it may have expired', 'unknown_id');
+const unknownCode = () => invalidField('user_code', 'no such code waits; it may have expired', 'unknown_id');
 
 export function openDevices({
   sql,

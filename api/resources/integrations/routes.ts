@@ -57,7 +57,7 @@ const pageId = z.string().min(1).max(1_024).optional();
 function pageIn({ page, id }: { page?: string | undefined; id?: string | undefined }) {
   const field = page === undefined ? 'id' : 'page';
   const wanted = page ?? id;
-  if (wanted === undefined) throw invalidField('page', 'page: is needed', 'required');
+  if (wanted === undefined) throw invalidField('page', 'is needed', 'required');
   return { field, id: wanted };
 }
 

@@ -40,9 +40,9 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
   if (to.getTime() - from.getTime() > 400 * DAY)
-    throw invalidField('endDate', 'endDate: must be at most 400 days after startDate', 'too_long');
+    throw invalidField('endDate', 'must be at most 400 days after startDate', 'too_long');
   if (state !== undefined && state !== '' && !State.safeParse(state).success)
-    throw invalidField('state', 'state: must be one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
+    throw invalidField('state', 'must be one of QUEUE, PUBLISHED, ERROR, DRAFT', 'invalid_value');
   return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
 }
 
@@ -87,7 +87,7 @@ function versionOf(header: string | undefined): number | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(header.trim())?.[1];
   if (version === undefined)
-    throw invalidField('if-match', 'if-match: must be the version of the post in quotes', 'invalid_format');
+    throw invalidField('if-match', 'must be the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
 async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {

@@ -32,7 +32,7 @@ export default [
     answer: WebhookWithSecret,
     async handle({ body: { id, ...body }, ...call }) {
       if (id !== undefined && id !== call.params.id)
-        throw invalidField('id', 'id: must be absent, or the one of the path', 'mismatch');
+        throw invalidField('id', 'must be absent, or the one of the path', 'mismatch');
       return changeWebhook(call, call.params.id, body);
     },
     present: (view) => view,

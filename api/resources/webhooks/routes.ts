@@ -51,7 +51,7 @@ export default [
     answer: Sent,
     async handle({ rooms, body, query }) {
       const url = body.url ?? query.url;
-      if (url === undefined) throw invalidField('url', 'url: is needed, in the body or in the query', 'required');
+      if (url === undefined) throw invalidField('url', 'is needed, in the body or in the query', 'required');
       return rooms.webhooks.send(url, body.message);
     },
     present: sent,

@@ -139,7 +139,7 @@ function judgeToken({ vault }: ManageNeeds, orgId: string, token: string): void 
   } catch {
     // refused below
   }
-  throw invalidField('token', 'token: take it from /billing/check-discount', 'invalid_value');
+  throw invalidField('token', 'take it from /billing/check-discount', 'invalid_value');
 }
 
 async function applyDiscount(deps: ManageNeeds, orgId: string, by: AuditActor, token: string): Promise<boolean> {

@@ -42,7 +42,7 @@ const conflict = (message: string) => new AppError('conflict', message);
 const impossible = () =>
   invalidField(
     'period',
-    'period: a lower plan starts with the next invoice and keeps its period; change the period first',
+    'a lower plan starts with the next invoice and keeps its period; change the period first',
     'invalid_value',
   );
 

@@ -86,7 +86,7 @@ export function openEmail({
 
     async list({ status, limit, cursor }) {
       if (cursor !== undefined && !isId(cursor))
-        throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+        throw invalidField('cursor', 'take it from the page before', 'invalid_format');
       const rows = await store.listEmails(sql, { status, before: cursor, limit: limit + 1 });
       return pageOf(rows, limit);
     },

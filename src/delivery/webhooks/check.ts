@@ -1,4 +1,4 @@
-import { type FieldError, isId, notAvailable, validationFailed } from '../../platform/kernel/index.ts';
+import { type FieldError, fieldError, isId, notAvailable, validationFailed } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { WebhooksDeps } from './deps.ts';
 import { isEvent, isUnheard } from './events.ts';
@@ -23,18 +23,14 @@ export async function checkWebhook(
     ...events.flatMap((event, n) => {
       const field = `events.${n}`;
       if (isUnheard(event)) return [notAvailable(field)];
-      return isEvent(event) ? [] : [{ field, message: `${field}: no such event`, rule: 'invalid_value' }];
+      return isEvent(event) ? [] : [fieldError(field, 'no such event', 'invalid_value')];
     }),
   ];
   if (faults.length > 0) throw validationFailed(faults);
   checkUrl(outbound, url);
 }
 
-const unknownIntegration = (field: string): FieldError => ({
-  field,
-  message: `${field}: no such integration`,
-  rule: 'unknown_id',
-});
+const unknownIntegration = (field: string): FieldError => fieldError(field, 'no such integration', 'unknown_id');
 
 function checkUrl(outbound: Pick<Outbound, 'judge'>, url: string): void {
   try {

@@ -23,7 +23,7 @@ export async function pageOfAttempts(
 ): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }> {
   await getWebhook(deps, orgId, id);
   if (cursor !== undefined && !isId(cursor))
-    throw invalidField('cursor', 'cursor: take it from the page before', 'invalid_format');
+    throw invalidField('cursor', 'take it from the page before', 'invalid_format');
   const rows = await store.listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor });
   return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? rows[limit - 1]!.attemptId : null };
 }

@@ -26,7 +26,7 @@ export async function saveUploaded(
 ): Promise<LibraryFile> {
   const key = keyOfUrl(deps.backendUrl, name) ?? (name.includes('/') ? name : `${orgId}/${name}`);
   const file = await store.listFile(deps.sql, orgId, key, originalName);
-  if (!file) throw invalidField('name', 'name: there is no such upload', 'unknown_id');
+  if (!file) throw invalidField('name', 'there is no such upload', 'unknown_id');
   return libraryFileOf(deps, file);
 }
 
@@ -98,6 +98,6 @@ async function thumbnailKeyOf(
   const [cover] = key === undefined ? [] : await store.filesByKey(sql, file.orgId, [key]);
   if (cover?.kind === 'image') return cover.storageKey;
   if (key === undefined || key !== file.thumbnailKey)
-    throw invalidField('thumbnail', 'thumbnail: the address of a picture in the library');
+    throw invalidField('thumbnail', 'the address of a picture in the library');
   return undefined;
 }

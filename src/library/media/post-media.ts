@@ -104,7 +104,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
       const items = fields.flatMap(({ at, items: some }) => some.map((item, n) => ({ ...item, at: `${at}.${n}` })));
       const own = await ownFiles(orgId, items, store.presentFiles);
       items.forEach(({ path, thumbnail, at }, n) => {
-        if (own[n] === null) throw invalidField(`${at}.path`, `${at}.path: there is no such file`);
+        if (own[n] === null) throw invalidField(`${at}.path`, 'there is no such file');
         if (own[n] === undefined) judgeOutside(path, `${at}.path`);
         if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
       });

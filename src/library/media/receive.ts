@@ -1,6 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import busboy from 'busboy';
-import { AppError, type FieldError, invalidField, validationFailed } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  type FieldError,
+  fieldError,
+  invalidField,
+  unknownField,
+  validationFailed,
+} from '../../platform/kernel/index.ts';
 import { type Incoming, type ReceivedFile, tooLarge } from './incoming.ts';
 
 export interface UploadForm extends ReceivedFile {
@@ -60,15 +67,14 @@ async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: 
     request.once('error', stop).once('aborted', () => stop(new AppError('invalid_request', 'The upload was cut off')));
     form.on('field', (name, value, { nameTruncated, valueTruncated }) => {
       if (name === 'file' && !nameTruncated) return; // a part without a file name: nothing was chosen
-      if (!FIELDS.includes(name) || nameTruncated)
-        errors.push({ field: name, message: `property ${name} should not exist`, rule: 'unknown' });
+      if (!FIELDS.includes(name) || nameTruncated) errors.push(unknownField(name));
       else if (valueTruncated || Buffer.byteLength(value) > 255)
-        errors.push({ field: name, message: `${name}: at most 255 bytes`, rule: 'too_big' });
+        errors.push(fieldError(name, 'at most 255 bytes', 'too_big'));
       else fields[name] = value;
     });
     form.on('file', (name, stream, info) => {
       if (name !== 'file') {
-        errors.push({ field: name, message: `property ${name} should not exist`, rule: 'unknown' });
+        errors.push(unknownField(name));
         stream.resume();
         return;
       }
@@ -77,7 +83,7 @@ async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: 
       file.catch(stop);
     });
     for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const)
-      form.on(limit, () => stop(invalidField('file', 'file: one file at a time', 'too_big')));
+      form.on(limit, () => stop(invalidField('file', 'one file at a time', 'too_big')));
   });
   request.pipe(form);
 

@@ -1,4 +1,4 @@
-import { type FieldError, validationFailed } from '../../platform/kernel/index.ts';
+import { type FieldError, fieldError, validationFailed } from '../../platform/kernel/index.ts';
 import type { MediaKind, Part } from '../../providers/registry/index.ts';
 
 export interface Format {
@@ -130,26 +130,16 @@ export function partsOfWhole(named: readonly NamedPart[], arrived: readonly Part
   for (const [n, { PartNumber, ETag }] of named.entries()) {
     const at = `parts.${n}`;
     const part = arrived.find(({ number }) => number === PartNumber);
-    if (found.has(PartNumber))
-      errors.push({ field: `${at}.PartNumber`, message: `${at}.PartNumber: named twice`, rule: 'repeated' });
-    else if (!part)
-      errors.push({
-        field: `${at}.PartNumber`,
-        message: `${at}.PartNumber: this part has not arrived`,
-        rule: 'missing',
-      });
+    if (found.has(PartNumber)) errors.push(fieldError(`${at}.PartNumber`, 'named twice', 'repeated'));
+    else if (!part) errors.push(fieldError(`${at}.PartNumber`, 'this part has not arrived', 'missing'));
     else if (bare(part.etag) !== bare(ETag))
-      errors.push({ field: `${at}.ETag`, message: `${at}.ETag: another part has arrived since`, rule: 'mismatch' });
+      errors.push(fieldError(`${at}.ETag`, 'another part has arrived since', 'mismatch'));
     else found.set(PartNumber, part);
   }
   const whole = [...found.values()].toSorted((a, b) => a.number - b.number);
   const size = whole.reduce((sum, part) => sum + part.bytes, 0);
   if (errors.length === 0 && size !== bytes)
-    errors.push({
-      field: 'parts',
-      message: `parts: together they have ${size} bytes, and ${bytes} were announced`,
-      rule: 'size',
-    });
+    errors.push(fieldError('parts', `together they have ${size} bytes, and ${bytes} were announced`, 'size'));
   if (errors.length > 0) throw validationFailed(errors);
   return whole;
 }

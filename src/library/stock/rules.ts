@@ -6,8 +6,8 @@ export function judgeSearch(
   { title, kinds, longestQuery = LONGEST_QUERY }: Pick<ContentPackAdapter, 'title' | 'kinds' | 'longestQuery'>,
   { q, kind }: { q: string; kind: Kind },
 ): void {
-  if (q.length > longestQuery) throw invalidField('q', `q: at most ${longestQuery} characters for ${title}`, 'too_big');
-  if (!kinds.includes(kind)) throw invalidField('type', `type: ${title} has no ${kind}s here`, 'unsupported');
+  if (q.length > longestQuery) throw invalidField('q', `at most ${longestQuery} characters for ${title}`, 'too_big');
+  if (!kinds.includes(kind)) throw invalidField('type', `${title} has no ${kind}s here`, 'unsupported');
 }
 
 const ID = /^[\w-]{1,100}$/;

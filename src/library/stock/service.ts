@@ -77,12 +77,12 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     const source = free.find(({ adapter }) => name === undefined || adapter.id === name);
     if (source) return source;
     if (name === undefined || !names.includes(name))
-      throw invalidField('source', `source: one of ${names.join(', ')}`, 'invalid_value');
+      throw invalidField('source', `one of ${names.join(', ')}`, 'invalid_value');
     for (const owner of [orgId, null]) {
       const set = (await settings.configured(owner, 'contentpack')).get(name);
       if (set) return { adapter: set.adapter, orgId: owner, values: set.values };
     }
-    throw invalidField('source', `source: ${name} is not set up here: its key is missing`, 'not_configured');
+    throw invalidField('source', `${name} is not set up here: its key is missing`, 'not_configured');
   }
 
   const kept = (key: string) => cache.get(key).catch(() => undefined); // a cache that is away keeps nothing
@@ -161,7 +161,7 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     async importItem(orgId, userId, { source: name, id }) {
       const source = await sourceOf(orgId, name);
       const { adapter } = source;
-      const missing = () => invalidField('id', `id: ${adapter.title} has no such item`, 'unknown_id');
+      const missing = () => invalidField('id', `${adapter.title} has no such item`, 'unknown_id');
       if (!isItemId(id)) throw missing();
       const acquire = async () => {
         if (source.orgId === null && !free.includes(source))

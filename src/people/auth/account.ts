@@ -54,7 +54,7 @@ async function proven(
   if (!account) throw notFound();
   const { passwordHash } = account;
   if (passwordHash === null) throw noPassword(account);
-  if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, `${field}: this is not your password`);
+  if (!(await verifyPassword(password, passwordHash))) throw invalidField(field, 'this is not your password');
   return { ...account, passwordHash };
 }
 
@@ -79,7 +79,7 @@ async function mayChange(
       throw new AppError('conflict', 'Ask for a mail to set a password: this session is too old for the first one');
     return account;
   }
-  if (oldPassword === undefined) throw invalidField('oldPassword', 'oldPassword: is required', 'required');
+  if (oldPassword === undefined) throw invalidField('oldPassword', 'is required', 'required');
   return proven(deps, by.userId, oldPassword, 'oldPassword');
 }
 
@@ -198,11 +198,10 @@ async function changeEmail(
   change: { email: string; password: string },
 ): Promise<void> {
   const { disallowPlus, email, sql, frontendUrl } = deps;
-  if (disallowPlus && hasPlus(change.email))
-    throw invalidField('email', 'email: addresses with a plus sign are not accepted');
+  if (disallowPlus && hasPlus(change.email)) throw invalidField('email', 'addresses with a plus sign are not accepted');
   const account = await proven(deps, by.userId, change.password, 'password');
   if (account.email.toLowerCase() === change.email.toLowerCase())
-    throw invalidField('email', 'email: this is your address already');
+    throw invalidField('email', 'this is your address already');
   const { name, userId } = account;
   if (!email.enabled) return changeAtOnce(deps, by, account, change.email);
   await sql.begin(async (tx) => {
@@ -266,7 +265,7 @@ async function remove(
   const account = await store.findAccount(sql, userId);
   if (!account) throw notFound();
   if (account.passwordHash !== null) {
-    if (password === undefined) throw invalidField('password', 'password: is required', 'required');
+    if (password === undefined) throw invalidField('password', 'is required', 'required');
     await proven(deps, userId, password, 'password');
   } else {
     if (!(await isFresh(deps, by))) throw new AppError('conflict', 'Log in again first, then delete the account');

@@ -73,8 +73,7 @@ function make(
   name: string,
   expiresAt: Date | null | undefined,
 ): { row: store.NewApiKey; made: MadeKey } {
-  if (expiresAt && expiresAt <= clock.now())
-    throw invalidField('expiresAt', 'expiresAt: must lie in the future', 'too_small');
+  if (expiresAt && expiresAt <= clock.now()) throw invalidField('expiresAt', 'must lie in the future', 'too_small');
   const plaintext = `pm_live_${randomBase62(43)}`;
   const prefix = plaintext.slice(0, PREFIX_LENGTH);
   return {

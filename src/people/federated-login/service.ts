@@ -148,7 +148,7 @@ async function identify(
   if (sealed === undefined) throw beginAgain();
   const begun = Begun.parse(JSON.parse(vault.open(sealed)));
   if (redirectUri !== undefined && redirectUri !== begun.redirectUri)
-    throw invalidField('redirect_uri', 'redirect_uri: is not the one that the login began with');
+    throw invalidField('redirect_uri', 'is not the one that the login began with');
   return tidy(await asked(adapter, port.identify({ ...begun, state, code, iss })));
 }
 
@@ -200,8 +200,7 @@ async function begin(
     throw new AppError('invalid_request', `${adapter.title} logs in by a signature: ask for a nonce`, {
       provider: adapter.id,
     });
-  if (!isOwnRedirect(redirectUri, addresses))
-    throw invalidField('redirect_uri', 'redirect_uri: is no address of this application');
+  if (!isOwnRedirect(redirectUri, addresses)) throw invalidField('redirect_uri', 'is no address of this application');
   const state = randomBase64url(32);
   const begun = { nonce: randomBase64url(32), verifier: randomBase64url(48), redirectUri };
   const url = await asked(adapter, port.authorize({ ...begun, state }));
@@ -231,7 +230,7 @@ async function challenge(
   const message =
     address === undefined ? undefined : await port.message({ nonce, origins: ownOrigins(addresses), address });
   if (address !== undefined && message === undefined)
-    throw invalidField('address', 'address: is not the address of a wallet that is asked here');
+    throw invalidField('address', 'is not the address of a wallet that is asked here');
   await store.insertLoginState(sql, 'nonce', keyOf(adapter, nonce, browser), vault.seal('{}'), LIFE_MS);
   return { nonce, ...(message !== undefined && { message }) };
 }

@@ -102,9 +102,9 @@ const NO_CLAIM: Claim = { isLocal: false };
 async function holds(deps: IdentityDeps, tx: Sql, { setupToken: given, isLocal }: Claim): Promise<boolean> {
   if (given === undefined) return isLocal && !(await store.anyUser(tx));
   if (!equalSecrets(given, deps.setupToken))
-    throw invalidField('setupToken', 'setupToken: is not the one that this service printed', 'invalid_value');
+    throw invalidField('setupToken', 'is not the one that this service printed', 'invalid_value');
   if (await store.anySuperAdmin(tx))
-    throw invalidField('setupToken', 'setupToken: this service has a super-admin already', 'invalid_value');
+    throw invalidField('setupToken', 'this service has a super-admin already', 'invalid_value');
   return true;
 }
 
@@ -246,7 +246,7 @@ async function updateProfile(
   if (pictureId === null) picture = { id: null, url: null };
   else if (pictureId !== undefined) {
     const key = isId(pictureId) ? await profiles.pictureKey(sql, userId, pictureId) : undefined;
-    if (key === undefined) throw invalidField('pictureId', 'pictureId: no such picture', 'unknown_id');
+    if (key === undefined) throw invalidField('pictureId', 'no such picture', 'unknown_id');
     picture = { id: pictureId, url: urlOfPicture(key) };
   }
   return found(await profiles.updateProfile(sql, userId, texts, picture));

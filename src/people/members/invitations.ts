@@ -45,7 +45,7 @@ export function openInvitations({
     create: (orgId, by, { email, sendEmail, ...named }) =>
       withLockedMembership(deps, orgId, by, 'members:create', async (tx, me) => {
         const role = await givenRole(tx, orgId, named);
-        if (!role) throw invalidField('role', 'role: name a role, or its id as roleId', 'required');
+        if (!role) throw invalidField('role', 'name a role, or its id as roleId', 'required');
         mayGrant(me, role.permissions);
         if (await store.hasMemberWith(tx, orgId, email))
           throw new AppError('conflict', 'A member has this address already');

@@ -49,7 +49,7 @@ export async function givenRole(sql: Sql, orgId: string, body: NamedRole): Promi
   const named = namedRole(body);
   if (!named) return undefined;
   const role = await roleByKey(sql, orgId, named.key);
-  if (!role) throw invalidField(named.field, `${named.field}: no such role`, 'unknown_id');
+  if (!role) throw invalidField(named.field, 'no such role', 'unknown_id');
   return role;
 }
 

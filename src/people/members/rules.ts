@@ -45,7 +45,7 @@ export function mayGrant(me: MemberRights, permissions: Iterable<Permission>): v
 /** The role that a body names, and by which field. */
 export function namedRole({ role, roleId }: NamedRole): { key: string; field: 'role' | 'roleId' } | undefined {
   if (role !== undefined && roleId !== undefined && role !== roleId)
-    throw invalidField('roleId', 'roleId: names another role than role', 'invalid_value');
+    throw invalidField('roleId', 'names another role than role', 'invalid_value');
   if (roleId !== undefined) return { key: roleId, field: 'roleId' };
   return role === undefined ? undefined : { key: role, field: 'role' };
 }

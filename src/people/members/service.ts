@@ -102,7 +102,7 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
         const member =
           isId(userId) && userId !== by.userId ? await store.findMemberRights(tx, orgId, userId) : undefined;
         if (!member || member.disabled)
-          throw invalidField('userId', 'userId: no other active member of this organization', 'unknown_id');
+          throw invalidField('userId', 'no other active member of this organization', 'unknown_id');
         await store.updateMember(tx, orgId, userId, { roleKey: 'owner', disabled: false });
         if (me.roleKey === 'owner')
           await store.updateMember(tx, orgId, by.userId, { roleKey: 'admin', disabled: false });

@@ -121,7 +121,7 @@ export function openOrganizations({
       withLockedMembership(deps, orgId, by, 'settings:manage', async (tx, me) => {
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may delete the organization');
         if (known(await store.findOrganization(tx, orgId)).name !== confirm)
-          throw invalidField('confirm', 'confirm: must be the name of the organization', 'invalid_value');
+          throw invalidField('confirm', 'must be the name of the organization', 'invalid_value');
         await endSubscription(tx, orgId);
         await ownOrgs(tx, await membersOfOnly(tx, orgId));
         await stopChannels(tx, orgId, 'The organization was deleted');
@@ -146,11 +146,7 @@ export function openOrganizations({
     async changeSettings(orgId, by, { timezone, ...settings }) {
       const provider = settings.defaultShortlinkProviderId;
       if (provider && !providers.list('shortlink').some(({ id }) => id === provider))
-        throw invalidField(
-          'defaultShortlinkProviderId',
-          'defaultShortlinkProviderId: no such shortlink provider',
-          'unknown_id',
-        );
+        throw invalidField('defaultShortlinkProviderId', 'no such shortlink provider', 'unknown_id');
       return write(
         orgId,
         by,

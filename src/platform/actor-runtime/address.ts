@@ -19,10 +19,10 @@ export interface Reminder extends Address {
 const MAX_BYTES = 800;
 
 function check(field: string, text: string): void {
-  if (text === '') throw invalidField(field, `${field} must not be empty`, 'required');
-  if (!text.isWellFormed()) throw invalidField(field, `${field} holds half a character`, 'invalid');
+  if (text === '') throw invalidField(field, 'must not be empty', 'required');
+  if (!text.isWellFormed()) throw invalidField(field, 'holds half a character', 'invalid');
   if (text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES)
-    throw invalidField(field, `${field} is longer than ${MAX_BYTES} bytes`, 'too_big');
+    throw invalidField(field, `is longer than ${MAX_BYTES} bytes`, 'too_big');
 }
 
 /** Refuses what cannot be an address on any engine: empty, not UTF-8, too long. Any other character is allowed. */

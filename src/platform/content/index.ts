@@ -52,12 +52,12 @@ export function cleanContents(contents: readonly { field: string; content: strin
   return contents.map(({ field, content }) => {
     markup += markupIn(content);
     if (markup > MOST_MARKUP)
-      throw invalidField(field, `${field}: more than ${MOST_MARKUP} tags and entities in one request`, 'too_big');
+      throw invalidField(field, `more than ${MOST_MARKUP} tags and entities in one request`, 'too_big');
     const clean = cleanContent(content);
     if (clean.length > MOST_CHARACTERS)
       throw invalidField(
         field,
-        `${field}: longer than ${MOST_CHARACTERS} characters when its signs \`<\` are written as entities`,
+        `longer than ${MOST_CHARACTERS} characters when its signs \`<\` are written as entities`,
         'too_big',
       );
     return clean;

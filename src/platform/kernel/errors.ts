@@ -55,6 +55,20 @@ export interface FieldError {
   rule: string;
 }
 
+/** A fault whose message begins with the field; `sentence` goes on after it. An empty field is the body as a whole. */
+export const fieldError = (field: string, sentence: string, rule: string): FieldError => ({
+  field,
+  message: `${field || 'body'}: ${sentence}`,
+  rule,
+});
+
+/** A field that is not declared: its name and its path. */
+export const unknownField = (name: string, field = name): FieldError => ({
+  field,
+  message: `property ${name} should not exist`,
+  rule: 'unknown',
+});
+
 /**
  * Faults that one refusal names, and their bytes as JSON: a body can hold very many, and the answer must not be a
  * multiple of it.
@@ -124,11 +138,7 @@ export const draining = () =>
 /** The rule of a field whose feature is not there. */
 const NOT_AVAILABLE = 'not_available';
 /** A fault of a field that asks for a feature which is not there: accepting it would promise what nothing does. */
-export const notAvailable = (field: string): FieldError => ({
-  field,
-  message: `${field}: is not available yet`,
-  rule: NOT_AVAILABLE,
-});
+export const notAvailable = (field: string): FieldError => fieldError(field, 'is not available yet', NOT_AVAILABLE);
 
 /**
  * A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of
@@ -149,8 +159,9 @@ export function validationFailed(errors: readonly FieldError[]): AppError {
     errors: ordered,
   });
 }
-export const invalidField = (field: string, message: string, rule = 'invalid') =>
-  validationFailed([{ field, message, rule }]);
+/** The refusal of one field; `sentence` goes on after its name. */
+export const invalidField = (field: string, sentence: string, rule = 'invalid') =>
+  validationFailed([fieldError(field, sentence, rule)]);
 
 /** The failures of a provider call. Actors decide what follows; adapters only say which. */
 export const PROVIDER_FAILURES = [

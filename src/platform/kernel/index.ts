@@ -19,6 +19,7 @@ export {
   draining,
   type ErrorCode,
   type FieldError,
+  fieldError,
   invalidField,
   limitExceeded,
   MOST_FAULTS,
@@ -28,6 +29,7 @@ export {
   ProviderError,
   type ProviderFailure,
   STATUS,
+  unknownField,
   validationFailed,
 } from './errors.ts';
 export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldError, MOST_FAULTS, notAvailable, validationFailed } from './errors.ts';
+import { type FieldError, fieldError, MOST_FAULTS, notAvailable, unknownField, validationFailed } from './errors.ts';
 import { wordsOfIssue, wordsOfOptions } from './validation-words.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -28,18 +28,14 @@ const isWhole = (issues: readonly Issue[]): boolean =>
 
 function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.slice(0, MOST_FAULTS).map((key) => ({
-      field: [...path, key].join('.'),
-      message: `property ${key} should not exist`,
-      rule: 'unknown',
-    }));
+    return issue.keys.slice(0, MOST_FAULTS).map((key) => unknownField(key, [...path, key].join('.')));
   if (issue.code === 'invalid_union' && issue.input !== undefined && wordsOfOptions(issue.errors) === undefined) {
     const nearest = issue.errors.toSorted((a, b) => Number(isWhole(a)) - Number(isWhole(b)) || a.length - b.length)[0];
     if (nearest?.length) return fieldErrors(nearest, path);
   }
   const field = path.join('.');
   if (issue.code === 'custom' && issue.params?.['unbuilt']) return [notAvailable(field)];
-  return [{ field, message: `${field || 'body'}: ${issue.message}`, rule: rule(issue) }];
+  return [fieldError(field, issue.message, rule(issue))];
 }
 
 /** Tells whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */

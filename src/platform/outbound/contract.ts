@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, invalidField } from '../kernel/index.ts';
+import { AppError, type ErrorCode, fieldError, invalidField } from '../kernel/index.ts';
 
 /**
  * The only way out to an address that a user can influence. Every name is resolved here, every address judged, and the
@@ -137,8 +137,8 @@ export class OutboundError extends AppError {
    * operator takes more.
    */
   ofField(field: string): AppError {
-    if (this.failure === 'invalid') return invalidField(field, `${field}: is not a URL`, 'invalid_format');
-    const message = `${field}: ${this.message}. Taken are https addresses of the public internet; the operator opens ranges of others with SSRF_ALLOWED_PRIVATE_CIDRS`;
-    return new AppError(this.code, this.message, { errors: [{ field, message, rule: this.code }] }, { cause: this });
+    if (this.failure === 'invalid') return invalidField(field, 'is not a URL', 'invalid_format');
+    const sentence = `${this.message}. Taken are https addresses of the public internet; the operator opens ranges of others with SSRF_ALLOWED_PRIVATE_CIDRS`;
+    return new AppError(this.code, this.message, { errors: [fieldError(field, sentence, this.code)] }, { cause: this });
   }
 }

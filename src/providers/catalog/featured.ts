@@ -75,8 +75,7 @@ export function openFeatured({ sql, providers }: Options): Featured {
       const twice = items.findIndex(
         ({ providerId }, n) => items.findIndex((other) => other.providerId === providerId) !== n,
       );
-      if (twice >= 0)
-        throw invalidField(`items.${twice}.providerId`, `items.${twice}.providerId: stands here twice`, 'duplicate');
+      if (twice >= 0) throw invalidField(`items.${twice}.providerId`, 'stands here twice', 'duplicate');
       return sql.begin(async (tx) => {
         await store.lockFeatured(tx);
         const found = new Set((await store.reorderFeatured(tx, known, items)).map(({ providerId }) => providerId));
@@ -84,7 +83,7 @@ export function openFeatured({ sql, providers }: Options): Featured {
         if (missing >= 0)
           throw invalidField(
             `items.${missing}.providerId`,
-            `items.${missing}.providerId: ${domain}/${items[missing]!.providerId} is not featured`,
+            `${domain}/${items[missing]!.providerId} is not featured`,
             'unknown',
           );
         await note(tx, by, 'featured_provider.reordered', domain, {

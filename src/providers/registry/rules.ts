@@ -1,4 +1,4 @@
-import { AppError, type FieldError, judge, validationFailed } from '../../platform/kernel/index.ts';
+import { AppError, type FieldError, judge, unknownField, validationFailed } from '../../platform/kernel/index.ts';
 import { type Domain, DOMAINS, type Lifecycle, type Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
@@ -91,7 +91,7 @@ export function immutable<A extends AnyAdapter>(adapter: A): A {
 export function readFields(fields: Fields, input: Readonly<Record<string, unknown>>, at = ''): Record<string, string> {
   const errors: FieldError[] = Object.keys(input)
     .filter((name) => !Object.hasOwn(fields, name))
-    .map((name) => ({ field: at + name, message: `property ${name} should not exist`, rule: 'unknown' }));
+    .map((name) => unknownField(name, at + name));
   const values: Record<string, string> = {};
   for (const [name, field] of Object.entries(fields)) {
     const given = input[name] === undefined || input[name] === null || input[name] === '' ? field.default : input[name];

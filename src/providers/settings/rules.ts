@@ -1,4 +1,4 @@
-import { AppError, type FieldError, validationFailed } from '../../platform/kernel/index.ts';
+import { AppError, type FieldError, fieldError, unknownField, validationFailed } from '../../platform/kernel/index.ts';
 import { type AnyAdapter, type Fields, isAddressField, type Values } from '../registry/index.ts';
 
 /** Input for an adapter: plain fields in either place, secrets in `credentials`; null clears. */
@@ -27,8 +27,8 @@ export function setupOf(adapter: AnyAdapter, owner: Owner): Setup {
 export function merged({ fields }: Setup, given: Given, kept: Values = {}): Record<string, unknown> {
   const wrong = Object.keys(given.options ?? {}).flatMap((name): FieldError[] => {
     const field = `options.${name}`;
-    if (!Object.hasOwn(fields, name)) return [{ field, message: `property ${name} should not exist`, rule: 'unknown' }];
-    return fields[name]!.secret ? [{ field, message: `${field}: belongs to the credentials`, rule: 'misplaced' }] : [];
+    if (!Object.hasOwn(fields, name)) return [unknownField(name, field)];
+    return fields[name]!.secret ? [fieldError(field, 'belongs to the credentials', 'misplaced')] : [];
   });
   if (wrong.length > 0) throw validationFailed(wrong);
   // a newer version may have other fields

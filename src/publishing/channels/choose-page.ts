@@ -128,8 +128,7 @@ export async function choosePage(
   if (choice.credentials === null) return checkSame(choice, wanted);
   const { adapter, paged, egressRoute, current } = await openChoice(deps, choice, choice.credentials);
   const tokens = await tokensOfPage(adapter, paged, () => current().tokens!, wanted.id);
-  if (!tokens)
-    throw invalidField(wanted.field, `${wanted.field}: ${adapter.title} does not offer this page`, 'unknown_id');
+  if (!tokens) throw invalidField(wanted.field, `${adapter.title} does not offer this page`, 'unknown_id');
   const { values, app } = current();
   const login = { adapter, values, app, tokens, egressRoute };
   try {

@@ -21,7 +21,7 @@ export async function setGroup({ sql }: Deps, orgId: string, id: string, custome
   const isGroup = customerId === null || isId(customerId);
   const result = isGroup ? await store.setCustomer(sql, orgId, id, customerId) : 'unknown_group';
   if (result === 'missing') throw unknownChannel();
-  if (result === 'unknown_group') throw invalidField('group', 'group: there is no such group', 'unknown_id');
+  if (result === 'unknown_group') throw invalidField('group', 'there is no such group', 'unknown_id');
 }
 
 /** Sets the minutes after midnight in the org's zone (S138). */

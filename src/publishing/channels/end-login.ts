@@ -23,7 +23,7 @@ export interface Completed extends SavedAccount {
   returnUrl: string | null;
 }
 type CompleteDeps = Omit<ChannelsOptions, 'events' | 'outbound'>;
-const noSuchChannel = () => invalidField('refresh', 'refresh: there is no such channel', 'unknown_id');
+const noSuchChannel = () => invalidField('refresh', 'there is no such channel', 'unknown_id');
 
 async function byFields(
   deps: CompleteDeps,
@@ -50,8 +50,8 @@ async function takeLogin(
   needsCode: boolean,
 ): Promise<State> {
   if (needsCode && !code && !callback?.['error'])
-    throw invalidField('code', 'code: is needed; the network sends it after consent', 'required');
-  if (!state) throw invalidField('state', 'state: is needed', 'required');
+    throw invalidField('code', 'is needed; the network sends it after consent', 'required');
+  if (!state) throw invalidField('state', 'is needed', 'required');
   const begun = await takeState(sql, orgId, userId, providerId, sha256(state));
   if (!begun)
     throw new AppError(

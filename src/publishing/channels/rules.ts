@@ -40,7 +40,7 @@ export function typedFields({
   fields?: Record<string, unknown> | undefined;
 }): Record<string, unknown> {
   if (fields) return fields;
-  if (code === undefined) throw invalidField('fields', 'fields: is needed', 'required');
+  if (code === undefined) throw invalidField('fields', 'is needed', 'required');
   try {
     return Open.parse(JSON.parse(Buffer.from(code, 'base64').toString('utf8')));
   } catch (cause) {
@@ -57,7 +57,7 @@ export function typedFields({
 export function checkReturnUrl(allowlist: readonly string[], url: string): void {
   const origins = allowlist.flatMap((entry) => (URL.canParse(entry) ? [new URL(entry).origin] : []));
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol) || !origins.includes(new URL(url).origin))
-    throw invalidField('returnUrl', 'returnUrl: this address is not in INTEGRATION_RETURN_URL_ALLOWLIST', 'origin');
+    throw invalidField('returnUrl', 'this address is not in INTEGRATION_RETURN_URL_ALLOWLIST', 'origin');
 }
 
 const Named = z.array(z.object({ name: z.string().optional(), title: z.string().optional(), value: z.unknown() }));
@@ -67,17 +67,13 @@ export function readAdditional(text: string): Record<string, unknown> {
   try {
     json = JSON.parse(text);
   } catch {
-    throw invalidField('additionalSettings', 'additionalSettings: must be JSON', 'invalid_format');
+    throw invalidField('additionalSettings', 'must be JSON', 'invalid_format');
   }
   const open = Open.safeParse(json);
   if (open.success) return open.data;
   const named = Named.safeParse(json);
   if (!named.success)
-    throw invalidField(
-      'additionalSettings',
-      'additionalSettings: must be an object, or a list of {name, value}',
-      'invalid_type',
-    );
+    throw invalidField('additionalSettings', 'must be an object, or a list of {name, value}', 'invalid_type');
   return Object.fromEntries(
     named.data.flatMap(({ name, title, value }) => ((name ?? title) === undefined ? [] : [[(name ?? title)!, value]])),
   );

@@ -105,7 +105,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
   async function held(tx: Sql, orgId: string, choice: RouteChoice): Promise<void> {
     if (choice.kind !== 'route') return;
     if (!isId(choice.settingId) || !(await store.holdRoute(tx, orgId, choice.settingId)))
-      throw invalidField('route', 'route: must be the id of a route, or one of the words for none', 'unknown_id');
+      throw invalidField('route', 'must be the id of a route, or one of the words for none', 'unknown_id');
   }
   const chosen = (choice: RouteChoice) => ({
     route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null),
@@ -129,8 +129,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
 
     choose: (orgId, choice, by) =>
       sql.begin(async (tx) => {
-        if (choice.kind === 'org')
-          throw invalidField('route', 'route: must be the id of a route, or open', 'invalid_value');
+        if (choice.kind === 'org') throw invalidField('route', 'must be the id of a route, or open', 'invalid_value');
         await held(tx, orgId, choice);
         await store.chooseForOrg(tx, orgId, choice.kind === 'route' ? choice.settingId : null);
         await writeAudit(tx, by, {

@@ -109,7 +109,7 @@ const away = () =>
 async function setReminders(link: Link, list: readonly Reminder[]): Promise<void> {
   for (const { name, due, ...to } of list) {
     checkReminder(to, name);
-    if (Number.isNaN(due.getTime())) throw invalidField('due', 'due must be a date', 'invalid');
+    if (Number.isNaN(due.getTime())) throw invalidField('due', 'must be a date', 'invalid');
   }
   if (link.left) throw draining();
   const foreign = list.find(({ type }) => !link.hosted?.types.includes(type));

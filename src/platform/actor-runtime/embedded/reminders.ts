@@ -15,7 +15,7 @@ const AFTER_FAILURE_MS = 1_000;
 
 const rowOf = ({ type, id, name, due, owner, data }: Reminder): Row => {
   checkReminder({ type, id }, name);
-  if (Number.isNaN(due.getTime())) throw invalidField('due', 'due is no date');
+  if (Number.isNaN(due.getTime())) throw invalidField('due', 'must be a date');
   return { type, id, name, dueMs: due.getTime(), owner, data, version: newId() };
 };
 

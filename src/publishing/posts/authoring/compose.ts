@@ -139,23 +139,15 @@ export function compose(body: CreateBody, known: Known): Composed {
       });
 
     if (body.type === 'update' && !root)
-      throw invalidField(`${at}.value.0.id`, `${at}.value.0.id: names no post of this organization`, 'unknown_id');
+      throw invalidField(`${at}.value.0.id`, 'names no post of this organization', 'unknown_id');
     if (root) editOf(element, root);
     else createOf(element, channel);
 
     function editOf({ group, settings }: ElementBody, existing: Existing): void {
       if (existing.rootPostId !== null)
-        throw invalidField(
-          `${at}.value.0.id`,
-          `${at}.value.0.id: names an item inside a thread, not its first post`,
-          'unknown_id',
-        );
+        throw invalidField(`${at}.value.0.id`, 'names an item inside a thread, not its first post', 'unknown_id');
       if (existing.channelId !== channel!.id)
-        throw invalidField(
-          `${at}.integration.id`,
-          `${at}.integration.id: the post belongs to another channel`,
-          'other_channel',
-        );
+        throw invalidField(`${at}.integration.id`, 'the post belongs to another channel', 'other_channel');
       const [first, ...others] = items;
       composed.edits.push({
         postId: existing.id,

@@ -53,7 +53,7 @@ export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilte
   if (last && filter.limit === undefined)
     throw invalidField(
       'endDate',
-      `endDate: there are more than ${MOST_LISTED} posts up to then: ` +
+      `there are more than ${MOST_LISTED} posts up to then: ` +
         'ask for a shorter range, or for parts with limit and cursor',
       'too_many',
     );
