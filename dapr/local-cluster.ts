@@ -8,7 +8,7 @@ import {
   HeldError,
   holdFile,
   isRunning,
-  markOf,
+  processMarkOf,
   type ProcessMark,
   readHolder,
 } from '../src/platform/db/embedded/processes.ts';
@@ -106,7 +106,7 @@ const holdFolder = (folder: string, mark: string) =>
   });
 
 async function note({ hold, children }: Cluster, running: Running): Promise<Running> {
-  children.push(markOf(running.pid));
+  children.push(processMarkOf(running.pid));
   await hold.update({ children });
   return running;
 }

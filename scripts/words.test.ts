@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { RETIRED, wordFaults } from './words.ts';
+import { repeatedNames, RETIRED, wordFaults } from './words.ts';
 
 const faults = (text: string, path = 'src/a.ts') => wordFaults({ path, text });
 const upper = (word: string) => word[0]!.toUpperCase() + word.slice(1);
@@ -43,4 +43,20 @@ test('names file, line and term', () => {
   expect(faults('const a = 1;\nconst doer = a;', 'api/b.ts')).toEqual([
     'api/b.ts:2: doer is now audit actor, write (audit)',
   ]);
+});
+
+describe('names that two files export', () => {
+  const named = (...paths: string[]) =>
+    repeatedNames(paths.map((path, n) => ({ path, text: `${['export const', 'export type'][n % 2]} Rules = 1;\n` })));
+
+  test('are found with both files', () => {
+    expect(named('src/b/x.ts', 'src/a/x.ts')).toEqual(['Rules is exported by src/a/x.ts and src/b/x.ts']);
+    expect(named('src/providers/kit/x.ts', 'src/providers/registry/x.ts')).toHaveLength(1);
+  });
+  test('pass in one file, beside tests, outside of src and among adapters', () => {
+    expect(named('src/a/x.ts', 'src/a/x.ts')).toEqual([]);
+    expect(named('src/a/x.ts', 'src/b/x.test.ts')).toEqual([]);
+    expect(named('src/a/x.ts', 'api/x.ts')).toEqual([]);
+    expect(named('src/providers/social/_x.ts', 'src/providers/email/_x.ts')).toEqual([]);
+  });
 });

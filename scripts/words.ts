@@ -1,5 +1,6 @@
 // node scripts/node24.mjs scripts/words.ts: prints each use of a retired word in src, api and actors: in identifiers,
-// in texts (summaries, logs, errors, SQL) and in names of files. docs/glossary.md has the terms that are used.
+// in texts (summaries, logs, errors, SQL) and in names of files; and each name that two files of src export.
+// docs/glossary.md has the terms that are used.
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -116,9 +117,27 @@ export function wordFaults({ path, text }: Source): string[] {
   ]);
 }
 
+/** Adapters are read beside the documents of their provider, one at a time: their files may use the same names. */
+const OF_ADAPTERS = /^src\/providers\/(?!kit\/|registry\/|settings\/|catalog\/)[^/]+\//;
+const EXPORTED =
+  /^export (?:default )?(?:async )?(?:abstract )?(?:function\*?|const|let|class|interface|type|enum) ([\w$]+)/gm;
+
+/** One line for each name that more than one file of src exports: whoever searches for it must find one thing. */
+export function repeatedNames(sources: readonly Source[]): string[] {
+  const places = new Map<string, Set<string>>();
+  for (const { path, text } of sources) {
+    if (!path.startsWith('src/') || path.endsWith('.test.ts') || OF_ADAPTERS.test(path)) continue;
+    for (const [, name] of text.matchAll(EXPORTED)) places.set(name!, (places.get(name!) ?? new Set()).add(path));
+  }
+  return [...places]
+    .filter(([, files]) => files.size > 1)
+    .map(([name, files]) => `${name} is exported by ${[...files].toSorted().join(' and ')}`);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const paths = globSync('{src,api,actors}/**/*.ts').filter((path) => !path.endsWith('.gen.ts'));
-  const faults = paths.flatMap((path) => wordFaults({ path, text: readFileSync(path, 'utf8') }));
+  const sources = paths.map((path): Source => ({ path, text: readFileSync(path, 'utf8') }));
+  const faults = [...sources.flatMap(wordFaults), ...repeatedNames(sources)];
   process.stdout.write(faults.map((line) => `${line}\n`).join('') + `${paths.length} files, ${faults.length} faults\n`);
   process.exitCode = faults.length > 0 ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Kept, type LibraryFile, plainLine } from '../../../src/library/media/index.ts';
+import { type AddedFile, type LibraryFile, plainLine } from '../../../src/library/media/index.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { File, presentFile, presentPublicFile, PublicFile } from './shape.ts';
@@ -12,7 +12,7 @@ export const line = (max: number) => z.string().max(max).transform(plainLine);
 
 const BRINGS = { permission: 'media:create', planLimit: 'storage_gb', idempotent: true } as const;
 /** Says on the answer that the local storage holds more than it should (S153). */
-export function warned({ file, overQuota }: Kept, { reply }: Pick<Call<never>, 'reply'>): LibraryFile {
+export function warned({ file, overQuota }: AddedFile, { reply }: Pick<Call<never>, 'reply'>): LibraryFile {
   if (overQuota) reply.header('X-Storage-Warning', 'soft-quota');
   return file;
 }

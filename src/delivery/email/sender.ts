@@ -21,7 +21,7 @@ export interface SenderEvents {
     reason: string | null;
   }): void;
 }
-export interface SenderOptions {
+export interface MailSenderOptions {
   sql: Database;
   clock: Clock;
   vault: Vault;
@@ -52,7 +52,7 @@ export function startSender({
   events,
   leaseSeconds = 120,
   restMs = 1_000,
-}: SenderOptions): AsyncDisposable {
+}: MailSenderOptions): AsyncDisposable {
   async function attempt(mail: ClaimedMail): Promise<void> {
     const { id, to, template, attempts } = mail;
     const tell = (outcome: 'sent' | 'retried' | 'bounced', reason: string | null) =>

@@ -7,7 +7,7 @@ import { plainLine } from './rules.ts';
 import { type FileRow, localBytes } from './store.ts';
 
 /** A new file. `overQuota`: the organization has more in the local storage than the soft quota (S153). */
-export interface Kept {
+export interface AddedFile {
   file: LibraryFile;
   overQuota: boolean;
 }
@@ -15,7 +15,7 @@ export interface Kept {
 export async function keptOf(
   deps: Pick<MediaDeps, 'sql' | 'backendUrl' | 'localQuotaBytes'>,
   file: FileRow,
-): Promise<Kept> {
+): Promise<AddedFile> {
   const { sql, localQuotaBytes } = deps;
   const overQuota = file.storageSettingId === null && (await localBytes(sql, file.orgId)) > localQuotaBytes;
   return { file: libraryFileOf(deps, file), overQuota };
@@ -27,7 +27,7 @@ export async function uploadFile(
   orgId: string,
   userId: string,
   request: IncomingMessage,
-): Promise<Kept> {
+): Promise<AddedFile> {
   await using received = await receiveUpload(request, deps.incoming, deps.maxBytes);
   const { fields, filename } = received;
   const file = await deps.ingestReceived(orgId, received, {
@@ -47,7 +47,7 @@ export async function uploadFromUrl(
   userId: string,
   url: string,
   name?: string,
-): Promise<Kept> {
+): Promise<AddedFile> {
   const origin = { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null };
   const fetched = async () => {
     await using received = await deps.fetchFile({ url }, deps.maxBytes);
@@ -69,4 +69,4 @@ export const importItem = async (
   userId: string,
   of: ItemName,
   acquire: () => Promise<StockItem>,
-): Promise<Kept> => keptOf(deps, await deps.makeItem(orgId, userId, of, acquire));
+): Promise<AddedFile> => keptOf(deps, await deps.makeItem(orgId, userId, of, acquire));

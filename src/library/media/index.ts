@@ -2,6 +2,6 @@ export { Attribution } from './attribution.ts';
 export type { StockItem } from './import-item.ts';
 export type { MediaItem } from './post-media.ts';
 export { plainLine, urlOfKey } from './rules.ts';
-export type { Kept } from './additions.ts';
+export type { AddedFile } from './additions.ts';
 export type { LibraryFile, MediaOptions } from './deps.ts';
 export { type MediaRoom, openMedia } from './service.ts';

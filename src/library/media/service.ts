@@ -1,5 +1,5 @@
 import { bind } from '../../platform/kernel/index.ts';
-import { importItem, type Kept, keptOf, uploadFile, uploadFromUrl } from './additions.ts';
+import { importItem, type AddedFile, keptOf, uploadFile, uploadFromUrl } from './additions.ts';
 import { openBodies } from './bodies.ts';
 import { openCopies } from './copies.ts';
 import type { MediaDeps, MediaOptions } from './deps.ts';
@@ -56,7 +56,7 @@ export async function openMedia(options: MediaOptions) {
     /** Uploads in parts (S149). */
     uploads: {
       ...uploads,
-      complete: async (orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<Kept> =>
+      complete: async (orgId: string, name: UploadName, parts: readonly NamedPart[]): Promise<AddedFile> =>
         keptOf(deps, await uploads.complete(orgId, name, parts)),
     },
     /** Answers a stored object by the path below `/uploads/`; undefined: nothing that may be served. */

@@ -19,7 +19,7 @@ export const tooMany = (title: string, retryAfterMs: number) =>
 
 const USUAL_WAIT_MS = 60_000;
 /** How long a source is left alone after it refused for there being too many requests; undefined: it did not. */
-export const waitOf = (error: unknown): number | undefined =>
+export const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof ProviderError && error.failure === 'rate_limited'
     ? Math.max(error.retryAfterMs ?? USUAL_WAIT_MS, 1_000)
     : undefined;
@@ -33,7 +33,7 @@ export function refusalOf(error: unknown, title: string): unknown {
   const { failure, message } = error;
   switch (failure) {
     case 'rate_limited':
-      return tooMany(title, waitOf(error)!);
+      return tooMany(title, retryAfterOf(error)!);
     case 'reauthorize':
     case 'exhausted':
     case 'rejected':

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Cache } from '../../platform/cache/index.ts';
 import { type Clock, invalidField, sha256Hex } from '../../platform/kernel/index.ts';
-import type { Kept, MediaRoom } from '../media/index.ts';
+import type { AddedFile, MediaRoom } from '../media/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import {
   CACHE_MS,
@@ -12,7 +12,7 @@ import {
   type Rate,
 } from '../../providers/registry/index.ts';
 import { attributionOf, FoundItem, foundItemOf } from './found-item.ts';
-import { isItemId, judgeSearch, refusalOf, tooMany, waitOf } from './rules.ts';
+import { isItemId, judgeSearch, refusalOf, tooMany, retryAfterOf } from './rules.ts';
 
 export interface Search {
   /** Default: the first free source that has its key. */
@@ -25,7 +25,7 @@ export interface Search {
 export interface Stock {
   search(orgId: string, search: Search): Promise<{ items: FoundItem[]; nextCursor: string | null }>;
   /** Taken once; whoever asks again gets the file that there is. */
-  importItem(orgId: string, userId: string, item: { source: string; id: string }): Promise<Kept>;
+  importItem(orgId: string, userId: string, item: { source: string; id: string }): Promise<AddedFile>;
 }
 
 /** Keys of the free sources, of the operator. */
@@ -115,7 +115,7 @@ export function openStock({ cache, clock, keys, media, providers, settings }: Op
     try {
       return await work();
     } catch (error) {
-      const wait = waitOf(error);
+      const wait = retryAfterOf(error);
       if (wait !== undefined) await keep(`${bucket}:closed`, String(clock.now().getTime() + wait), wait);
       throw refusalOf(error, title);
     }

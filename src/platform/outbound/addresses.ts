@@ -6,7 +6,7 @@ export interface IpAddress {
   value: bigint;
 }
 /** A range of addresses, from its first to its last. */
-export interface Range {
+export interface AddressRange {
   family: 4 | 6;
   first: bigint;
   last: bigint;
@@ -40,7 +40,7 @@ export function parseAddress(text: string): IpAddress | undefined {
 }
 
 /** `10.0.0.0/8`, `fd00::/8`, or one address. Throws for anything else, and for bits beyond the prefix. */
-export function parseCidr(text: string): Range {
+export function parseCidr(text: string): AddressRange {
   const [head = '', length, ...rest] = text.trim().split('/');
   const address = parseAddress(head);
   const bits = address?.family === 4 ? 32 : 128;
@@ -53,5 +53,5 @@ export function parseCidr(text: string): Range {
   return { family: address.family, first: address.value, last: address.value + size - 1n };
 }
 
-export const inRange = ({ family, value }: IpAddress, range: Range): boolean =>
+export const inRange = ({ family, value }: IpAddress, range: AddressRange): boolean =>
   family === range.family && value >= range.first && value <= range.last;

@@ -1,4 +1,4 @@
-import { type IpAddress, inRange, parseAddress, parseCidr, type Range } from './addresses.ts';
+import { type IpAddress, inRange, parseAddress, parseCidr, type AddressRange } from './addresses.ts';
 import { OutboundError } from './contract.ts';
 
 // IANA's special-purpose registries, whole: none of these is an ordinary public service. The last one is a public
@@ -58,7 +58,8 @@ const LOOPBACK_NAME = /(^|\.)localhost\.?$/;
 /** Judges addresses and URLs; opens exactly the given ranges. Throws for a range that is none. */
 export function openGuard(allowedPrivateCidrs: readonly string[]): Guard {
   const opened = allowedPrivateCidrs.map(parseCidr);
-  const within = (address: IpAddress, ranges: readonly Range[]) => ranges.some((range) => inRange(address, range));
+  const within = (address: IpAddress, ranges: readonly AddressRange[]) =>
+    ranges.some((range) => inRange(address, range));
 
   function judgeAddress(text: string): AddressVerdict {
     const address = parseAddress(text);

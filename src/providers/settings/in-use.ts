@@ -3,7 +3,7 @@ import type { AdapterOf } from '../registry/index.ts';
 import { type Configured, type SettingsDeps, unknownSetting } from './deps.ts';
 import type { Owner } from './rules.ts';
 import * as store from './store.ts';
-import { pinnedAdapter, valuesOf } from './values.ts';
+import { adapterOfRow, valuesOf } from './values.ts';
 
 /** The settings in use in a domain, by provider id: the default, else the oldest (see `ProviderSettings`). */
 export async function findConfigured<D extends keyof AdapterOf>(
@@ -12,7 +12,7 @@ export async function findConfigured<D extends keyof AdapterOf>(
   domain: D,
 ): Promise<ReadonlyMap<string, Configured<AdapterOf[D]> | undefined>> {
   const found = new Map<string, Configured<AdapterOf[D]> | undefined>();
-  for (const row of await store.settingsOf(deps.sql, owner, domain)) {
+  for (const row of await store.listSettingRows(deps.sql, owner, domain)) {
     const one = usable<D>(deps, row);
     if (!found.get(row.providerId)) found.set(row.providerId, one);
   }
@@ -25,7 +25,7 @@ export async function findChosen<D extends keyof AdapterOf>(
   owner: Owner,
   domain: D,
 ): Promise<Configured<AdapterOf[D]> | undefined> {
-  for (const row of await store.settingsOf(deps.sql, owner, domain)) {
+  for (const row of await store.listSettingRows(deps.sql, owner, domain)) {
     const one = usable<D>(deps, row);
     if (one) return one;
   }
@@ -49,7 +49,7 @@ function usable<D extends keyof AdapterOf>(
   deps: SettingsDeps,
   row: store.SettingRow,
 ): Configured<AdapterOf[D]> | undefined {
-  const adapter = pinnedAdapter(deps, row) as AdapterOf[D] | undefined; // the rows of one domain were asked for
+  const adapter = adapterOfRow(deps, row) as AdapterOf[D] | undefined; // the rows of one domain were asked for
   if (!row.enabled || adapter === undefined || deps.providers.status(adapter) === 'retired') return undefined;
   return { id: row.id, adapter, name: row.name, values: valuesOf(deps, row) };
 }

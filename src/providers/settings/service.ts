@@ -4,7 +4,7 @@ import { changeSetting, createSetting, removeSetting, upgradeSetting } from './a
 import type { ProviderSettingsOptions, SettingsDeps, SettingView } from './deps.ts';
 import { findChosen, findConfigured, getPinned } from './in-use.ts';
 import type { Owner } from './rules.ts';
-import { settingsOf } from './store.ts';
+import { listSettingRows } from './store.ts';
 import { testSetting, trySetting } from './trial.ts';
 import { viewOfSetting } from './values.ts';
 
@@ -27,7 +27,7 @@ export function openProviderSettings(options: ProviderSettingsOptions) {
       tryOut: trySetting,
     }),
     async list(owner: Owner, domain?: string): Promise<readonly SettingView[]> {
-      const rows = await settingsOf(deps.sql, owner, domain === undefined ? undefined : knownDomain(domain));
+      const rows = await listSettingRows(deps.sql, owner, domain === undefined ? undefined : knownDomain(domain));
       return rows.map((row) => viewOfSetting(deps, row));
     },
     // The type of what these answer follows their argument, which `bind` does not carry over.

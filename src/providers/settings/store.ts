@@ -29,7 +29,7 @@ const columns = (sql: Sql): Fragment => sql`
   last_test_at as "lastTestAt", last_test_ok as "lastTestOk", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** Lists the rows of an owner, of one domain when given; the default first, then the oldest. */
-export const settingsOf = (sql: Sql, owner: Owner, domain?: string) => sql<SettingRow[]>`
+export const listSettingRows = (sql: Sql, owner: Owner, domain?: string) => sql<SettingRow[]>`
   select ${columns(sql)}
   from provider_settings
   where ${owned(sql, owner)} ${domain === undefined ? sql`` : sql`and domain = ${domain}`}

@@ -49,7 +49,7 @@ function judgeAddress(
 }
 
 /** The adapter of the version that a row is pinned to; undefined where it is no longer registered. */
-export const pinnedAdapter = (
+export const adapterOfRow = (
   { providers }: Pick<SettingsDeps, 'providers'>,
   row: Pick<SettingRow, 'domain' | 'providerId' | 'version'>,
 ): AnyAdapter | undefined =>
@@ -63,7 +63,7 @@ export const usePinned = ({ providers }: Pick<SettingsDeps, 'providers'>, row: S
   providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
 
 export function viewOfSetting(deps: Pick<SettingsDeps, 'providers' | 'vault'>, row: SettingRow): SettingView {
-  const adapter = pinnedAdapter(deps, row);
+  const adapter = adapterOfRow(deps, row);
   const newest = newestOf(deps, row);
   const values = valuesOf(deps, row);
   const fields = Object.entries(adapter?.setup?.fields ?? {}).filter(([, { secret }]) => secret);

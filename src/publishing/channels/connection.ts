@@ -1,11 +1,6 @@
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
-import {
-  type App,
-  type Social,
-  type SocialAdapter,
-  type ThreadLimits,
-  type WriteContent,
-} from '../../providers/registry/index.ts';
+import type { App, Social, SocialAdapter } from '../../providers/registry/index.ts';
+import type { Connected } from '../posts/index.ts';
 import { writerFor } from './rules.ts';
 import { latestApp } from './apps.ts';
 import type { Opened } from './credentials.ts';
@@ -18,7 +13,7 @@ import {
   opened,
   renewLogin,
   type RenewalDeps,
-  type Target,
+  type RenewalTarget,
   usableLogin,
 } from './renewal.ts';
 import * as store from './store.ts';
@@ -31,30 +26,6 @@ export interface Snapshot {
   settings: Readonly<Record<string, unknown>>;
   /** The route that its calls take; null: the open route. */
   routeId: string | null;
-}
-
-/** A connected channel with a fresh token. */
-export interface Connected {
-  social: Social;
-  once: SocialAdapter['once'];
-  write: WriteContent;
-  /**
-   * Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this
-   * lane.
-   */
-  lane: string;
-  timeoutMs?: number | undefined;
-  settlesWithinMs?: number | undefined;
-  processesWithinMs?: number | undefined;
-  paces: readonly { key: string; posts: number; ms: number }[];
-}
-/** What a network takes. */
-export interface NetworkRules extends ThreadLimits {
-  title: string;
-  write: WriteContent;
-  /** Settings that name a file. */
-  fileSettings?: readonly string[] | undefined;
-  checkSettings(settings: unknown, at: string): void;
 }
 
 interface ConnectionDeps extends RenewalDeps, Pick<ChannelsDeps, 'sql' | 'needsLogin' | 'stripLinksFrom'> {
@@ -94,7 +65,7 @@ interface UsedLogin {
 /** Uses the login of a row, whose sealed text is `sealed`. */
 export async function connectLogin(
   deps: RenewalDeps,
-  target: Target,
+  target: RenewalTarget,
   sealed: string,
   ended?: AbortSignal,
 ): Promise<UsedLogin> {

@@ -1,7 +1,7 @@
 import { AppError } from '../../platform/kernel/index.ts';
 import { checkSettings, type Limits, type SocialAdapter } from '../../providers/registry/index.ts';
 import { appsOfOrg, isConnectable } from './apps.ts';
-import type { NetworkRules } from './connection.ts';
+import type { NetworkRules } from '../posts/index.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
 import { writerFor } from './rules.ts';
 import { limitsOfChannel, type ServerLimits } from './server-limits.ts';

@@ -13,7 +13,7 @@ const LOOK_MS = 100;
 
 export type RenewalDeps = Pick<ChannelsDeps, 'clock' | 'vault' | 'providers' | 'settings' | 'underWay'>;
 /** A login that is being used. Whatever is asked of its network goes over this route; undefined: the open one. */
-export interface Target {
+export interface RenewalTarget {
   orgId: string;
   row: LoginRow;
   adapter: SocialAdapter;
@@ -35,7 +35,7 @@ export const canRenew = (
 /** Asks the network for new tokens: by a refresh token or the token itself, else by the fields that a person typed. */
 async function freshTokens(
   deps: RenewalDeps,
-  { orgId, adapter, egressRoute }: Target,
+  { orgId, adapter, egressRoute }: RenewalTarget,
   credentials: Credentials,
 ): Promise<{ tokens: Tokens; app: Credentials['app'] }> {
   const { providers } = deps;
@@ -55,7 +55,7 @@ async function freshTokens(
 }
 
 /** Answers the login as another process or a person left it; undefined: it is still the one in `seen`. */
-async function replacement(deps: RenewalDeps, { row }: Target, seen: Opened): Promise<Opened | undefined> {
+async function replacement(deps: RenewalDeps, { row }: RenewalTarget, seen: Opened): Promise<Opened | undefined> {
   const found = await row.find();
   if (!found) throw new ProviderError('rejected', 'The channel was deleted');
   if (found.refreshNeeded) throw needsPerson();
@@ -63,7 +63,12 @@ async function replacement(deps: RenewalDeps, { row }: Target, seen: Opened): Pr
 }
 
 /** Claims the renewal, or answers what the one who holds the claim makes of it. */
-async function claimOr(deps: RenewalDeps, target: Target, seen: Opened, claim: string): Promise<Opened | undefined> {
+async function claimOr(
+  deps: RenewalDeps,
+  target: RenewalTarget,
+  seen: Opened,
+  claim: string,
+): Promise<Opened | undefined> {
   const { clock } = deps;
   const end = clock.monotonic() + PATIENCE_MS;
   while (!(await target.row.claim(seen.sealed, claim, CLAIM_MS))) {
@@ -79,7 +84,7 @@ async function claimOr(deps: RenewalDeps, target: Target, seen: Opened, claim: s
  * Renews under a claim over all processes. Nothing stands between the answer of the network and the row: a process that
  * dies there leaves the old refresh token, which the next one tries when the claim ends.
  */
-async function renewOnce(deps: RenewalDeps, target: Target, seen: Opened): Promise<Opened> {
+async function renewOnce(deps: RenewalDeps, target: RenewalTarget, seen: Opened): Promise<Opened> {
   const { row } = target;
   const claim = newId();
   const other = await claimOr(deps, target, seen, claim);
@@ -104,7 +109,7 @@ async function renewOnce(deps: RenewalDeps, target: Target, seen: Opened): Promi
 }
 
 /** Answers new tokens in place of those in `seen`, once for all who ask. */
-export function renewLogin(deps: RenewalDeps, target: Target, seen: Opened): Promise<Opened> {
+export function renewLogin(deps: RenewalDeps, target: RenewalTarget, seen: Opened): Promise<Opened> {
   const running = deps.underWay.get(seen.sealed);
   if (running) return running;
   const renewal = renewOnce(deps, target, seen).finally(() => deps.underWay.delete(seen.sealed));
@@ -113,7 +118,7 @@ export function renewLogin(deps: RenewalDeps, target: Target, seen: Opened): Pro
 }
 
 /** Answers the login with a token that lasts. A fault of the line does not matter while the old one is still good. */
-export async function usableLogin(deps: RenewalDeps, target: Target, given: Opened): Promise<Opened> {
+export async function usableLogin(deps: RenewalDeps, target: RenewalTarget, given: Opened): Promise<Opened> {
   const { clock, providers } = deps;
   const { adapter, row } = target;
   const renewal = providers.renewalOf(adapter, given.credentials.tokens);

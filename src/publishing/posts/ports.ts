@@ -45,7 +45,8 @@ export interface Connected {
   /** Writes a content in the form of the network, with the addresses that `addresses` puts in the place of others. */
   write: WriteContent;
   /**
-   * Provider and origin, such as `mastodon https://a.example`: whatever hangs there holds only the slots of this lane.
+   * Provider, origin and route, such as `mastodon https://a.example`: what hangs there holds only the calls of this
+   * lane.
    */
   lane: string;
   /** How long one call of the adapter may take, where it says so. */

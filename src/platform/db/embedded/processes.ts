@@ -25,7 +25,7 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-export const markOf = (pid: number): ProcessMark => ({ pid, startedAt: processStart(pid) ?? 'unknown' });
+export const processMarkOf = (pid: number): ProcessMark => ({ pid, startedAt: processStart(pid) ?? 'unknown' });
 export const isRunning = ({ pid, startedAt }: ProcessMark): boolean => processStart(pid) === startedAt;
 
 /** The command line of a living process, arguments separated by spaces; empty when it cannot be read. */
@@ -66,7 +66,7 @@ export async function holdFile(
   file: string,
   about: Record<string, unknown> = {},
 ): Promise<AsyncDisposable & { update(about: Record<string, unknown>): Promise<void> }> {
-  const mine = { ...markOf(process.pid), ...about };
+  const mine = { ...processMarkOf(process.pid), ...about };
   const draft = `${file}.${process.pid}`;
   for (;;) {
     await writeFile(draft, JSON.stringify(mine), { mode: 0o644 });

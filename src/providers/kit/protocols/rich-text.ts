@@ -20,7 +20,7 @@ export interface Writing {
   addresses?: ((text: string) => string) | undefined;
 }
 /** A line of a content. `depth`: of a list item, from 1. `number`: of an item of a numbered list. */
-export interface Line {
+export interface TextLine {
   kind: 'text' | 'h1' | 'h2' | 'h3' | 'item';
   depth: number;
   number: number | undefined;
@@ -32,14 +32,14 @@ export interface Line {
 const HEADINGS = new Set(['h1', 'h2', 'h3']);
 
 /** Reads a content, HTML of the editor or plain text, as lines of styled text; lines without text are left out. */
-export function readRichText(content: string, { mention, addresses }: Writing = {}): Line[] {
-  const lines: Line[] = [];
+export function readRichText(content: string, { mention, addresses }: Writing = {}): TextLine[] {
+  const lines: TextLine[] = [];
   const lists: { numbered: boolean; count: number }[] = [];
   const style = { strong: 0, em: 0, u: 0 };
   let href: string | undefined;
-  let block: Pick<Line, 'kind' | 'depth' | 'number'> = { kind: 'text', depth: 0, number: undefined };
+  let block: Pick<TextLine, 'kind' | 'depth' | 'number'> = { kind: 'text', depth: 0, number: undefined };
   let goesOn = false;
-  let line: Line | undefined;
+  let line: TextLine | undefined;
   /** Number of elements `span` that are open. */
   let spans = 0;
   /** A mention that is open: what it shows so far, and how many elements `span` are around it. */
@@ -96,7 +96,7 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
         const list = lists.at(-1);
         if (list) list.count += 1;
         begin({ kind: 'item', depth: Math.max(lists.length, 1), number: list?.numbered ? list.count : undefined });
-      } else if (HEADINGS.has(name)) begin({ kind: name as Line['kind'], depth: 0, number: undefined });
+      } else if (HEADINGS.has(name)) begin({ kind: name as TextLine['kind'], depth: 0, number: undefined });
       else if (name === 'p' && block.kind !== 'item') begin({ kind: 'text', depth: 0, number: undefined });
       else if (name === 'p' && line) breakLine();
     },
@@ -137,7 +137,7 @@ function trimmed(runs: readonly Run[]): Run[] {
 }
 
 /** Answers the mark before a line: `- ` or `1. ` of an item, moved in with its depth. */
-export const markOf = ({ kind, depth, number, goesOn }: Line): string => {
+export const markOf = ({ kind, depth, number, goesOn }: TextLine): string => {
   if (kind !== 'item') return '';
   const indent = '   '.repeat(depth - 1);
   if (goesOn) return `${indent}   `;

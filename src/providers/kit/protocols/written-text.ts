@@ -1,5 +1,5 @@
 import { findLinks } from './text.ts';
-import { type Line, markOf, readRichText, type Run, type Writing } from './rich-text.ts';
+import { type TextLine, markOf, readRichText, type Run, type Writing } from './rich-text.ts';
 export type { Writing } from './rich-text.ts';
 
 /** Puts signs around the text of a run, outside of its blanks, where markdown would not read them. */
@@ -38,7 +38,7 @@ function markdownRun({ text, strong, em, href, written: mention }: Run): string 
   return strong ? around(written, '**') : written;
 }
 
-const HASHES: Partial<Record<Line['kind'], string>> = { h1: '# ', h2: '## ', h3: '### ' };
+const HASHES: Partial<Record<TextLine['kind'], string>> = { h1: '# ', h2: '## ', h3: '### ' };
 
 /**
  * Writes a content as CommonMark. All signs of the text that could be markup are escaped; what is underlined, which
@@ -63,9 +63,9 @@ export function contentToMarkdown(content: string, writing?: Writing): string {
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign]!);
 
-const isHeading = ({ kind }: Line): boolean => kind in HASHES;
+const isHeading = ({ kind }: TextLine): boolean => kind in HASHES;
 /** Headings are strong where there are none. */
-const styled = (line: Line): Run[] =>
+const styled = (line: TextLine): Run[] =>
   isHeading(line) ? line.runs.map((run) => ({ ...run, strong: true })) : line.runs;
 
 function htmlRun({ text, strong, em, u, href, written: mention }: Run): string {
@@ -77,7 +77,7 @@ function htmlRun({ text, strong, em, u, href, written: mention }: Run): string {
 }
 
 /** The break after a line: an empty line around blocks, but not between items. */
-function breakAfter(line: Line, next: Line | undefined): string {
+function breakAfter(line: TextLine, next: TextLine | undefined): string {
   if (!next) return '';
   return next.goesOn || (line.kind === 'item' && next.kind === 'item') ? '\n' : '\n\n';
 }

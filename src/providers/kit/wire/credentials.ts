@@ -39,14 +39,14 @@ export function credentialText(auth: Auth, held: Held): string | undefined {
 }
 
 /** A request before its body is written. */
-export interface Draft {
+export interface CallDraft {
   url: URL;
   headers: Record<string, string>;
   call: Call;
 }
 
 /** Puts a credential in its place; a header that the call itself sets stays. */
-export function addCredential({ url, headers, call }: Draft, auth: Auth, text: string): Call {
+export function addCredential({ url, headers, call }: CallDraft, auth: Auth, text: string): Call {
   if (auth.in === 'query' || (auth.in === 'form' && !call.form && !call.multipart))
     url.searchParams.set((auth as Single).name, text);
   else if (auth.in === 'form')

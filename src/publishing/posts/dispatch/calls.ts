@@ -58,7 +58,7 @@ export async function filesOf(
   over: AbortSignal,
 ): Promise<Files> {
   const { fileSettings = [] } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
-  const limits = limitsOf({ channels }, claimed);
+  const limits = limitsOfPost({ channels }, claimed);
   const settings = settingsOf(claimed);
   const named = fileSettings.flatMap((name) => {
     const item = fileOfSetting(settings[name]);
@@ -85,7 +85,7 @@ const fileOfSetting = (value: unknown): PostMedia | undefined => {
 };
 
 /** What the network takes in this item of a post. */
-export const limitsOf = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): Limits => {
+export const limitsOfPost = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): Limits => {
   const { channel, thread } = claimed;
   const rules = channels.rules(channel.providerId, channel.providerVersion);
   return limitsOfItem(rules, settingsOf(claimed), thread.length > 0);

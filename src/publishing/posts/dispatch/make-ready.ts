@@ -3,7 +3,7 @@ import { checkFiles, checkReach, type Issue, type Media } from '../../../provide
 import type { Connected } from '../ports.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import type { ClaimedPost } from './attempt.ts';
-import { type Files, filesOf, limitsOf, type Ready, type SenderDeps } from './calls.ts';
+import { type Files, filesOf, limitsOfPost, type Ready, type SenderDeps } from './calls.ts';
 import type { Work } from './work.ts';
 
 /** The channel, the files and the links of a post. Whatever fails here may be tried again: nothing has left. */
@@ -45,7 +45,7 @@ function fileFault(
   { social }: Connected,
   files: readonly Media[],
 ): Issue | undefined {
-  const limits = limitsOf(deps, claimed);
+  const limits = limitsOfPost(deps, claimed);
   // where servers differ the adapter asks its own
   const issues = social.channelLimits ? [] : checkFiles(limits, files);
   return [...issues, ...checkReach(limits, files)][0];
