@@ -25,6 +25,8 @@ describe('routesOf', () => {
     routesOf()({ ...common, path: '/probe', handle: async ({ rooms }) => rooms.clock });
     // @ts-expect-error -- there is no such room
     routesOf('nowhere');
+    // @ts-expect-error -- statements are those of rooms
+    routesOf('sql');
   });
 
   test('types the parameters from the path', () => {

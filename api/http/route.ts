@@ -68,8 +68,8 @@ export interface Reply {
   status(code: number): void;
 }
 
-/** The parts of the context that a handler may ask for. */
-export type Room = keyof Context;
+/** The parts of the context that a handler may ask for: rooms have the statements, so the pool is none of them. */
+export type Room = Exclude<keyof Context, 'sql'>;
 
 /** The parameters of a path: `{ id: string }` of `/posts/:id/retry`. */
 export type ParamsOf<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { actorsOf, type Bus, type Engine } from './actor-runtime/index.ts';
+import { actorsOf, type Bus, type Engine, placement } from './actor-runtime/index.ts';
 import { dropOldAudit, openAudit } from './audit/index.ts';
 import { openCache } from './cache/index.ts';
 import type { Config } from './config/index.ts';
@@ -67,6 +67,8 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
       engine,
       bus,
       actors: actorsOf(engine),
+      /** The processes that host actors, each as it last said of itself. */
+      hosts: { list: () => placement(sql) },
       outbound: opened.use(openOutbound({ ...config.outbound, ...network })),
     },
     sweeps: [

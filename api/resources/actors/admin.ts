@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { placement } from '../../../src/platform/actor-runtime/index.ts';
 import { instant } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 
-const route = routesOf('sql', 'clock', 'engine', 'incarnation', 'posts', 'webhooks', 'health');
+const route = routesOf('clock', 'hosts', 'engine', 'incarnation', 'posts', 'webhooks', 'health');
 
 const Mailbox = z.object({ queued: z.int(), longest: z.int() });
 const Host = z.object({
@@ -27,10 +26,10 @@ const Host = z.object({
 
 /** All that operators are shown, as each part tells it. */
 async function read({
-  rooms: { sql, clock, engine, incarnation, posts, webhooks, health },
-}: Call<'sql' | 'clock' | 'engine' | 'incarnation' | 'posts' | 'webhooks' | 'health'>) {
+  rooms: { clock, hosts: listed, engine, incarnation, posts, webhooks, health },
+}: Call<'clock' | 'hosts' | 'engine' | 'incarnation' | 'posts' | 'webhooks' | 'health'>) {
   const [hosts, reminders, ofPosts, ofWebhooks, lateness, crons, runtime] = await Promise.all([
-    placement(sql),
+    listed.list(),
     health.reminders(),
     posts.work(),
     webhooks.work(),
