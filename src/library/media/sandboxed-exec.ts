@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -35,9 +37,17 @@ export async function runSandboxed(command: string, words: readonly string[]): P
   return (await run('sh', ['-c', LIMITS, command, ...words], options)).stdout;
 }
 
-/** Whether the machine has such a program. */
-export const isThere = (command: string): Promise<boolean> =>
-  runSandboxed(command, ['-version']).then(
-    () => true,
-    () => false,
+/** Whether the machine has such a program, by its name or its path. It is not run: each start of a service asks. */
+export async function isThere(command: string): Promise<boolean> {
+  // oxlint-disable-next-line node/no-process-env -- where programs are found, and nothing else of it
+  const folders = isAbsolute(command) ? [''] : (process.env['PATH'] ?? '').split(delimiter);
+  const found = await Promise.all(
+    folders.map((folder) =>
+      access(join(folder, command), constants.X_OK).then(
+        () => true,
+        () => false,
+      ),
+    ),
   );
+  return found.includes(true);
+}
