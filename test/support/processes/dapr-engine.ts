@@ -160,6 +160,7 @@ async function abandonCall(
 export const daprUnderTest: EngineUnderTest = {
   name: 'dapr',
   missing: daprMissing(),
+  many: 2_000, // each goes through the scheduler, placement and a sidecar: six processes on one machine
   async open() {
     const database = await testDatabase();
     const sql = openDatabase({ url: database.url, connections: 4 });
@@ -173,7 +174,7 @@ export const daprUnderTest: EngineUnderTest = {
     return {
       sql,
       retryMs: RETRY_MS,
-      setMs: 8_000,
+      setMs: 3_000,
       async startHost(setup) {
         await current?.stop();
         // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails

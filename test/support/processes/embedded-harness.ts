@@ -28,6 +28,7 @@ export async function takeDatabaseAway(url: string, ms: number): Promise<void> {
  */
 export const embeddedEngine: EngineUnderTest = {
   name: 'embedded',
+  many: 10_000,
   async open() {
     const database = await testDatabase();
     const sql = openDatabase({ url: database.url });
