@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a table of violations, and one tree in which all of them are planted
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product is given all secrets, and searched once
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a table of settings that do not go together
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

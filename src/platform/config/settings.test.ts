@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a table: one row for each setting
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and one payment processor serve all cases
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

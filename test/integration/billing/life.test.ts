@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and one payment processor serve all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { WITH_MAIL } from '../../support/worlds/app.ts';

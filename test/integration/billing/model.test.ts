@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a model, its commands and one product
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openBillingWing } from '../../../src/billing/open.ts';
 import type { Payments } from '../../../src/billing/payments/index.ts';

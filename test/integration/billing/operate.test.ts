@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and one payment processor serve all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { Client, JWT_SECRET, type SignedUp, testApp } from '../../support/worlds/app.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its mail services serve all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/platform/kernel/index.ts';

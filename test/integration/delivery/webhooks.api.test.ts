@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and one receiver serve all cases
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database serves all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';

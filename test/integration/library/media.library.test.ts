@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its storages serve all cases
 import { buffer } from 'node:stream/consumers';
 import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its storages serve all cases
 import { buffer } from 'node:stream/consumers';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its storages serve all cases
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its stock sources serve all cases
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product is attacked, and the cases are counted together
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a table: one row for each setting and sweep
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product serves all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { openDatabase } from '../../../src/platform/db/index.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product serves all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHmac, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { createServer, type Server } from 'node:net';

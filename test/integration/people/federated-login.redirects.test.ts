@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product with its login providers serves all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, WITH_MAIL } from '../../support/worlds/app.ts';

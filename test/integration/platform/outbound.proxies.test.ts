@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- the proxies are started once for all cases
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';

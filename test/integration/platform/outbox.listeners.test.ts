@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database serves all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openEmbeddedBus } from '../../../src/platform/actor-runtime/embedded/bus.ts';
 import { type Database, openDatabase, openLease, type Sql } from '../../../src/platform/db/index.ts';

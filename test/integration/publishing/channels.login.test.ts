@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and one network serve all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/index.ts';
 import { newId, sha256 } from '../../../src/platform/kernel/index.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database and one network serve all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError, systemClock, tenantKey } from '../../../src/platform/kernel/index.ts';
 import { CALL_MS } from '../../../src/publishing/posts/rules.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database and one shortener serve all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError, systemClock } from '../../../src/platform/kernel/index.ts';
 import type { Shortlinks } from '../../../src/publishing/shortlinks/index.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one server: its calls share what it keeps
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Stripe } from 'stripe';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one story, told in its order
 import { expect } from '@jest/globals';
 import { createHmac, randomBytes } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- a table of texts
 // Texts that programs stumble over, made by class: each class says what it tries. No two are the same.
 
 const code = (...points: number[]) => String.fromCodePoint(...points);

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database and one network serve all cases
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
