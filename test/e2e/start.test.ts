@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -25,7 +25,6 @@ afterEach(async () => {
         child.once('exit', done);
         child.kill('SIGTERM');
       });
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-e2e-'));
@@ -33,6 +32,11 @@ const newFolder = () => {
   folders.push(folder);
   return join(folder, '.data');
 };
+/** The folder of all starts, empty for the first: making a database takes longer than what the others are about. */
+const usedFolder = newFolder();
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 interface Service {
   child: ChildProcess;
@@ -88,7 +92,7 @@ const status = (url: string) =>
 
 describe('npm start', () => {
   test('serves from an empty folder and prints its address, engine and next step; the demo does the main job', async () => {
-    const dataFolder = newFolder();
+    const dataFolder = usedFolder; // nobody has used it yet
     const service = start(dataFolder);
     const address = await service.ready();
     for (const part of ['embedded', 'Postgres of npm', dataFolder, 'npm run demo'])
@@ -110,7 +114,7 @@ describe('npm start', () => {
   });
 
   test('a second start in the same folder names the running process and changes nothing', async () => {
-    const dataFolder = newFolder();
+    const dataFolder = usedFolder;
     const service = start(dataFolder);
     const address = await service.ready();
     const second = start(dataFolder);
@@ -124,7 +128,7 @@ describe('npm start', () => {
     const port = await new Promise<number>((done) =>
       taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)),
     );
-    const service = start(newFolder(), { PORT: String(port) });
+    const service = start(usedFolder, { PORT: String(port) });
     expect((await service.ended).code).toBe(1);
     expect(service.said()).toContain(`Port ${port} is taken`);
     expect(service.said()).toContain('Set PORT');
@@ -132,7 +136,7 @@ describe('npm start', () => {
   });
 
   test('the process continues when nobody reads its log', async () => {
-    const service = start(newFolder());
+    const service = start(usedFolder);
     const address = await service.ready();
     service.child.stdout!.destroy();
     service.child.stderr!.destroy();
@@ -143,7 +147,7 @@ describe('npm start', () => {
   });
 
   test('the process is ready again after its own Postgres was killed', async () => {
-    const dataFolder = newFolder();
+    const dataFolder = usedFolder;
     const service = start(dataFolder);
     const url = await service.ready();
     expect(await status(`${url}/health/ready`)).toBe(200);
@@ -156,7 +160,7 @@ describe('npm start', () => {
   });
 
   test('the process starts again on the same data after kill -9', async () => {
-    const dataFolder = newFolder();
+    const dataFolder = usedFolder;
     const port = String(await freePort());
     const first = start(dataFolder, { PORT: port });
     const address = await first.ready();
@@ -178,7 +182,7 @@ describe('npm start', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s stops accepting work, closes database and cache, and exits once, also on a second signal [BO5, BO6]',
     async (signal) => {
-      const dataFolder = newFolder();
+      const dataFolder = usedFolder;
       const redis = process.env['TEST_REDIS_URL'];
       // a port that nobody else takes when it has ended
       const service = start(dataFolder, { PORT: String(await freePort()), ...(redis && { REDIS_URL: redis }) });
