@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseAddress, parseCidr } from './addresses.ts';
-import { isReachableFromOutside, openGuard } from './guard.ts';
+import { blocked, isReachableFromOutside, openGuard } from './guard.ts';
 
 const guard = openGuard([]);
 
@@ -211,6 +211,23 @@ describe('URL rules', () => {
     'https://[2606:4700::1]/',
     'https://münchen.example/',
   ])('%j is allowed', (url) => expect(guard.judgeUrl(url).protocol).toBe('https:'));
+  test('the refusal of a field names it, what is taken there, and the setting that opens other ranges', () => {
+    expect(blocked().ofField('credentials.host')).toMatchObject({
+      code: 'blocked_url',
+      message: 'Blocked URL',
+      extra: {
+        errors: [
+          {
+            field: 'credentials.host',
+            message:
+              'credentials.host: Blocked URL. Taken are https addresses of the public internet; ' +
+              'the operator opens ranges of others with SSRF_ALLOWED_PRIVATE_CIDRS',
+            rule: 'blocked_url',
+          },
+        ],
+      },
+    });
+  });
   test('plain http is allowed for allowed ranges only', () => {
     const opened = openGuard(['127.0.0.1/32']);
     expect(opened.judgeUrl('http://127.0.0.1:9/hook').port).toBe('9');
