@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../src/platform/db/index.ts';
-import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import type { Posts } from '../../../src/publishing/posts/index.ts';
 import * as state from '../../../src/publishing/posts/state.ts';
 import { noEngine } from '../../support/worlds/app.ts';
@@ -12,6 +12,7 @@ import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 const CHANNELS = 20;
 const START = new Date(Date.UTC(2100, 0, 1));
+const FAR = new Date(Date.UTC(2101, 0, 1));
 
 let db: TestDatabase;
 let context: Awaited<ReturnType<typeof openPublishing>>;
@@ -105,6 +106,11 @@ const statements: Record<string, () => Promise<unknown>> = {
   'a page of a state that many have': () => posts.listPage(orgId, { page: 0, limit: 50, state: 'PUBLISHED' }),
   'a day of the calendar': () =>
     posts.listPosts(orgId, { from: new Date(START.getTime() + 3_600_000), to: new Date(START.getTime() + 7_200_000) }),
+  'a part of a long range': () => posts.listPosts(orgId, { from: START, to: FAR, limit: 50 }),
+  'a part far behind it': () =>
+    posts.listPosts(orgId, { from: START, to: FAR, limit: 50, after: { at: '2100-01-20T00:00:00.000000', seq: 0 } }),
+  'a range with more posts than one answer holds': () =>
+    expect(posts.listPosts(orgId, { from: START, to: FAR })).rejects.toMatchObject({ code: 'validation_failed' }),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
   'slots to be taken over': () => posts.sweeps.takeOver(500),
@@ -129,7 +135,49 @@ test('rows read for lists, free times, claims, sweeps and retention do not grow 
   expect(
     Object.entries(read).filter(([, [few, many]]) => many!.rows > few!.rows + 100 || many!.blocks > few!.blocks + 100),
   ).toEqual([]);
-}, 120_000);
+}, 300_000);
+
+test('a claim reads no more for what other channels have published while a backup holds a snapshot', async () => {
+  const third = await seedOrg(db.sql, 3);
+  const [own, ...others] = third.channelIds;
+  const backup = await db.sql.reserve();
+  await backup`begin isolation level repeatable read`;
+  await backup`select from posts`; // from here on no version of a row goes away
+  /** Posts go through their states one after another, and with each the channel takes its slot and gives it up. */
+  const publish = async (channels: readonly string[], count: number) => {
+    for (let n = 0; n < count; n++) {
+      const ids = channels.map(() => newId());
+      await db.sql`
+        insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+        select post_id, ${third.orgId}, channel_id, 'g', 'QUEUE', 'scheduled', 'x', now(), now()
+        from unnest(${ids}::uuid[], ${[...channels]}::uuid[]) t (post_id, channel_id)`;
+      for (const slot of [newId(), null])
+        await db.sql`
+          with changed as (
+            update posts
+            set state = ${slot ? 'QUEUE' : 'PUBLISHED'}, detail = ${slot && 'publishing'}
+            where id = any(${ids}::uuid[])
+          )
+          update channels set slot_incarnation = ${slot}, next_due_at = now() where id = any(${[...channels]}::uuid[])`;
+    }
+    for (const table of ['posts', 'channels']) await db.sql`analyze ${db.sql(table)}`;
+  };
+  const claimed = async (channelId: string) => {
+    for (let n = 0; n < 7; n++) await posts.claimNext(third.orgId, channelId);
+    return readBy(() => posts.claimNext(third.orgId, channelId));
+  };
+  try {
+    await publish(third.channelIds, 10);
+    const few = await claimed(own!);
+    await publish(others, 100);
+    const [many, ofOther] = [await claimed(own!), await claimed(others[0]!)];
+    expect(ofOther.rows).toBeGreaterThan(few.rows + 100); // the snapshot does hold the rows
+    expect(many.rows).toBeLessThanOrEqual(few.rows + 10);
+  } finally {
+    await backup`commit`;
+    backup.release();
+  }
+});
 
 // A statement uses a partial index only where its own words imply those of the index: both are compared as Postgres
 // writes them.
