@@ -222,7 +222,10 @@ describe('shownText', () => {
     ['<p>Hello<br />\nyou</p>\n<p>Bye</p>\n', 'Hello\nyou\n\nBye'],
     ['<p><span class="h-card"><a href="https://a.example/@ann">@<span>ann</span></a></span> hi</p>', '@ann hi'],
     ['<p>un<b>be</b>liev<code>able</code></p>', 'unbelievable'],
-    ['<p>One</p><ul><li>two</li><li>three</li></ul><blockquote>four</blockquote>five', 'One\n\ntwo\n\nthree\n\nfour\nfive'],
+    [
+      '<p>One</p><ul><li>two</li><li>three</li></ul><blockquote>four</blockquote>five',
+      'One\n\ntwo\n\nthree\n\nfour\nfive',
+    ],
     ['<p>a  \n  b</p><p></p><p>c</p>', 'a b\n\nc'],
     ['Tom &amp; Ann\n1 &lt; 2', 'Tom & Ann\n1 < 2'],
     ['<script>alert(1)</script>a', 'a'],
