@@ -174,9 +174,9 @@ export function shownText(html: string): string {
   });
   const text = parts.join('');
   if (isPlain) return text.trim();
-  return text
-    .replace(/(?<! ) +\n/g, '\n')
-    .replace(/\n +/g, '\n')
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines
+    .join('\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
 }
