@@ -12,7 +12,8 @@ import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 const CHANNELS = 20;
 const START = new Date(Date.UTC(2100, 0, 1));
-const FAR = new Date(Date.UTC(2101, 0, 1));
+/** A range with all posts: some 25 days before that, and some 25 after it. */
+const [BEFORE, BEHIND] = [new Date(Date.UTC(2099, 0, 1)), new Date(Date.UTC(2101, 0, 1))];
 
 let db: TestDatabase;
 let context: Awaited<ReturnType<typeof openPublishing>>;
@@ -106,11 +107,16 @@ const statements: Record<string, () => Promise<unknown>> = {
   'a page of a state that many have': () => posts.listPage(orgId, { page: 0, limit: 50, state: 'PUBLISHED' }),
   'a day of the calendar': () =>
     posts.listPosts(orgId, { from: new Date(START.getTime() + 3_600_000), to: new Date(START.getTime() + 7_200_000) }),
-  'a part of a long range': () => posts.listPosts(orgId, { from: START, to: FAR, limit: 50 }),
+  'a part of a long range': () => posts.listPosts(orgId, { from: BEFORE, to: BEHIND, limit: 50 }),
   'a part far behind it': () =>
-    posts.listPosts(orgId, { from: START, to: FAR, limit: 50, after: { at: '2100-01-20T00:00:00.000000', seq: 0 } }),
+    posts.listPosts(orgId, {
+      from: BEFORE,
+      to: BEHIND,
+      limit: 50,
+      after: { at: '2100-01-20T00:00:00.000000', seq: 0 },
+    }),
   'a range with more posts than one answer holds': () =>
-    expect(posts.listPosts(orgId, { from: START, to: FAR })).rejects.toMatchObject({ code: 'validation_failed' }),
+    expect(posts.listPosts(orgId, { from: BEFORE, to: BEHIND })).rejects.toMatchObject({ code: 'validation_failed' }),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
   'slots to be taken over': () => posts.sweeps.takeOver(500),
