@@ -620,8 +620,8 @@ for (const engine of engines)
           expect(await codeOf(remind('x', 'ring', new Date(NaN)))).toBe('validation_failed');
         });
 
-        test(`${engine.many} reminders due in one second all fire, and calls are answered meanwhile`, async () => {
-          const total = engine.many;
+        test('10,000 reminders due in one second all fire, and calls are answered meanwhile', async () => {
+          const total = 10_000;
           const heard = new Set<unknown>();
           for (let n = 0; n < 1_000; n++) on(`many-${n}`, 'poke', (turn) => void heard.add(turn.id));
           for (let n = 1_000; n < total; n++)

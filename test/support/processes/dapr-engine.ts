@@ -174,7 +174,7 @@ export const daprUnderTest: EngineUnderTest = {
     return {
       sql,
       retryMs: RETRY_MS,
-      setMs: 3_000,
+      setMs: 8_000,
       async startHost(setup) {
         await current?.stop();
         // The many reminders of the suite may keep this process from answering the probes of daprd in time: what fails

@@ -29,7 +29,7 @@ export interface EngineHarness extends AsyncDisposable {
   readonly sql: Database;
   /** Milliseconds until a failed default reminder comes again. Short, so that tests are. */
   readonly retryMs: number;
-  /** Milliseconds within which `many` reminders are set, also on a slow machine. */
+  /** Milliseconds within which 10,000 reminders are set, also on a slow machine. */
   readonly setMs: number;
   /** Starts a host and waits until calls and reminders reach it. One at a time; reminders and state outlive it. */
   startHost(setup: HostSetup): Promise<RunningHost>;
@@ -48,7 +48,7 @@ export interface EngineHarness extends AsyncDisposable {
 export interface EngineUnderTest {
   readonly name: 'embedded' | 'dapr';
   readonly missing?: string | undefined;
-  /** How many reminders come at once, and how many actors are active: far more than a host, or its sidecar, has turns. */
+  /** How many actors are active at once: far more than a host, or its sidecar, has turns. */
   readonly many: number;
   open(): Promise<EngineHarness>;
 }
