@@ -10,6 +10,7 @@ const WINGS = {
   'oauth-server': ['platform', 'entitlements', 'people'],
   billing: ['platform', 'entitlements', 'delivery', 'people'],
   publishing: ['platform', 'entitlements', 'providers', 'library', 'people'],
+  studio: ['platform', 'entitlements', 'providers', 'library', 'publishing'],
   operations: ['platform', 'entitlements', 'delivery', 'people', 'billing', 'publishing'],
 };
 const ROOMS = {
@@ -42,9 +43,10 @@ const ROOMS = {
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
   publishing: { egress: [], posts: [], shortlinks: ['posts'], channels: ['egress', 'posts'] },
+  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };
-const DOMAINS = 'auth|contentpack|email|shortlink|social|storage|vpn';
+const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
 const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
@@ -57,7 +59,7 @@ const OWNERS = {
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
-  'nodemailer|openid-client|viem|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
+  'nodemailer|openid-client|viem|@ai-sdk|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
 };
 
 const above = (table, what) => {

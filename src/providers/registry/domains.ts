@@ -1,3 +1,5 @@
+import type { AiAdapter } from '../ai/_contract.ts';
+import { openAi } from '../ai/_open.ts';
 import { openLoginProvider } from '../auth/_open.ts';
 import type { AuthAdapter } from '../auth/_contract.ts';
 import { openContentPack } from '../contentpack/_open.ts';
@@ -5,6 +7,8 @@ import type { ContentPackAdapter } from '../contentpack/_contract.ts';
 import { openMailer, openReports } from '../email/_open.ts';
 import type { EmailAdapter } from '../email/_contract.ts';
 import type { Lines } from '../kit/wire/open-line.ts';
+import type { MediaAdapter } from '../media/_contract.ts';
+import { openMediaService } from '../media/_open.ts';
 import { openShortener } from '../shortlink/_open.ts';
 import type { ShortlinkAdapter } from '../shortlink/_contract.ts';
 import type { SocialOptions } from '../social/_logins.ts';
@@ -19,6 +23,8 @@ import type { VpnAdapter } from '../vpn/_contract.ts';
 
 /** The type of adapter that each domain has. */
 export interface AdapterOf {
+  ai: AiAdapter;
+  media: MediaAdapter;
   auth: AuthAdapter;
   social: SocialAdapter;
   email: EmailAdapter;
@@ -32,6 +38,8 @@ export type AnyAdapter = AdapterOf[keyof AdapterOf];
 /** Opens the adapters of each domain. */
 export const openDomains = (lines: Lines, options: SocialOptions & RoutesOptions) => ({
   ...openSocial(lines, options),
+  ai: openAi(lines),
+  mediaService: openMediaService(lines),
   mailer: openMailer(lines),
   mailReports: openReports(lines),
   login: openLoginProvider(lines),

@@ -1,3 +1,20 @@
+export {
+  AI_KINDS,
+  type Ai,
+  type AiAdapter,
+  type AiAnswer,
+  type AiEnd,
+  type AiKind,
+  type AiModel,
+  type AiPart,
+  type AiPurpose,
+  type AiTurn,
+  type EmbedRequest,
+  type ObjectRequest,
+  type TextAnswer,
+  type TextEvent,
+  type TextRequest,
+} from '../ai/_contract.ts';
 export type { Account, AuthAdapter, Login as PersonLogin } from '../auth/_contract.ts';
 export {
   CACHE_MS,
@@ -12,6 +29,8 @@ export {
 export { stockSources } from '../contentpack/_stock.ts';
 export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport, Report } from '../email/_contract.ts';
 export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
+export { isDefaultFor } from '../kit/declare/choices.ts';
+export { type Cost, type CostSource, type CallUsage } from '../kit/declare/cost.ts';
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { MediaKind, Picture, PictureRules, SentFile } from '../kit/declare/media.ts';
@@ -23,6 +42,27 @@ export { Documents, Proofs, providersReference } from './document.ts';
 export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } from './catalog-entry.ts';
 export { checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
+export { type MediaStudio, studios } from '../media/_studios.ts';
+export { type AskedMedia, checkMediaRequest, defaultModelOf, mediaInputOf, takesOf } from '../media/_limits.ts';
+export {
+  MEDIA_OPERATIONS,
+  MEDIA_PURPOSES,
+  type MediaAdapter,
+  type MediaDone,
+  type MediaHandle,
+  type MediaModel,
+  type MediaOperation,
+  type MediaOutput,
+  type MediaPolled,
+  type MediaPurpose,
+  type MediaRequest,
+  type MediaService,
+  type MediaStarted,
+  RHYTHM,
+  type Segment,
+  type SourceFile,
+  type Takes,
+} from '../media/_contract.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
 export type {
   App,

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
 import { keepOutOfLogs } from '../../platform/telemetry/index.ts';
@@ -32,6 +34,8 @@ export interface ProvidersOptions {
   timeoutMs?: number;
   /** Folder for files on this machine (`storage/local`). */
   folder?: string;
+  /** Folder of this machine for large answers, until they are discarded. Default: one below that of the system. */
+  answersFolder?: string;
   /** Name of this service, shown to networks where an app is registered. */
   appName?: string;
   /** Service that answers the address of the caller (`EGRESS_ECHO_URL`). */
@@ -94,6 +98,7 @@ export function openProviders({
   authorities = [],
   timeoutMs = TIMEOUT_MS,
   folder,
+  answersFolder = join(tmpdir(), 'rookery-answers'),
   appName = 'Rookery',
   echoUrl = 'https://api.ipify.org?format=json',
   adapters = [],
@@ -107,7 +112,17 @@ export function openProviders({
     )
     .map(immutable);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
-  const lines = openLines({ outbound, operatorOutbound, clock, servers, authorities, timeoutMs, folder, onCall });
+  const lines = openLines({
+    outbound,
+    operatorOutbound,
+    clock,
+    servers,
+    authorities,
+    timeoutMs,
+    folder,
+    answersFolder,
+    onCall,
+  });
   const domains = openDomains(lines, { apps, appName, outbound, echoUrl });
 
   return {

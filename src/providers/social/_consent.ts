@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/kernel/index.ts';
 import type { OAuth1 } from '../kit/protocols/oauth1.ts';
-import { fill } from '../kit/wire/open-http.ts';
+import { fill } from '../kit/wire/connection.ts';
 import type { FullLine } from '../kit/wire/open-line.ts';
 import type { App, SocialAdapter } from './_contract.ts';
 

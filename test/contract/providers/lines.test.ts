@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
+import type { AiLine } from '../../../src/providers/ai/_contract.ts';
 import { auth, type AuthLine } from '../../../src/providers/auth/_contract.ts';
 import type { ContentPackLine } from '../../../src/providers/contentpack/_contract.ts';
 import type { EmailLine } from '../../../src/providers/email/_contract.ts';
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import type { Tool } from '../../../src/providers/kit/declare/line.ts';
+import type { MediaLine } from '../../../src/providers/media/_contract.ts';
 import { shortlink, type ShortlinkLine } from '../../../src/providers/shortlink/_contract.ts';
 import type { SocialLine } from '../../../src/providers/social/_contract.ts';
 import { storage, type StorageLine, type Store } from '../../../src/providers/storage/_contract.ts';
@@ -25,14 +27,26 @@ test('the line of a domain has exactly its tools', () => {
   type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
   type Has<L, T extends Tool> = Same<Extract<keyof L, Tool>, T>;
   const lines: {
+    ai: Has<AiLine, 'http' | 'webFetch'>;
     auth: Has<AuthLine, 'http' | 'fetch'>;
     contentpack: Has<ContentPackLine, 'http'>;
     email: Has<EmailLine, 'http' | 'fetch' | 'smtp'>;
+    media: Has<MediaLine, 'http' | 'large' | 'stream'>;
     shortlink: Has<ShortlinkLine, 'http'>;
     social: Has<SocialLine, 'http' | 'sockets'>;
     storage: Has<StorageLine, 'http' | 'stream' | 's3' | 'folder'>;
     vpn: Has<VpnLine, 'http'>;
-  } = { auth: true, contentpack: true, email: true, shortlink: true, social: true, storage: true, vpn: true };
+  } = {
+    ai: true,
+    auth: true,
+    contentpack: true,
+    email: true,
+    media: true,
+    shortlink: true,
+    social: true,
+    storage: true,
+    vpn: true,
+  };
   expect(Object.values(lines).every(Boolean)).toBe(true);
 });
 

@@ -148,7 +148,9 @@ function plain(value: unknown, partial: boolean): unknown {
       !(partial && key === 'required' && Array.isArray(of)) &&
       key !== 'discriminator',
   );
-  const schema = Object.fromEntries(dropped.map(([key, of]) => [key, plain(of, partial)]));
+  // without them a body may be of several kinds at once
+  const nameOf = (key: string) => (partial && key === 'oneOf' ? 'anyOf' : key);
+  const schema = Object.fromEntries(dropped.map(([key, of]) => [nameOf(key), plain(of, partial)]));
   return nullable === true ? { anyOf: [schema, { type: 'null' }] } : schema;
 }
 
@@ -185,6 +187,36 @@ export function discovery(file: string): Operation[] | undefined {
     ...Object.values((resource as { resources?: object }).resources ?? {}).flatMap(within),
   ];
   return within(document);
+}
+
+const Members = z.record(z.string(), z.object({ traits: z.record(z.string(), z.unknown()).default({}) })).default({});
+const Shapes = z.object({
+  shapes: z.record(
+    z.string(),
+    z.object({
+      type: z.string(),
+      traits: z.record(z.string(), z.unknown()).default({}),
+      input: z.object({ target: z.string() }).optional(),
+      members: z.unknown().optional(),
+    }),
+  ),
+});
+/** A model of Smithy. Bodies are not judged. */
+export function smithy(file: string): Operation[] | undefined {
+  const document = read(file);
+  if (document === undefined) return undefined;
+  const { shapes } = Shapes.parse(document);
+  return Object.values(shapes).flatMap(({ type, traits, input }) => {
+    const http = z.object({ method: z.string(), uri: z.string() }).safeParse(traits['smithy.api#http']).data;
+    if (type !== 'operation' || !http) return [];
+    const members = Object.values(Members.parse(input && shapes[input.target]?.members));
+    const query = members.flatMap((one) => {
+      const name = one.traits['smithy.api#httpQuery'];
+      return typeof name === 'string' ? [{ name, required: 'smithy.api#required' in one.traits }] : [];
+    });
+    const path = pattern(http.uri.replace(/\{(\w+)\+\}/g, '{$1}'));
+    return [{ method: http.method, path, query: named(query), ...(http.method !== 'GET' && { judge: () => [] }) }];
+  });
 }
 
 const VkMethods = z.object({

@@ -26,6 +26,8 @@ export interface Case {
   values?: Readonly<Record<string, string>>;
   input?: unknown;
   exchanges: readonly Exchange[];
+  /** It goes the way of another case, whose exchanges are broken. */
+  alike?: true;
   /** The result, or the failure of an unsupported operation. */
   result?: unknown;
   failure?: ProviderFailure;
@@ -41,6 +43,8 @@ export interface Refusal {
   says: Says;
   failure: ProviderFailure;
   retryAfterMs?: number;
+  /** What the error says, among other words. */
+  sentence?: string;
 }
 /** The export of an adapter's fixture file, which is written from the provider's documents, not from the adapter. */
 export interface ProviderFixture {
@@ -83,7 +87,11 @@ export interface Suite<A extends AnyAdapter, Port, Fixture extends ProviderFixtu
   /** The fields that `ProviderFixture.values` fill. Default: those of the settings, else the credentials. */
   fieldsOf?(adapter: A): Fields;
   /** Secrets of an operation beside those of the fields: tokens, or the app's. No failure shows them. */
-  hidden?(operation: string, fixture: Fixture): readonly string[];
+  hidden?(operation: string, fixture: Fixture, input: unknown): readonly string[];
+  /** Whether an exchange is broken in every way, beside being played. Default: each is. */
+  breaks?(one: Case, at: number, fixture: Fixture): boolean;
+  /** The failure after a status 500 of a call that creates. Default: `lost`. */
+  serverError?: ProviderFailure;
   /** Further checks of an adapter with its fixture. */
   more?(adapter: A, fixture: Fixture): readonly Check[];
 
@@ -158,9 +166,9 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     in: (ms) => new Date(now().getTime() + ms),
     sleep: async () => {},
   };
-  const secretsOf = ({ operation, values }: Case) => [
+  const secretsOf = ({ operation, values, input }: Case) => [
     ...fixture.secret.flatMap((name) => ({ ...fixture.values, ...values })[name] || []),
-    ...(suite.hidden?.(operation, fixture) ?? []),
+    ...(suite.hidden?.(operation, fixture, input) ?? []),
   ];
   const operate = (
     providers: LocalProviders,
@@ -199,7 +207,8 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
       for (const secret of secretsOf(one))
         for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) expect(shown).not.toContain(form);
-      return { failure: error.failure, retryAfterMs: error.retryAfterMs, times: asked.length - at };
+      const { failure, retryAfterMs, message } = error;
+      return { failure, retryAfterMs, message, times: asked.length - at };
     });
 
   const checks: Check[] = [];
@@ -228,13 +237,14 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     );
 
     for (const [at, { says, creates, unread, optional }] of one.exchanges.entries()) {
-      if (optional) continue;
+      if (optional || one.alike || suite.breaks?.(one, at, fixture) === false) continue;
       const step = `${title}, exchange ${at + 1}`;
       const unknown = creates ? 'lost' : 'unavailable';
       add(`${step}: a broken connection, no answer and a server error are ${unknown}`, async () => {
         for (const answer of ['hang-up', 'silence', { status: 500 }] as const) {
           const { failure, times } = await fails(one, at, answer);
-          expect([answer, failure]).toEqual([answer, unknown]);
+          const stated = creates && typeof answer === 'object' ? suite.serverError : undefined;
+          expect([answer, failure]).toEqual([answer, stated ?? unknown]);
           if (creates) expect(times).toBe(1);
         }
       });
@@ -267,12 +277,13 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     }
   }
 
-  for (const { name, operation, of, at = 0, says, failure, retryAfterMs } of fixture.refusals)
+  for (const { name, operation, of, at = 0, says, failure, retryAfterMs, sentence } of fixture.refusals)
     add(`${operation}${of === undefined ? '' : ` (${of})`}: ${name} is ${failure}`, async () => {
       const one = fixture.cases.find((each) => each.operation === operation && (of === undefined || each.name === of));
       if (!one) throw new Error(`No case of ${operation} ${of ?? ''} to be refused`);
       const refused = await fails(one, at, says);
       expect(refused.failure).toBe(failure);
+      if (sentence !== undefined) expect(refused.message).toContain(sentence);
       // as instants they are nearer by now
       if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5);
     });

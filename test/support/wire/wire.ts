@@ -28,6 +28,8 @@ export interface Says {
   status?: number;
   json?: unknown;
   text?: string;
+  /** A body that is no text. */
+  bytes?: Uint8Array;
   headers?: Readonly<Record<string, string>>;
 }
 export interface Exchange {
@@ -40,7 +42,8 @@ export interface Exchange {
   /** A failure here is not one of the operation. */
   optional?: true;
 }
-export type Instead = Says | 'hang-up' | 'silence' | 'redirect';
+/** `unsent`: the connection is not made. `half`: the answer is cut. */
+export type Instead = Says | 'hang-up' | 'silence' | 'redirect' | 'unsent' | 'half';
 
 /** A provider on the wire that takes the exchanges in their order and refuses everything else. */
 export interface Wire extends AsyncDisposable {
@@ -100,9 +103,13 @@ export async function startWire(real: Outbound): Promise<Wire> {
       return answer(response, { status: 501, json: { error: 'not as documented' } });
     }
     next = at + 1;
-    const told = instead?.at === at ? instead.answer : exchange.says;
+    const told = instead?.at === at && instead.answer !== 'unsent' ? instead.answer : exchange.says;
     if (told === 'silence') return calls[Number(request.headers[CALL])]!.abort();
     if (told === 'hang-up') return void request.socket.destroy();
+    if (told === 'half') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      return void response.write('{"id":"', () => request.socket.destroy());
+    }
     answer(response, told === 'redirect' ? { status: 307, headers: { location: ELSEWHERE } } : told);
   }
 
@@ -117,6 +124,7 @@ export async function startWire(real: Outbound): Promise<Wire> {
     <R>(send: (url: string, request: OutboundRequest) => Promise<R>) =>
     async (given: string, request: OutboundRequest = {}): Promise<R> => {
       const { url, origin } = here(given);
+      if (instead?.answer === 'unsent' && next >= instead.at) throw new OutboundError('unreachable', 'unreachable');
       const over = new AbortController();
       const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
       try {
@@ -213,10 +221,10 @@ function byName(pairs: Iterable<readonly [string, string]>): Record<string, stri
 }
 
 /** Sends what a provider says. */
-export function answer(response: ServerResponse, { status = 200, json, text, headers = {} }: Says): void {
+export function answer(response: ServerResponse, { status = 200, json, text, bytes, headers = {} }: Says): void {
   const type = json !== undefined ? 'application/json' : 'text/plain';
   response.writeHead(status, { 'content-type': type, ...headers });
-  response.end(text ?? (json === undefined ? '' : JSON.stringify(json)));
+  response.end(bytes ?? text ?? (json === undefined ? '' : JSON.stringify(json)));
 }
 
 /** The whole body of a request. */

@@ -49,9 +49,11 @@ export interface Manifest<F extends Fields = Fields> {
   credentials: F;
   /** Base URL; `{field}` is filled from the credentials. */
   api: string;
+  /** Base URLs that replace `api` where a field has a value, by the name of the field; the first one counts. */
+  apiBy?: Readonly<Partial<Record<Extract<keyof F, string>, string>>>;
   /** Base URLs that replace `api`, by the value of the field `region`. */
   regions?: Readonly<Record<string, string>>;
-  /** Base URLs of further servers, by name: for example of a directory. */
+  /** Base URLs of further servers, by name, filled like `api`: for example of a directory. */
   hosts?: Readonly<Record<string, string>>;
   /** The credentials of each call, one or several. */
   auth?: Auth<Extract<keyof F, string>> | readonly Auth<Extract<keyof F, string>>[];

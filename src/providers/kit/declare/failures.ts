@@ -1,4 +1,10 @@
-import type { ProviderFailure } from '../../../platform/kernel/index.ts';
+import { z } from 'zod';
+import { PROVIDER_FAILURES, type ProviderFailure } from '../../../platform/kernel/index.ts';
+
+/** A failure by its word, as the end of an `errorOf`. */
+export const FailureWord = z.enum(PROVIDER_FAILURES);
+/** Failures by the codes of a provider. */
+export type FailureByCode = Readonly<Record<string | number, ProviderFailure>>;
 
 /** Answers the failure of a status for which the adapter declares none; `creates` as in `Call`. */
 export function failureOfStatus(status: number, creates: boolean): ProviderFailure {

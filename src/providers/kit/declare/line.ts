@@ -1,11 +1,13 @@
-import type { Clock } from '../../../platform/kernel/index.ts';
+import type { Clock, ProviderError } from '../../../platform/kernel/index.ts';
 import type { Fetch } from '../wire/fetch.ts';
 import type { Fields, ValuesOf } from './fields.ts';
 import type { Http } from '../wire/http.ts';
+import type { Large } from '../wire/large.ts';
 import type { OpenS3 } from '../protocols/s3.ts';
 import type { Smtp } from '../protocols/smtp.ts';
 import type { Sockets } from '../wire/sockets.ts';
 import type { Stream } from '../wire/stream.ts';
+import type { WebFetch } from '../wire/web-fetch.ts';
 
 /**
  * The tools that reach a provider, each behind the outbound guard, and the disk. A domain names those that its adapters
@@ -13,8 +15,12 @@ import type { Stream } from '../wire/stream.ts';
  */
 export interface Tools {
   http: Http;
+  /** For answers of tens of megabytes, which go to files. */
+  large: Large;
   /** For protocol libraries that bring their own calls. */
   fetch: Fetch;
+  /** For libraries that speak a provider's own protocol: with its credentials, limits and failures. */
+  webFetch: WebFetch;
   /** For bodies of any length. */
   stream: Stream;
   sockets: Sockets;
@@ -35,6 +41,8 @@ interface Bound<F extends Fields> {
   clock: Clock;
   /** Removes a secret that was learned during a call, such as a token, from later failures. */
   hide(secret: string): void;
+  /** Makes the failure of a refusal that came inside an answer, by the same rules as one that came by its status. */
+  refusal(status: number, body: object): ProviderError;
   /** Milliseconds that one exchange may take. */
   timeoutMs: number;
 }

@@ -49,6 +49,8 @@ describe('retryAfterMs', () => {
     [{ retry_after: 99_999_999 }, 86_400_000],
     [{ retry_after: 'x', parameters: null }, undefined],
     ['Too Many Requests', undefined],
+    [{ error: { details: [{ reason: 'RATE' }, { retryDelay: '37.5s' }] } }, 37_500],
+    [{ error: { details: [{ retryDelay: 'soon' }] } }, undefined],
     [null, undefined],
   ])('reads from the body %j the wait %p', (body, expected) => {
     expect(retryAfterMs(new Headers(), NOW, body)).toBe(expected);

@@ -51,8 +51,16 @@ const READERS: readonly Reader[] = [
   header('x-rate-limit-reset'),
   header('x-ratelimit-reset'),
   header('ratelimit-reset'),
+  ({ body }) => retryInfo(body),
   ({ headers }) => minutesUntilAccess(headers.get('x-business-use-case-usage')),
 ];
+
+/** Reads the `RetryInfo` of Google's errors: `{"error":{"details":[{"retryDelay":"37.5s"}]}}`; answers seconds. */
+function retryInfo(body: unknown): string | undefined {
+  const details: unknown = Object(Object(body).error).details;
+  const delays = Array.isArray(details) ? details.map((one) => String(Object(one).retryDelay)) : [];
+  return delays.map((delay) => /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(delay)?.[1]).find((seconds) => seconds !== undefined);
+}
 
 /** Reads Meta's usage of each business: `{"<id>":[{"estimated_time_to_regain_access":<minutes>}]}`; answers seconds. */
 function minutesUntilAccess(usage: string | null): number | undefined {

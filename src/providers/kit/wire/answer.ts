@@ -1,7 +1,11 @@
 import type { OutboundAnswer } from '../../../platform/outbound/index.ts';
 
+/** An answer, or one whose body has been parsed while it was read. */
+type Answer = Pick<OutboundAnswer, 'text'> & { value?: unknown };
+
 /** Parses the body as JSON, else answers its text. */
-export function bodyOf(answer: Pick<OutboundAnswer, 'text'>): unknown {
+export function bodyOf(answer: Answer): unknown {
+  if ('value' in answer) return answer.value;
   const text = answer.text();
   try {
     return text === '' ? {} : JSON.parse(text);
@@ -18,7 +22,10 @@ interface Beside {
  * Answers the body with `headers` and `status` beside its fields, where they are asked for. A body that has no fields,
  * a text or a list, is then the field `body`.
  */
-export function bodyBeside(answer: OutboundAnswer, { headers, status }: Beside): unknown {
+export function bodyBeside(
+  answer: Pick<OutboundAnswer, 'text' | 'headers' | 'status'>,
+  { headers, status }: Beside,
+): unknown {
   const body = bodyOf(answer);
   if (!headers && !status) return body;
   const hasFields = typeof body === 'object' && body !== null && !Array.isArray(body);
@@ -37,6 +44,10 @@ const PLACES: readonly (readonly string[])[] = [
   ['error', 'error_user_msg'],
   ['error', 'message'],
   ['error', 'error_msg'],
+  ['base_resp', 'status_msg'],
+  ['detail', 'error'],
+  ['detail', 'message'],
+  ['detail', '*', 'msg'],
   ['errors', '*', 'message'],
   ['errors', '*', 'detail'],
   ['response_metadata', 'messages', '*'],

@@ -14,6 +14,7 @@ type Source = Extract<Auth, { in: 'basic' }>['user'];
 
 function valueOf(source: Source, { values, token, app }: Held): string | undefined {
   if ('field' in source) return values[source.field];
+  if ('fields' in source) return source.fields.map((name) => values[name] ?? '').join(':');
   if ('app' in source) return app?.[source.app];
   return 'text' in source ? source.text : token;
 }

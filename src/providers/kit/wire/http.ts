@@ -61,8 +61,13 @@ export interface Http {
   delete(path: string, call?: Call): Promise<void>;
 }
 
-/** A value of a credential: a field, the access token of the channel, a value of the app, or constant text. */
-type Value<K extends string> = { field: K } | { token: true } | { app: keyof AppValues } | { text: string };
+/** A value of a credential: a field, several joined by colons, the access token of the channel, a value of the app, or constant text. */
+type Value<K extends string> =
+  | { field: K }
+  | { fields: readonly K[] }
+  | { token: true }
+  | { app: keyof AppValues }
+  | { text: string };
 
 /** The app at a network, as far as its calls send it. */
 export interface AppValues {

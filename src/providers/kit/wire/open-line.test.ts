@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AppError, ProviderError, systemClock } from '../../../platform/kernel/index.ts';
 import type { Outbound } from '../../../platform/outbound/index.ts';
 import { email } from '../../email/_contract.ts';
@@ -29,6 +29,7 @@ function world() {
     authorities: [],
     timeoutMs: 30_000,
     folder: undefined,
+    answersFolder: '',
     onCall,
   });
   const guard = <T extends object>(contract: T) => lines.guard(adapter, contract, { secrets: ['the-key'] });
@@ -75,4 +76,36 @@ test("guard redacts an adapter's own message, and keeps failure and wait", async
       retryAfterMs: 5,
       message: '*** is used too often',
     });
+});
+
+describe('guard, of an answer in pieces', () => {
+  async function* pieces(failure?: Error): AsyncGenerator<number> {
+    yield 1;
+    yield 2;
+    if (failure) throw failure;
+  }
+  const read = async (stream: AsyncIterable<number>, most = Infinity) => {
+    const seen: number[] = [];
+    for await (const one of stream) if (seen.push(one) >= most) break;
+    return seen;
+  };
+
+  test('counts it once, at its end', async () => {
+    const { guard, outcomes } = world();
+    expect(await read(guard({ stream: () => pieces() }).stream())).toEqual([1, 2]);
+    expect(outcomes).toEqual([true]);
+  });
+
+  test('counts nothing when the reader leaves', async () => {
+    const { guard, outcomes } = world();
+    expect(await read(guard({ stream: () => pieces() }).stream(), 1)).toEqual([1]);
+    expect(outcomes).toEqual([]);
+  });
+
+  test('counts and redacts its failure', async () => {
+    const { guard, outcomes } = world();
+    const { stream } = guard({ stream: () => pieces(new ProviderError('lost', 'the-key was used')) });
+    await expect(read(stream())).rejects.toMatchObject({ failure: 'lost', message: '*** was used' });
+    expect(outcomes).toEqual([false]);
+  });
 });

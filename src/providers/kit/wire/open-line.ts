@@ -5,11 +5,14 @@ import type { Values } from '../declare/fields.ts';
 import { openInstances } from '../declare/instances.ts';
 import type { Line, Tool, Use } from '../declare/line.ts';
 import { openFetch } from './open-fetch.ts';
-import { fill, type HttpOptions, openHttp } from './open-http.ts';
+import { fill, openConnection } from './connection.ts';
+import { type HttpOptions, openHttp } from './open-http.ts';
+import { openLarge } from './open-large.ts';
 import { openS3 } from './open-s3.ts';
 import { openSmtp } from './open-smtp.ts';
 import { openSockets } from './open-sockets.ts';
 import { openStream } from './open-stream.ts';
+import { openWebFetch } from './open-web-fetch.ts';
 import { redactor } from '../declare/redact.ts';
 
 /** The part of an adapter that a line needs. */
@@ -74,6 +77,8 @@ interface Options {
   /** Timeout of a call whose adapter names none. */
   timeoutMs: number;
   folder: string | undefined;
+  /** Folder of large answers until they are discarded. */
+  answersFolder: string;
   onCall: (outcome: Outcome) => void;
 }
 
@@ -86,6 +91,12 @@ export const secretsOf = ({ credentials, setup }: Pick<Provider, 'credentials' |
     .filter(([name, { secret }]) => secret && values[name] !== undefined)
     .map(([name]) => values[name]!);
 
+/** The addresses of further servers, filled, or those that replace them. */
+const hostsOf = ({ domain, id, hosts = {} }: Provider, values: Values, servers: Options['servers']) =>
+  Object.fromEntries(
+    Object.entries(hosts).map(([name, url]) => [name, servers[`${domain}/${id}/${name}`] ?? fill(url, values)]),
+  );
+
 export function openLines({
   outbound,
   operatorOutbound,
@@ -94,6 +105,7 @@ export function openLines({
   authorities,
   timeoutMs: usualMs,
   folder,
+  answersFolder,
   onCall,
 }: Options): Lines {
   const smtp = openSmtp(authorities);
@@ -114,18 +126,20 @@ export function openLines({
     const egressRoute = ended ? until(ended, lastingRoute) : lastingRoute;
     const clock = ended ? { ...lasting, sleep: (ms: number, signal = ended) => lasting.sleep(ms, signal) } : lasting;
     const place = `${adapter.domain}/${adapter.id}`;
-    const api = servers[place] ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
-    const hosts = Object.fromEntries(
-      Object.entries(adapter.hosts ?? {}).map(([name, url]) => [name, servers[`${place}/${name}`] ?? url]),
-    );
+    const own = Object.entries(adapter.apiBy ?? {}).find(([field]) => values[field])?.[1];
+    const api = servers[place] ?? own ?? adapter.regions?.[values['region'] ?? ''] ?? adapter.api;
+    const hosts = hostsOf(adapter, values, servers);
     const timeoutMs = adapter.timeoutMs ?? usualMs;
     const manifest = { ...adapter, api, hosts, timeoutMs, ...(errorOf && { errorOf }) };
     const hidden = [...secretsOf(adapter, values), ...secrets];
-    const http = openHttp({ manifest, outbound: egressRoute, clock, values, secrets: hidden, ...more });
+    const given = { manifest, clock, values, secrets: hidden, ...more, outbound: egressRoute };
+    const connection = openConnection(given);
     const stream = openStream(egressRoute, timeoutMs);
     return {
-      http,
+      http: openHttp({ ...given, connection }),
+      large: openLarge({ ...given, connection, folder: answersFolder }),
       fetch: openFetch(egressRoute, timeoutMs),
+      webFetch: openWebFetch({ connection, manifest, outbound: egressRoute }),
       stream,
       sockets: openSockets(egressRoute),
       smtp,
@@ -136,6 +150,7 @@ export function openLines({
       values,
       clock,
       hide: (secret) => void hidden.push(secret),
+      refusal: (status, body) => connection.inside(status, body),
       timeoutMs,
     };
   }
@@ -162,8 +177,10 @@ export function openLines({
       if (typeof member !== 'function') return member;
       return (...call: unknown[]): unknown => {
         const result: unknown = (member as (...call: unknown[]) => unknown)(...call);
-        // a synchronous method calls no provider
-        return result instanceof Promise ? watched(adapter, [...secrets, ...ofCall(call[0])], result) : result;
+        const hidden = () => [...secrets, ...ofCall(call[0])];
+        if (result instanceof Promise) return watched(adapter, hidden(), result);
+        // any other synchronous method calls no provider
+        return isAsyncIterable(result) ? watchedStream(onCall, adapter, hidden(), result) : result;
       };
     };
     return Object.fromEntries(Object.entries(contract).map(([name, member]) => [name, wrap(member)])) as T;
@@ -185,6 +202,22 @@ export function openLines({
   };
 }
 
+/** Watches an answer in pieces: its end counts, and one that is left before counts as nothing. */
+async function* watchedStream<T>(
+  onCall: Options['onCall'],
+  { domain, id, version }: Provider,
+  secrets: Guard['secrets'],
+  pieces: AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  try {
+    yield* pieces;
+    onCall({ domain, id, version, ok: true });
+  } catch (error) {
+    if (isProvidersFault(error)) onCall({ domain, id, version, ok: false });
+    throw cleaned(error, secrets);
+  }
+}
+
 /** Excludes unsupported operations and refusals by this service. */
 const isProvidersFault = (error: unknown): boolean =>
   error instanceof ProviderError ? error.failure !== 'unsupported' : !(error instanceof AppError);
@@ -199,3 +232,6 @@ function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
 
 const isPlain = (member: unknown): member is object =>
   typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype;
+
+const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;

@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { whenFailed } from '../kit/declare/fallback.ts';
+import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { type FailureByCode, FailureWord } from '../kit/declare/failures.ts';
+import type { Cost } from '../kit/declare/cost.ts';
+import { type Fields, secret, text } from '../kit/declare/fields.ts';
+import { openaiChatModels } from '../kit/protocols/language-models.ts';
+import type { Auth } from '../kit/wire/http.ts';
+import { type Dialect, callsOf } from './_calls.ts';
+import { ai, type AiAdapter, type AiLine, type AiModel, type AiSpec } from './_contract.ts';
+import { listedModels } from './_models.ts';
+
+/** The fields of every brand. */
+export const apiKey = secret('API key');
+export const baseUrl = text('Base URL', {
+  required: false,
+  form: 'url',
+  help: 'Empty for the usual server; else that of another region, or of a proxy',
+});
+
+/** A bearer token, as most brands take their key. */
+export const bearer = { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' } as const;
+
+/**
+ * How a key is proven: `models`: the list of models needs it; `list`: that list is public, and proves nothing; a model:
+ * the cheapest question to it; a function of its own.
+ */
+type Verify = 'models' | 'list' | { ask: string } | ((line: AiLine) => Promise<string>);
+
+interface Quirks {
+  /** Default: `max_tokens`. */
+  lengthField?: 'max_completion_tokens';
+  /** Models that are not known to take a schema are asked for objects so. Default: `schema`. */
+  objects?: ReturnType<Dialect['objects']>;
+  /** Messages are texts, not lists of parts. */
+  plainMessages?: true;
+  /** Fields of every body. */
+  body?: Readonly<Record<string, unknown>>;
+  query?: Readonly<Record<string, string>>;
+  /** Place of the cost in the usage, and dollars of one unit of it. */
+  cost?: { at: readonly string[]; dollars: number };
+  /** Where the cost can be asked for by the id of an answer. */
+  costLookUp?: (line: AiLine, id: string) => Promise<Cost | undefined>;
+  /** Field of the usage with the cached tokens. Default: that of OpenAI. */
+  cachedAt?: string;
+  /** Tokens of reasoning are counted beside those of the answer, not among them. */
+  reasoningBeside?: true;
+  ends?: Dialect['ends'];
+  /** Path of the list of models; null where there is none. Default: `/models`. */
+  list?: string | null;
+  /** The usage of a stream comes unasked, and asking for it is refused. */
+  streamUsage?: 'unasked';
+  /** Further headers of every call. */
+  headers?: (line: AiLine) => Readonly<Record<string, string>>;
+}
+
+type Own = 'version' | 'authType' | 'credentials' | 'connect' | 'check' | 'auth';
+interface Brand extends Omit<AiSpec<Fields>, Own> {
+  /** Beside the key and the base URL; what is named alike replaces them. */
+  credentials?: Fields;
+  /** Words for failures in `code` or `type` of an error, beside those of OpenAI. */
+  codes?: FailureByCode;
+  /** Default: `bearer`. */
+  auth?: readonly Auth[];
+  quirks?: Quirks;
+  verify: Verify;
+}
+
+const Answered = z.object({ choices: z.array(z.unknown()).min(1) });
+/** A code of an error, which may be a number. */
+const Code = z.union([z.string(), z.number()]).transform(String).nullish().catch(undefined);
+/** The words of OpenAI for failures that the status does not tell. */
+const CODES = {
+  insufficient_quota: 'exhausted',
+  billing_hard_limit_reached: 'exhausted',
+  billing_not_active: 'exhausted',
+  insufficient_balance: 'exhausted',
+  invalid_api_key: 'reauthorize',
+  rate_limit_exceeded: 'rate_limited',
+  content_filter: 'rejected',
+  content_policy_violation: 'rejected',
+  moderation_blocked: 'rejected',
+  server_error: 'unavailable',
+  overloaded_error: 'unavailable',
+} as const satisfies Record<string, ProviderFailure>;
+/** Reads the failure from `error.code` or `error.type`, or from those fields at the top. */
+export function openaiError(more: FailureByCode = {}): z.ZodType<ProviderFailure> {
+  const words: FailureByCode = { ...CODES, ...more };
+  return z
+    .object({
+      error: z.object({ code: Code, type: Code }).partial().nullish().catch(undefined),
+      code: Code,
+      type: Code,
+    })
+    .transform(({ error, code, type }) => [error?.code, error?.type, code, type])
+    .transform((said): string | undefined => said.flatMap((word) => words[word ?? ''] ?? [])[0])
+    .pipe(FailureWord);
+}
+
+/** The usual field for the greatest number of tokens. */
+const LENGTH: string = 'max_tokens';
+const TINY = { messages: [{ role: 'user', content: 'Hi' }] };
+const accepted = 'The key is accepted';
+
+/** Declares a brand of the protocol that OpenAI's `/chat/completions` has become. */
+export function openaiChat(brand: Brand): AiAdapter {
+  const { credentials, quirks = {}, verify, auth = [bearer], codes, ...manifest } = brand;
+  const { lengthField = LENGTH, list = '/models' } = quirks;
+  const listModels = manifest.listModels ?? (list === null ? undefined : listedModels(list));
+
+  const proofs = {
+    models: async (line: AiLine) => `${accepted}: it can use ${(await listModels!(line)).length} models`,
+    list: async (line: AiLine) => {
+      await listModels!(line);
+      return 'The server answers; the key was not proven, since nothing free needs it';
+    },
+  };
+  const check =
+    typeof verify === 'function'
+      ? verify
+      : typeof verify === 'string'
+        ? proofs[verify]
+        : (line: AiLine) => askOnce(line, verify.ask, lengthField);
+
+  return ai<Fields>({
+    errorOf: openaiError(codes),
+    ...manifest,
+    version: 'v1',
+    authType: 'api_key',
+    credentials: { apiKey, baseUrl, ...credentials },
+    apiBy: { baseUrl: '{baseUrl}', ...manifest.apiBy },
+    auth,
+    ...(listModels && { listModels }),
+    check,
+    connect: (line) =>
+      callsOf(line, {
+        title: manifest.title,
+        objects: (model) => waysOf(manifest.models, model) ?? quirks.objects ?? 'schema',
+        open: (fetch) =>
+          openaiChatModels({
+            base: line.base,
+            fetch: withHeaders(fetch, quirks.headers?.(line)),
+            isUsageAsked: quirks.streamUsage === undefined,
+            written: (body) => written(body, quirks),
+            ...(quirks.query && { query: quirks.query }),
+          }),
+        costOf: (usage, id) =>
+          statedCost(usage, quirks) ??
+          (id === undefined ? undefined : quirks.costLookUp?.(line, id).catch(() => undefined)), // nothing hangs on it: prices are known, too
+        usageOf: (usage, raw) => ({
+          ...usage,
+          ...(quirks.cachedAt !== undefined && cachedIn(raw, quirks.cachedAt)),
+          ...(quirks.reasoningBeside &&
+            usage.outputTokens !== undefined && { outputTokens: usage.outputTokens + (usage.reasoningTokens ?? 0) }),
+        }),
+        ...(quirks.ends && { ends: quirks.ends }),
+      }),
+  });
+}
+
+/** Of a known model: whether it takes a schema. */
+function waysOf(models: readonly AiModel[], id: string): 'schema' | undefined {
+  return models.find((model) => model.id === id)?.kinds.includes('object') ? 'schema' : undefined;
+}
+
+/** Asks the shortest question. `most`: tokens of the answer; models that think first refuse less than they need. */
+async function askOnce({ http }: AiLine, model: string, lengthField: string, most = 1): Promise<string> {
+  await http.post('/chat/completions', Answered, { json: { model, ...TINY, [lengthField]: most }, creates: true });
+  return accepted;
+}
+
+/** Proves the key of a provider whose restricted keys may ask questions and not list models. */
+export const modelsOrQuestion =
+  (model: string, lengthField: string) =>
+  (line: AiLine): Promise<string> =>
+    whenFailed(
+      'reauthorize',
+      async () => `${accepted}: it can use ${(await listedModels('/models')(line)).length} models`,
+      () => askOnce(line, model, lengthField, 16),
+    );
+
+const withHeaders = (
+  fetch: typeof globalThis.fetch,
+  headers: Readonly<Record<string, string>> | undefined,
+): typeof globalThis.fetch =>
+  headers
+    ? (input, init) =>
+        fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
+    : fetch;
+
+function written(
+  { max_tokens: most, messages, ...body }: Record<string, unknown>,
+  { lengthField, plainMessages, body: constant }: Quirks,
+): Record<string, unknown> {
+  const said = messages as { role: string; content: unknown }[];
+  return {
+    ...body,
+    messages: plainMessages ? said.map((one) => ({ ...one, content: plainOf(one.content) })) : said,
+    ...(most !== undefined && { [lengthField ?? LENGTH]: most }),
+    ...constant,
+  };
+}
+const plainOf = (content: unknown): unknown =>
+  Array.isArray(content) ? content.map((part) => String(Object(part).text ?? '')).join('\n') : content;
+
+function statedCost(usage: unknown, { cost }: Quirks): Cost | undefined {
+  const amount = cost?.at.reduce<unknown>((at, name) => Object(at)[name], usage);
+  const dollars = typeof amount === 'string' ? Number(amount) : amount;
+  return typeof dollars === 'number' && Number.isFinite(dollars) ? replyCost(dollars * cost!.dollars) : undefined;
+}
+/** A cost that a reply tells, in dollars; rounded up like every other. */
+export const replyCost = (dollars: number): Cost => ({
+  micros: Math.ceil(Number((dollars * 1_000_000).toFixed(6))),
+  source: 'reply',
+});
+
+function cachedIn(raw: unknown, name: string): { cachedTokens?: number } {
+  const cached: unknown = Object(raw)[name];
+  return typeof cached === 'number' && cached > 0 ? { cachedTokens: cached } : {};
+}

@@ -1,0 +1,87 @@
+import { type Cost, microsOf, type Price } from '../kit/declare/cost.ts';
+import type { Ai, AiAdapter, AiAnswer, AiLine, AiModel, EmbedRequest, TextEvent, TextRequest } from './_contract.ts';
+import { checkEmbedding, checkQuestion } from './_requests.ts';
+import { priceOf } from './_prices.ts';
+
+/** No tokenizer makes more tokens of a text than it has bytes. */
+const tokensOf = (text: string): number => Buffer.byteLength(text);
+/** Tokens of one picture, more than any provider counts for the sizes that they take. */
+const PICTURE_TOKENS = 8_000;
+/** Tokens of the words that a protocol, or a second question about an object, adds. */
+const AROUND_TOKENS = 500;
+
+function inputTokensOf(request: TextRequest | EmbedRequest): number {
+  if ('values' in request) return request.values.reduce((sum, value) => sum + tokensOf(value), 0);
+  const parts = request.turns.flatMap((turn) => turn.parts);
+  const said = parts.reduce((sum, part) => sum + (part.type === 'text' ? tokensOf(part.text) : PICTURE_TOKENS), 0);
+  const form = 'schema' in request ? tokensOf(JSON.stringify(request.schema)) : 0;
+  return said + tokensOf(request.instruction ?? '') + form + AROUND_TOKENS;
+}
+
+/** An object may be asked for twice, the second time with the first answer. */
+function greatestUsage(request: TextRequest | EmbedRequest) {
+  const inputTokens = inputTokensOf(request);
+  if (!('maxTokens' in request)) return { inputTokens, outputTokens: 0 };
+  const { maxTokens } = request;
+  return 'schema' in request
+    ? { inputTokens: 2 * inputTokens + maxTokens, outputTokens: 2 * maxTokens }
+    : { inputTokens, outputTokens: maxTokens };
+}
+
+/**
+ * Completes the calls of an adapter: checks of requests, costs by price where the answer tells none, estimates, the list
+ * of models.
+ */
+export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<string, Price>>): Ai {
+  const calls = adapter.connect(line);
+  const price = (model: string) => own[model] ?? priceOf(adapter.id, model);
+
+  /**
+   * An answer may name another model than was asked for, such as a dated one of the same family. One that counts nothing
+   * is paid for by what it says.
+   */
+  function withCost<T extends AiAnswer>(answer: T, request: TextRequest | EmbedRequest, said: string): T {
+    const known = answer.cost ? undefined : (price(answer.model) ?? price(request.model));
+    if (!known) return answer;
+    const isCounted = answer.usage.inputTokens !== undefined || answer.usage.outputTokens !== undefined;
+    const usage = isCounted ? answer.usage : { inputTokens: inputTokensOf(request), outputTokens: tokensOf(said) };
+    const source = isCounted ? ('price_table' as const) : ('estimate' as const);
+    return { ...answer, cost: { micros: microsOf(known, usage), source } };
+  }
+
+  async function* stream(request: TextRequest, signal?: AbortSignal): AsyncGenerator<TextEvent, void> {
+    checkQuestion(adapter, request);
+    for await (const event of calls.stream(request, signal))
+      yield event.type === 'done' ? withCost(event, request, event.text) : event;
+  }
+  const { embed } = calls;
+  return {
+    async text(request, signal) {
+      checkQuestion(adapter, request);
+      const answer = await calls.text(request, signal);
+      return withCost(answer, request, answer.text);
+    },
+    async object(request, signal) {
+      checkQuestion(adapter, request);
+      const answer = await calls.object(request, signal);
+      return withCost(answer, request, JSON.stringify(answer.object) ?? '');
+    },
+    stream,
+    ...(embed &&
+      adapter.facts.kinds.includes('embedding') && {
+        async embed(request, signal) {
+          checkEmbedding(adapter, request);
+          return withCost(await embed(request, signal), request, '');
+        },
+      }),
+    async models() {
+      const listed = (await adapter.listModels?.(line)) ?? [];
+      const known = new Map<string, AiModel>([...listed, ...adapter.models].map((model) => [model.id, model]));
+      return [...known.values()];
+    },
+    estimate(request): Cost | undefined {
+      const known = price(request.model);
+      return known && { micros: microsOf(known, greatestUsage(request)), source: 'estimate' };
+    },
+  };
+}

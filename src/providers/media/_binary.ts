@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
+import { fileAnswer, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
+import type { MediaDone, MediaLine } from './_contract.ts';
+import { outputOf } from './_operations.ts';
+
+// Providers that answer with the bytes themselves. What they tell beside them is in headers.
+
+type Line = Pick<MediaLine, 'large'>;
+
+/** Asks for sound. `cost`: the header with the credits that were taken, and how many millionths of a dollar one is. */
+export async function sound(
+  { large }: Line,
+  path: string,
+  call: LargeCall,
+  { usage, cost }: Pick<MediaDone, 'usage'> & { cost?: { header: string; micros: number } },
+): Promise<MediaDone> {
+  const Reply = z.object({
+    file: fileAnswer('audio', 'audio/mpeg'),
+    headers: z.record(z.string(), z.string().optional()).default({}),
+  });
+  const { file, headers } = await large(path, Reply, {
+    timeoutMs: OPERATION_MS.speech,
+    ...call,
+    ...(cost && { replyHeaders: [cost.header] }),
+    creates: true,
+  });
+  const credits = Number(cost && headers[cost.header] ? headers[cost.header] : Number.NaN);
+  return {
+    outputs: [outputOf('audio', file)],
+    usage,
+    ...(Number.isFinite(credits) && { cost: { micros: Math.ceil(credits * cost!.micros), source: 'header' as const } }),
+  };
+}
+
+/** The header that tells a picture was filtered, although the status is 200. */
+const FINISH = 'finish-reason';
+const Filtered = z.object({ headers: z.object({ [FINISH]: z.literal('CONTENT_FILTERED') }) });
+const Picture = z
+  .unknown()
+  .refine((answer) => {
+    if (Filtered.safeParse(answer).success) throw refused('rejected', 'The picture was filtered');
+    return true;
+  })
+  .pipe(z.object({ file: fileAnswer('image') }))
+  .transform(({ file }): MediaDone => ({ outputs: [outputOf('image', file)], usage: { images: 1 } }));
+
+/** Asks for a picture. */
+export const drawn = ({ large }: Line, path: string, call: LargeCall): Promise<MediaDone> =>
+  large(path, Picture, { timeoutMs: OPERATION_MS.image, ...call, replyHeaders: [FINISH], creates: true });

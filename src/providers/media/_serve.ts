@@ -1,0 +1,160 @@
+import { ProviderError } from '../../platform/kernel/index.ts';
+import { OutboundError } from '../../platform/outbound/index.ts';
+import { type Cost, microsOf, type Price, type CallUsage } from '../kit/declare/cost.ts';
+import { redactor } from '../kit/declare/redact.ts';
+import { credentialsOf, credentialText } from '../kit/wire/credentials.ts';
+import { secretsOf } from '../kit/wire/open-line.ts';
+import type {
+  MediaAdapter,
+  MediaDone,
+  MediaHandle,
+  MediaLine,
+  MediaOutput,
+  MediaPolled,
+  MediaService,
+} from './_contract.ts';
+import { checkMediaRequest } from './_limits.ts';
+import { mediaPriceOf } from './_prices.ts';
+
+const MOST_REDIRECTS = 3;
+const MOST_WORDS = 300;
+/** Where a handle names the model, by which the price of the result is known. */
+const MODEL = 'model';
+
+/** Removes the queries of addresses, which hold signatures. */
+const unsigned = (text: string): string =>
+  text
+    .split(/([\s"'<>])/)
+    .map((part) => {
+      const at = part.indexOf('://');
+      const query = at === -1 ? -1 : part.slice(at).search(/[?#]/);
+      return query === -1 ? part : part.slice(0, at + query);
+    })
+    .join('');
+
+/** The units of prices and what counts them. */
+const UNITS = [
+  ['input', 'inputTokens'],
+  ['output', 'outputTokens'],
+  ['perImage', 'images'],
+  ['perSecond', 'seconds'],
+  ['characters', 'characters'],
+] as const;
+/** Tells whether an answer counts all that its price is made of; else the estimate stands, and nothing becomes free. */
+const isCounted = (price: Price, usage: CallUsage): boolean =>
+  UNITS.every(([unit, count]) => !price[unit] || usage[count] !== undefined);
+
+/** Completes the calls of an adapter: costs by price, estimates, clean words, and the bytes of outputs. */
+export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly<Record<string, Price>>): MediaService {
+  const { start, poll, find, cancel, tools } = adapter.connect(line);
+  const clean = (text: string, prompt?: string) =>
+    unsigned(redactor([...secretsOf(adapter, line.values), prompt])(text).replace(/\s+/g, ' ')).slice(0, MOST_WORDS);
+  const priceOf = (name: string) => own[name] ?? mediaPriceOf(adapter.id, name);
+
+  /** Adds the cost by what was used, where the answer counts it. */
+  function priced<T extends MediaDone>(done: T, name: string): T {
+    const price = done.cost ? undefined : priceOf(name);
+    return price && isCounted(price, done.usage)
+      ? { ...done, cost: { micros: microsOf(price, done.usage), source: 'price_table' } }
+      : done;
+  }
+  /** Removes the prompt and signatures from failures; those of the fields are removed already. */
+  async function cleanly<T>(work: Promise<T>, prompt?: string): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const message = error instanceof ProviderError ? unsigned(redactor([prompt])(error.message)) : undefined;
+      if (!(error instanceof ProviderError) || message === error.message) throw error;
+      throw new ProviderError(error.failure, message!, { retryAfterMs: error.retryAfterMs });
+    }
+  }
+  const named = (handle: MediaHandle, name: string): MediaHandle => ({ ...handle, [MODEL]: name });
+  const nameOf = (handle: MediaHandle): string => String(handle[MODEL]);
+
+  async function polled(handle: MediaHandle, prompt?: string): Promise<MediaPolled> {
+    const answer = await poll!(handle);
+    if (answer.state === 'done') return priced(answer, nameOf(handle));
+    if (answer.state === 'running') return answer;
+    return { ...answer, message: clean(answer.message, prompt) };
+  }
+
+  return {
+    async start(request, signal) {
+      checkMediaRequest(adapter, request);
+      const name = request.model ?? request.operation;
+      const started = await cleanly(start(request, signal), request.prompt);
+      return started.state === 'done' ? priced(started, name) : { ...started, handle: named(started.handle, name) };
+    },
+    ...(poll && { poll: (handle: MediaHandle, prompt?: string) => cleanly(polled(handle, prompt), prompt) }),
+    ...(cancel && { cancel: (handle: MediaHandle) => cleanly(cancel(handle)) }),
+    ...(find && {
+      async find(request, since) {
+        const found = await cleanly(find(request, since), request.prompt);
+        return found && named(found, request.model ?? request.operation);
+      },
+    }),
+    ...(tools && { tools }),
+    estimate({ operation, model, prompt = '', seconds = 0, count = 1 }): Cost | undefined {
+      const price = priceOf(model ?? operation);
+      if (!price) return undefined;
+      const usage = { characters: prompt.length, seconds: seconds * count, images: count };
+      return { micros: microsOf(price, usage), source: 'estimate' };
+    },
+    async download(output) {
+      if ('open' in output)
+        return {
+          contentType: output.contentType,
+          bytes: output.size,
+          body: output.open(),
+          cancel: () => void output.discard(),
+        };
+      const { status, headers, body, cancel: leave } = await opened(adapter, line, output);
+      if (status === 200)
+        return {
+          contentType: headers.get('content-type') ?? undefined,
+          bytes: Number(headers.get('content-length')) || undefined,
+          body,
+          cancel: leave,
+        };
+      leave();
+      const kept = adapter.rhythm?.keptMs;
+      const forMinutes = kept === undefined ? '' : `, which it keeps for ${Math.round(kept / 60_000)} minutes`;
+      throw new ProviderError(
+        status >= 500 || status === 429 ? 'unavailable' : 'rejected',
+        `${adapter.title} no longer has the result (${status})${forMinutes}`,
+      );
+    },
+  };
+}
+
+/** Opens the address of an output, through the guard at each redirect. The key goes to the provider's own host only. */
+async function opened(adapter: MediaAdapter, line: MediaLine, { url, withKey }: Extract<MediaOutput, { url: string }>) {
+  const key = Object.fromEntries(
+    credentialsOf(adapter.auth).flatMap((auth) => {
+      const text =
+        auth.in === 'header' &&
+        !auth.host &&
+        credentialText(auth, { values: line.values, token: undefined, app: undefined });
+      return text ? [[(auth as { name: string }).name, text]] : [];
+    }),
+  );
+  let at = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const isOwn = URL.parse(at)?.origin === new URL(line.base).origin;
+    const answer = await line.stream(at, withKey && isOwn ? { headers: key } : {}).catch((error: unknown) => {
+      throw downloadFault(adapter, error);
+    });
+    const location = answer.status >= 300 && answer.status < 400 ? answer.headers.get('location') : null;
+    if (location === null || redirects === MOST_REDIRECTS) return answer;
+    answer.cancel();
+    at = URL.parse(location, at)?.href ?? location;
+  }
+}
+
+function downloadFault({ title }: MediaAdapter, error: unknown): unknown {
+  if (!(error instanceof OutboundError)) return error;
+  const final = error.failure === 'invalid' || error.failure === 'blocked';
+  return final
+    ? new ProviderError('rejected', `${title} names an address of the result that may not be asked`)
+    : new ProviderError('unavailable', `The result of ${title} could not be fetched`);
+}

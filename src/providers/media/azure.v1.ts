@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { secret, text } from '../kit/declare/fields.ts';
+import { media } from './_contract.ts';
+import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
+
+const sizes = ['1024x1024', '1536x1024', '1024x1536'];
+const picture = { promptLength: 32_000, sizes, count: 10 };
+
+/** https://learn.microsoft.com/azure/foundry/openai/; a model is the name of a deployment. */
+export default media({
+  id: 'azure',
+  version: 'v1',
+  status: 'active',
+  title: 'Azure OpenAI',
+  description: 'Deployments of models for pictures, speech and transcriptions in your own Azure resource.',
+  website: 'https://azure.microsoft.com/products/ai-foundry',
+  authType: 'api_key',
+  setupNotes: 'Models are the names of your deployments: set one for each purpose, with its price.',
+  credentials: {
+    endpoint: text('Endpoint', {
+      form: 'origin',
+      help: 'https://<resource>.openai.azure.com, or services.ai.azure.com',
+    }),
+    apiKey: secret('API key', { help: 'A key of the resource' }),
+  },
+  api: '{endpoint}/openai/v1',
+  auth: { in: 'header', name: 'api-key', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  errorOf: openaiErrorOf,
+  hub: true,
+  models: [],
+  anyModel: {
+    id: /^[\w.-]+$/,
+    operations: {
+      image: picture,
+      edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 16 } },
+      speech: { promptLength: 4_096, voices: 'any' },
+      transcription: ONE_SOUND,
+    },
+  },
+  connect: openaiMedia,
+  async check({ http }) {
+    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
+    return 'The key is accepted';
+  },
+});

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { secret } from '../kit/declare/fields.ts';
+import { inBase64 } from '../kit/protocols/json-body.ts';
+import { media } from './_contract.ts';
+import { geminiMedia } from './_gemini-media.ts';
+import { DRAWING, FILMING, googleErrorOf, VOICES } from './_google.ts';
+
+/** https://ai.google.dev/api; pictures by Gemini, since Imagen has ended. */
+export default media({
+  id: 'google',
+  version: 'v1',
+  status: 'active',
+  title: 'Google Gemini',
+  description: 'Pictures and speech by Gemini, and videos by Veo.',
+  website: 'https://ai.google.dev',
+  authType: 'api_key',
+  credentials: { apiKey: secret('API key', { help: 'aistudio.google.com/apikey' }) },
+  api: 'https://generativelanguage.googleapis.com/v1beta',
+  auth: { in: 'header', name: 'x-goog-api-key', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  errorOf: googleErrorOf,
+  models: [
+    { id: 'gemini-3.1-flash-image', operations: DRAWING },
+    { id: 'gemini-3-pro-image', operations: DRAWING },
+    { id: 'gemini-nano-banana-2.1', operations: DRAWING },
+    { id: 'veo-3.1-generate-preview', operations: FILMING },
+    { id: 'veo-3.1-fast-generate-preview', operations: FILMING },
+    { id: 'gemini-3.8-flash-tts', operations: { speech: { promptLength: 8_000, voices: VOICES } } },
+  ],
+  rhythm: { everyMs: 10_000, mostMs: 1_800_000, keptMs: 172_800_000 },
+  connect: (line) =>
+    geminiMedia(line, {
+      frame: (file) => ({ inlineData: { mimeType: file.contentType, data: inBase64(file) } }),
+      question: ({ name }) => ({ method: 'GET', path: `/${name}` }),
+    }),
+  async check({ http }) {
+    await http.get('/models', z.object({ models: z.array(z.unknown()) }), { query: { pageSize: '1' } });
+    return 'The key is accepted';
+  },
+});

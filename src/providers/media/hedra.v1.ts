@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { secret } from '../kit/declare/fields.ts';
+import { fetchedFiles, media, type MediaRequest } from './_contract.ts';
+import type { Job } from './_job.ts';
+import { creditsAt } from './_job-answers.ts';
+import { byName } from './_job-find.ts';
+import { jobPoll, publicUrls } from './_job-poll.ts';
+
+const FAILURES: NonNullable<Job['failures']> = [
+  [/MODERATION_FAILED|INVALID_ARGUMENT|NOT_FOUND|FAILED_PRECONDITION/, 'rejected'],
+  [/MISSING_CREDITS/, 'exhausted'],
+  [/RESOURCE_EXHAUSTED/, 'rate_limited'],
+  [/UNAUTHORIZED|PERMISSION_DENIED/, 'reauthorize'],
+];
+/** A model is named by its id or by its short name. */
+const modelOf = ({ model }: MediaRequest) =>
+  model === null ? {} : /^[0-9a-f-]{36}$/.test(model) ? { ai_model_id: model } : { model_slug: model };
+
+const generation = (body: (request: MediaRequest) => object): Job => ({
+  submit: (request) => ({ path: '/generations', json: { generation_id: request.key, ...body(request) } }),
+  poll: '/generations/{id}/status',
+  states: { finalizing: 'running' },
+  progress: ['progress', 1],
+  outputs: ['download_url', 'url'],
+  error: ['error.type', 'error.message', 'error_message'],
+  failures: FAILURES,
+  find: byName,
+});
+const videoOf = ({ prompt, ratio, size, seconds }: MediaRequest, scene = prompt) => ({
+  text_prompt: scene,
+  aspect_ratio: ratio,
+  resolution: size,
+  ...(seconds !== undefined && { duration_ms: seconds * 1_000 }),
+});
+const ratios = ['16:9', '9:16', '1:1'];
+const sizes = ['540p', '720p', '1080p'];
+
+/** https://www.hedra.com/docs */
+export default media({
+  id: 'hedra',
+  version: 'v1',
+  title: 'Hedra',
+  description: 'Videos of characters and avatars, and pictures, videos and voices of partners.',
+  website: 'https://www.hedra.com',
+  status: 'active',
+  authType: 'api_key',
+  setupNotes: 'Needs a paid plan of Hedra.',
+  credentials: { apiKey: secret('API key', { help: 'hedra.com/develop/api-keys' }) },
+  api: 'https://api.hedra.com/web-app/public',
+  auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  errorOf: z
+    .object({ error: z.object({ type: z.string() }) })
+    .transform(({ error }) => FAILURES.find(([pattern]) => pattern.test(error.type))?.[1])
+    .pipe(z.enum(['rejected', 'exhausted', 'rate_limited', 'reauthorize'])),
+  hub: true,
+  models: [
+    {
+      id: '26f0fc66-152b-40ab-abed-76c43df99bc8',
+      operations: {
+        avatar: {
+          ratios,
+          sizes,
+          voices: 'any',
+          sources: fetchedFiles(1, 1, 'image'),
+          options: { scene: { label: 'Scene' } },
+          anyOf: [['voice']],
+        },
+      },
+    },
+    {
+      id: 'ab372b84-432f-44f5-bacc-c2542465f712',
+      operations: {
+        video: {
+          ratios,
+          sizes,
+          seconds: { from: 1, to: 8 },
+          secondsNeeded: true,
+          sources: fetchedFiles(1, 1, 'image'),
+        },
+      },
+    },
+  ],
+  anyModel: {
+    id: /^[\w.-]+$/,
+    operations: {
+      video: { ratios, sizes, seconds: { from: 1, to: 60 }, secondsNeeded: true, sources: fetchedFiles(0, 1, 'image') },
+      image: { ratios, sizes },
+    },
+  },
+  actions: { image: { ratios, sizes }, speech: { voices: 'any', anyOf: [['voice']] } },
+  rhythm: { everyMs: 5_000, mostMs: 3_600_000 },
+  connect: jobPoll({
+    jobs: {
+      avatar: generation((request) => ({
+        type: 'video',
+        ...modelOf(request),
+        start_keyframe_url: publicUrls(request.sources).image[0],
+        audio_generation: { type: 'text_to_speech', voice_id: request.voice, text: request.prompt },
+        generated_video_inputs: videoOf(request, request.options?.['scene']),
+      })),
+      video: generation((request) => ({
+        type: 'video',
+        ...modelOf(request),
+        start_keyframe_url: publicUrls(request.sources).image[0],
+        generated_video_inputs: videoOf(request),
+      })),
+      image: generation((request) => ({
+        type: 'image',
+        ...modelOf(request),
+        text_prompt: request.prompt,
+        aspect_ratio: request.ratio,
+        resolution: request.size,
+      })),
+      speech: generation(({ prompt, voice }) => ({ type: 'text_to_speech', voice_id: voice, text: prompt })),
+    },
+    tools: { voices: { path: '/voices', list: '', id: 'id', label: 'name' } },
+  }),
+  check: creditsAt('/billing/credits', 'remaining'),
+});

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { secret, text } from '../kit/declare/fields.ts';
+import { media } from './_contract.ts';
+import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
+
+const sizes = ['1024x1024', '1536x1024', '1024x1536'];
+const picture = { promptLength: 32_000, sizes, count: 10 };
+const drawing = { image: picture, edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 16 } } } as const;
+const voices = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse', 'marin', 'cedar'];
+const speaking = { speech: { promptLength: 4_096, voices } };
+
+/** https://platform.openai.com/docs/api-reference; its API of videos has ended. */
+export default media({
+  id: 'openai',
+  version: 'v1',
+  status: 'active',
+  title: 'OpenAI',
+  description: 'Pictures by GPT Image, speech, and transcriptions.',
+  website: 'https://openai.com',
+  authType: 'api_key',
+  credentials: {
+    apiKey: secret('API key', { help: 'platform.openai.com/api-keys' }),
+    organization: text('Organization id', { required: false, help: 'Where the key belongs to several' }),
+    project: text('Project id', { required: false }),
+  },
+  api: 'https://api.openai.com/v1',
+  auth: [
+    { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
+    { in: 'header', name: 'openai-organization', field: 'organization' },
+    { in: 'header', name: 'openai-project', field: 'project' },
+  ],
+  errors: { 403: 'reauthorize' }, // also an organization that is not verified for a model
+  errorOf: openaiErrorOf,
+  models: [
+    { id: 'gpt-image-2', operations: drawing },
+    { id: 'gpt-image-2.6-sunburst', operations: drawing },
+    { id: 'gpt-image-2.6-flare', operations: drawing },
+    { id: 'gpt-4o-mini-tts', operations: speaking },
+    { id: 'tts-1', operations: speaking },
+    { id: 'tts-1-hd', operations: speaking },
+    { id: 'whisper-1', operations: { transcription: ONE_SOUND } },
+  ],
+  connect: openaiMedia,
+  async check({ http }) {
+    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
+    return 'The key is accepted';
+  },
+});

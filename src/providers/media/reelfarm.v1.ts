@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { secret } from '../kit/declare/fields.ts';
+import { fetchedFiles, media } from './_contract.ts';
+import { jobPoll, publicUrls } from './_job-poll.ts';
+
+const job = {
+  id: 'id',
+  poll: '/slideshows/{id}/status',
+  states: { draft: 'queued', rendering: 'running' },
+  error: ['error', 'message'],
+} as const;
+
+/** https://reel.farm/api-docs */
+export default media({
+  id: 'reelfarm',
+  version: 'v1',
+  title: 'ReelFarm',
+  description: 'Slideshows from a brief, as pictures or as a video.',
+  website: 'https://reel.farm',
+  status: 'active',
+  authType: 'api_key',
+  setupNotes: 'Needs a Growth, Scale or Unlimited plan of ReelFarm.',
+  credentials: { apiKey: secret('API key', { help: 'reel.farm/dashboard > Settings > API keys; it begins with rf_' }) },
+  api: 'https://reel.farm/api/v1',
+  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  models: [],
+  actions: {
+    slideshow: { sources: fetchedFiles(0, 10, 'image') },
+    video: {
+      prompt: 'none',
+      ratios: ['4:5', '9:16', '1:1', '16:9'],
+      seconds: { from: 1, to: 10 },
+      sources: fetchedFiles(1, 10, 'image'),
+    },
+  },
+  rhythm: { everyMs: 5_000, mostMs: 1_800_000 },
+  connect: jobPoll({
+    jobs: {
+      slideshow: {
+        ...job,
+        submit({ prompt, sources }) {
+          const { image } = publicUrls(sources);
+          return {
+            path: '/slideshows/generate',
+            json: { additional_context: prompt, ...(image.length > 0 && { images: image }) },
+          };
+        },
+        outputs: ['images', 'images.*.url', 'slides.*.image_url'],
+      },
+      /** The pictures as they are, one after the other; `seconds` is the time of each. */
+      video: {
+        ...job,
+        submit: ({ ratio, seconds, sources }) => ({
+          path: '/slideshows/create',
+          json: {
+            slides: publicUrls(sources).image.map((image_url) => ({ image_url })),
+            aspect_ratio: ratio,
+            export_as_video: true,
+            duration: seconds,
+          },
+        }),
+        status: 'video_status',
+        states: { ...job.states, processing: 'running' },
+        result: { path: '/videos/{video}', keeps: { video: 'video_id' } },
+        outputs: ['video_url', 'url'],
+      },
+    },
+  }),
+  async check({ http }) {
+    const Account = z.record(z.string(), z.unknown()).refine((account) => Object.keys(account).length > 0);
+    await http.get('/account', Account);
+    return 'The key is accepted';
+  },
+});

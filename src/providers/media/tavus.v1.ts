@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { secret } from '../kit/declare/fields.ts';
+import { fetchedFiles, media } from './_contract.ts';
+import { valuesAt } from './_job-answers.ts';
+import { inList } from './_job-find.ts';
+import { jobPoll, publicUrls } from './_job-poll.ts';
+
+/** https://docs.tavus.io */
+export default media({
+  id: 'tavus',
+  version: 'v1',
+  title: 'Tavus',
+  description: 'Videos of trained human replicas.',
+  website: 'https://www.tavus.io',
+  status: 'active',
+  authType: 'api_key',
+  credentials: { apiKey: secret('API key', { help: 'platform.tavus.io > API keys' }) },
+  api: 'https://tavusapi.com',
+  auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
+  errors: { 403: 'reauthorize' },
+  models: [],
+  actions: {
+    avatar: {
+      prompt: 'optional',
+      sources: fetchedFiles(0, 1, 'audio'),
+      options: { replica: { label: 'Replica', required: true, tool: 'replicas' } },
+      anyOf: [['prompt', 'audio']],
+    },
+  },
+  rhythm: { everyMs: 10_000, mostMs: 7_200_000 },
+  connect: jobPoll({
+    jobs: {
+      avatar: {
+        submit({ key, prompt, options, sources }) {
+          const [audio_url] = publicUrls(sources).audio;
+          const speech = audio_url === undefined ? { script: prompt } : { audio_url };
+          return { path: '/v2/videos', json: { replica_id: options!['replica'], ...speech, video_name: key } };
+        },
+        id: 'video_id',
+        poll: '/v2/videos/{id}',
+        states: { deleted: 'canceled' },
+        outputs: 'download_url',
+        error: ['status_details', 'error_details'],
+        failures: [[/policy|moderation|not allowed/i, 'rejected']],
+        callback: { in: 'json', name: 'callback_url' },
+        find: inList('/v2/videos?limit=100', 'data', (entry, { key }) => valuesAt(entry, 'video_name')[0] === key),
+      },
+    },
+    tools: {
+      replicas: {
+        path: '/v2/replicas',
+        query: { limit: '100' },
+        list: 'data',
+        id: 'replica_id',
+        label: 'replica_name',
+      },
+    },
+  }),
+  async check({ http }) {
+    await http.get('/v2/replicas', z.object({ data: z.array(z.unknown()) }), { query: { limit: '1' } });
+    return 'The key is accepted';
+  },
+});

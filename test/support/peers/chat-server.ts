@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { whole } from '../wire/wire.ts';
+
+/** A question as it came over the wire, and what it costs. */
+export interface ChatQuestion {
+  headers: IncomingMessage['headers'];
+  body: { model: string; stream?: boolean; messages: { role: string; content: unknown }[] };
+  /** Of the answer; each question of a server has another number of them. */
+  tokens: number;
+  /** Resolves when the client has left before the answer ended. */
+  left: Promise<unknown>;
+}
+
+/** A server that speaks the chat protocol of OpenAI, and charges each question once it has come. */
+export interface ChatServer extends AsyncDisposable {
+  url: string;
+  /** Every question that was charged, in the order of their coming. */
+  charged: ChatQuestion[];
+  /** Runs before each answer, and before each piece of a stream but the first. */
+  before: (question: ChatQuestion, piece: number) => unknown;
+  /** The pieces of the next answers. */
+  pieces: string[];
+}
+
+export async function startChatServer(): Promise<ChatServer> {
+  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const chat: ChatServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    charged: [],
+    before: () => undefined,
+    pieces: ['Good ', 'day'],
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = JSON.parse((await whole(request)).toString()) as ChatQuestion['body'];
+    const tokens = 100 + chat.charged.length;
+    const left = once(response, 'close');
+    const question: ChatQuestion = { headers: request.headers, body, tokens, left };
+    chat.charged.push(question);
+    await chat.before(question, 0);
+    const usage = { prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens };
+    const head = { id: 'chatcmpl-1', created: 1, model: body.model };
+    const { pieces } = chat;
+    if (!body.stream) {
+      const message = { role: 'assistant', content: pieces.join('') };
+      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }));
+    }
+    const send = (data: object) =>
+      response.write(`data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', ...data })}\n\n`);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const [n, content] of pieces.entries()) {
+      if (n > 0) await chat.before(question, n);
+      send({ choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }] });
+    }
+    send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    send({ choices: [], usage });
+    response.end('data: [DONE]\n\n');
+  }
+  return chat;
+}
