@@ -20,7 +20,7 @@ const SETTING = {
 } as const satisfies Record<Dimension, keyof Config['addons']>;
 
 /** Packs of what is not there yet are not sold. */
-const UNSOLD: ReadonlySet<Dimension> = new Set(['brand_kits', 'competitors', 'video_exports']);
+const UNSOLD: ReadonlySet<Dimension> = new Set(['brand_kits', 'competitors']);
 export const isSold = (dimension: Dimension): boolean => !UNSOLD.has(dimension);
 
 /** Size and price of packs, by dimension, as the operator has set them. */

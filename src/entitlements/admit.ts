@@ -77,12 +77,12 @@ export function openAdmission({ enabled, sizes }: { enabled: boolean; sizes: Pac
       )
         throw limitExceeded(dimension, ceiling);
       if (!enabled) return;
-      const { limits, counters } = await findEntitlement(sql, orgId);
+      const { limits, counters, month } = await findEntitlement(sql, orgId);
       const max = limits[dimension].effective;
       const fits =
         dimension === 'storage_gb'
           ? counters.storageBytes + more <= max * GB
-          : (await store.countRows(sql, orgId, dimension)) + more <= max;
+          : (await store.countRows(sql, orgId, dimension, month)) + more <= max;
       if (!fits) throw limitExceeded(dimension, max);
     },
   };

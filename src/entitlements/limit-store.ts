@@ -148,16 +148,26 @@ type Rows = Exclude<Dimension, 'posts_per_month' | 'storage_gb'>;
  * The statements that count the rows of a dimension. A dimension whose table is not there yet has none, and counts as
  * 0.
  */
-const ROWS: Partial<Record<Rows, (sql: Sql, orgId: string) => Fragment>> = {
+const ROWS: Partial<Record<Rows, (sql: Sql, orgId: string, since: Date) => Fragment>> = {
   channel: (sql, orgId) => sql`select count(*)::int as n from channels where org_id = ${orgId} and ${counts(sql)}`,
   team_members: (sql, orgId) =>
     sql`select count(*)::int as n from memberships where org_id = ${orgId} and not disabled`,
   webhooks: (sql, orgId) => sql`select count(*)::int as n from webhooks where org_id = ${orgId} and deleted_at is null`,
+  video_exports: (sql, orgId, since) => sql`
+    select count(*)::int as n
+    from credits
+    where org_id = ${orgId} and type = 'video_export' and created_at >= ${since}`,
 };
 
-export async function countRows(sql: Sql, orgId: string, dimension: Rows): Promise<number> {
+/** Counts the rows of a dimension; of one that is counted by the month those since its `start`. */
+export async function countRows(
+  sql: Sql,
+  orgId: string,
+  dimension: Rows,
+  { start = new Date(0) }: { start?: Date } = {},
+): Promise<number> {
   const count = ROWS[dimension];
   if (!count) return 0;
-  const [row] = await sql<{ n: number }[]>`${count(sql, orgId)}`;
+  const [row] = await sql<{ n: number }[]>`${count(sql, orgId, start)}`;
   return row!.n;
 }

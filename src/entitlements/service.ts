@@ -2,6 +2,7 @@ import type { AuditActor } from '../platform/audit/index.ts';
 import type { Database, Sql } from '../platform/db/index.ts';
 import { type Feature, planOf, requireFeature, type Subscribed } from './access.ts';
 import { type Admission, openAdmission } from './admit.ts';
+import { type Credits, openCredits } from './credits.ts';
 import * as store from './limit-store.ts';
 import type { Overrides, PackSizes } from './limits.ts';
 import { changeLimits, overrideLimits } from './override.ts';
@@ -39,7 +40,7 @@ const AGENCY: ShownPlan = {
 };
 
 /** Entitlements: plans, limits, usage and admission. */
-export interface Billing extends Admission, LimitEnforcement {
+export interface Billing extends Admission, LimitEnforcement, Credits {
   /** The room for posts, for the turn of the Organization that admits them. */
   quota(orgId: string): Promise<PostQuota & { used: number }>;
   /** The numbers of `GET /billing` (S62). */
@@ -74,6 +75,7 @@ export function openBilling({ sql, enabled, addons, stop }: BillingOptions): Bil
   return {
     ...admission,
     ...openLimitEnforcement(admission, stop),
+    ...openCredits(admission),
     quota: (orgId) => quotaOf(sql, admission, orgId),
     usage: (orgId) => usageOf(sql, admission, orgId),
     override,

@@ -31,7 +31,7 @@ export async function usageOf(
       if (dimension === 'posts_per_month') return postsUsed(sql, orgId, entitlement);
       return dimension === 'storage_gb'
         ? entitlement.counters.storageBytes / GB
-        : store.countRows(sql, orgId, dimension);
+        : store.countRows(sql, orgId, dimension, entitlement.month);
     }),
   );
   const limits = Object.fromEntries(

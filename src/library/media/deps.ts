@@ -6,10 +6,14 @@ import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { openImport } from './import-item.ts';
 import type { Incoming, IncomingLog } from './incoming.ts';
-import type { IngestReceived } from './ingest.ts';
+import type { Bodies } from './bodies.ts';
+import type { Ingest, IngestReceived } from './ingest.ts';
+import type { Prober } from './probe.ts';
+import type { PublicUrlOf } from './public-url.ts';
 import type { FetchFile } from './remote.ts';
 import { urlOfKey } from './rules.ts';
 import type { FileRow } from './store.ts';
+import type { Storages } from './storages.ts';
 
 /** What the room is opened with. */
 export interface MediaOptions {
@@ -40,6 +44,12 @@ export interface MediaOptions {
 /** What the use cases are handed. */
 export interface MediaDeps extends Pick<MediaOptions, 'sql' | 'backendUrl' | 'maxBytes' | 'localQuotaBytes'> {
   incoming: Incoming;
+  billing: Pick<Billing, 'enabled' | 'admit'>;
+  storages: Storages;
+  prober: Prober;
+  bodies: Bodies;
+  ingest: Ingest;
+  publicUrlOf: PublicUrlOf;
   ingestReceived: IngestReceived;
   fetchFile: FetchFile;
   makeItem: ReturnType<typeof openImport>;

@@ -1,4 +1,5 @@
 export { Attribution } from './attribution.ts';
+export { Generated } from './generated.ts';
 export type { StockItem } from './import-item.ts';
 export type { MediaItem } from './post-media.ts';
 export { plainLine, urlOfKey } from './rules.ts';

@@ -3,6 +3,7 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, newId, randomBase62 } from '../../platform/kernel/index.ts';
 import type { Attribution } from './attribution.ts';
+import type { Generated } from './generated.ts';
 import type { ReceivedFile } from './incoming.ts';
 import type { Probed, Prober } from './probe.ts';
 import { confirmObjects, expectObjects, reclaimObjects } from './pending-deletions-store.ts';
@@ -22,6 +23,7 @@ export interface Origin {
   /** Of what came in parts. */
   uploadId?: string;
   attribution?: Attribution;
+  generated?: Generated;
 }
 /** Bytes that have been judged: in a file of this machine, in a storage already, or both. */
 export interface Judged {
@@ -39,7 +41,7 @@ export type Ingest = (
   orgId: string,
   judged: Judged,
   origin: Origin,
-  also?: (sql: Sql) => Promise<void>,
+  also?: (sql: Sql, file: FileRow) => Promise<void>,
 ) => Promise<FileRow>;
 
 /** Judges a received file by its content, and ingests it. */
@@ -83,7 +85,7 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
     await confirmObjects(sql, nobodys);
   }
 
-  return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, ...said }, also) => {
+  return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, generated, ...said }, also) => {
     const { probed, bytes, path, lies } = judged;
     const place = await targetOf(orgId, judged);
     const stays =
@@ -128,9 +130,10 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
           sourceUrl,
           uploadId,
           attribution: attribution ?? null,
+          generated: generated ?? null,
         });
         await confirmObjects(tx, fresh);
-        await also?.(tx);
+        await also?.(tx, row);
         return row;
       });
     } catch (error) {

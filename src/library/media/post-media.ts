@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
-import { isReachableFromOutside, type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type {
   FileFacts,
   Limits,
@@ -11,13 +11,12 @@ import type {
 } from '../../providers/registry/index.ts';
 import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES } from './bodies.ts';
 import type { Copies } from './copies.ts';
+import { type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
-import { bytesUrlOfKey, domainAllowed, formatOfKey, keyOfUrl, urlOfKey } from './rules.ts';
+import { domainAllowed, formatOfKey, keyOfUrl } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { StoragePlace, Storages } from './storages.ts';
-
-const FETCHED_SECONDS = 6 * 3_600; // a network may fetch a video long after it was told of it
 
 /** A picture or video as a post names it: a file of the organization, else an address. */
 export interface MediaItem {
@@ -57,6 +56,7 @@ interface Options {
   storages: Storages;
   copies: Copies;
   bodies: Bodies;
+  publicUrlOf: PublicUrlOf;
   maxBytes: number;
   backendUrl: string;
   restrictDomains: readonly string[];
@@ -125,7 +125,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
 }
 
 /** Loads one item of a post; `own`: the file of the organization that it names, null where that is gone. */
-function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Options) {
+function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, backendUrl }: Options) {
   /** At most so much of a file is fetched for a network. */
   function greatestOf({ mediaTypes, video }: Limits): number {
     const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
@@ -145,19 +145,6 @@ function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Op
     const stored = await storage.open(storageKey).catch(fail);
     if (!stored) throw gone(storageSettingId);
     await stored[Symbol.asyncDispose]();
-  }
-
-  /**
-   * Where a network can fetch a file: at the storage's permanent address, from this service, else at the storage's
-   * signed one, which does not answer HEAD.
-   */
-  async function publicUrlOf({ storageKey }: FileRow, { store: storage }: StoragePlace): Promise<string | undefined> {
-    const ours = storage.direct ? bytesUrlOfKey : urlOfKey;
-    return (
-      reachable(storage.url(storageKey)) ??
-      reachable(ours(backendUrl, storageKey)) ??
-      reachable(await storage.direct?.get(storageKey, FETCHED_SECONDS).catch(fail))
-    );
   }
 
   /** The picture that was chosen for a video; undefined when it is gone: the network makes its own. */
@@ -234,9 +221,6 @@ function openLoadOne({ sql, storages, copies, bodies, maxBytes, backendUrl }: Op
     };
   };
 }
-
-const reachable = (url: string | undefined): string | undefined =>
-  url !== undefined && isReachableFromOutside(url) ? url : undefined;
 
 const factsOf = (file: FileRow | null | undefined): FileFacts | undefined =>
   file

@@ -42,6 +42,13 @@ export const ACCEPTED: ReadonlyMap<string, Format> = new Map([
 
 const BY_EXTENSION = new Map([...ACCEPTED.values()].map((one) => [one.extension, one]));
 
+/** What is written here and taken from nobody. */
+export const SUBTITLES = {
+  srt: format('document', 'application/x-subrip', 'srt'),
+  vtt: format('document', 'text/vtt', 'vtt'),
+} as const;
+const KEPT: ReadonlyMap<string, Format> = new Map<string, Format>([...BY_EXTENSION, ...Object.entries(SUBTITLES)]);
+
 /**
  * What a client says that it will send: by its type, else by the name. Undefined: nothing that is accepted. Only a
  * promise, for the content decides.
@@ -66,7 +73,7 @@ const KEY = /^[0-9a-f-]{36}\/[0-9A-Za-z]{32}\.([a-z0-9]{2,4})$/;
 /** The format of a stored object by its key; undefined: not the name of a stored object. */
 export function formatOfKey(key: string): Format | undefined {
   const extension = KEY.exec(key)?.[1];
-  return extension === undefined ? undefined : BY_EXTENSION.get(extension);
+  return extension === undefined ? undefined : KEPT.get(extension);
 }
 
 /** The key of a URL below our own `/uploads`; undefined: an address outside. */

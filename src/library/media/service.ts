@@ -4,12 +4,14 @@ import { openBodies } from './bodies.ts';
 import { openCopies } from './copies.ts';
 import type { MediaDeps, MediaOptions } from './deps.ts';
 import { describeFile, findFileAuthor, getFile, pageOfFiles, removeFile, saveUploaded } from './files.ts';
+import { expectStorage, keepMade, keepSubtitles, kindsOf, openSource } from './made.ts';
 import { openImport } from './import-item.ts';
 import { openIncoming } from './incoming.ts';
 import { openIngest, openIngestReceived } from './ingest.ts';
 import { openPictures } from './pictures.ts';
 import { openPostMedia } from './post-media.ts';
 import { openProber } from './probe.ts';
+import { openPublicUrl } from './public-url.ts';
 import { openRemote } from './remote.ts';
 import type { NamedPart } from './rules.ts';
 import { openServe } from './serve.ts';
@@ -38,10 +40,23 @@ export async function openMedia(options: MediaOptions) {
     fetchFile: (from) => fetchFile(from, maxBytes),
     ingestReceived,
   });
-  const deps: MediaDeps = { ...options, incoming, ingestReceived, fetchFile, makeItem };
+  const bodies = openBodies({ pictures, incoming });
+  const publicUrlOf = openPublicUrl(options.backendUrl);
+  const deps: MediaDeps = {
+    ...options,
+    incoming,
+    storages,
+    prober,
+    bodies,
+    ingest,
+    ingestReceived,
+    fetchFile,
+    makeItem,
+    publicUrlOf,
+  };
 
   return {
-    ...openPostMedia({ ...options, storages, copies, bodies: openBodies({ pictures, incoming }) }),
+    ...openPostMedia({ ...options, storages, copies, bodies, publicUrlOf }),
     ...bind(deps, {
       upload: uploadFile,
       uploadFromUrl,
@@ -53,6 +68,8 @@ export async function openMedia(options: MediaOptions) {
       describe: describeFile,
       remove: removeFile,
     }),
+    /** What providers of media make of, and for, an organization. */
+    made: bind(deps, { keep: keepMade, keepSubtitles, expectStorage, kindsOf, openSource }),
     /** Uploads in parts (S149). */
     uploads: {
       ...uploads,

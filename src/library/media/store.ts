@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { Attribution } from './attribution.ts';
+import type { Generated } from './generated.ts';
 import type { MediaKind } from '../../providers/registry/index.ts';
 import type { Pin } from './storages.ts';
 
@@ -21,6 +22,7 @@ export interface FileRow extends Pin {
   codecs: readonly string[];
   folder: string | null;
   attribution: Attribution | null;
+  generated: Generated | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -41,20 +43,21 @@ export const pin = (sql: Sql): Fragment => sql`
 const columns = (sql: Sql): Fragment => sql`
   id, org_id as "orgId", name, original_name as "originalName", storage_key as "storageKey",
   thumbnail_key as "thumbnailKey", alt, kind, mime,
-  bytes::float8 as bytes, width, height, duration_ms as "durationMs", codecs, folder, attribution, ${pin(sql)},
+  bytes::float8 as bytes, width, height, duration_ms as "durationMs", codecs, folder, attribution, generated, ${pin(sql)},
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 export async function insertFile(sql: Sql, file: NewFile): Promise<FileRow> {
   const [row] = await sql<FileRow[]>`
     insert into files (id, org_id, name, original_name, storage_id, storage_version, storage_setting_id, own_storage,
       storage_key, thumbnail_key, alt, kind, mime,
-      bytes, width, height, duration_ms, codecs, folder, listed, created_by, source_url, upload_id, attribution)
+      bytes, width, height, duration_ms, codecs, folder, listed, created_by, source_url, upload_id, attribution,
+      generated)
     values (${file.id}, ${file.orgId}, ${file.name}, ${file.originalName}, ${file.storageId}, ${file.storageVersion},
       ${file.storageSettingId}, ${file.ownStorage},
       ${file.storageKey}, ${file.thumbnailKey}, ${file.alt}, ${file.kind}, ${file.mime}, ${file.bytes}, ${file.width},
       ${file.height}, ${file.durationMs},
       ${[...file.codecs]}, ${file.folder}, ${file.listed}, ${file.createdBy}, ${file.sourceUrl}, ${file.uploadId},
-      ${file.attribution && sql.json(file.attribution)})
+      ${file.attribution && sql.json(file.attribution)}, ${file.generated && sql.json(file.generated)})
     returning ${columns(sql)}`;
   return row!;
 }

@@ -26,9 +26,10 @@ describe('packs', () => {
     ['team_members', 'extraTeamSeats', 5, 1500, '[AD4]'],
     ['posts_per_month', 'extraPosts', 500, 900, '[AD5]'],
     ['webhooks', 'extraWebhooks', 10, 900, '[AD7]'],
+    ['video_exports', 'extraVideoExports', 50, 1900, '[AD2]'],
   ] as const;
   const order = (type: string) =>
-    ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb'].indexOf(type);
+    ['channel', 'team_members', 'posts_per_month', 'webhooks', 'storage_gb', 'video_exports'].indexOf(type);
   test.each(PACKS)(
     'two packs of %s raise %s by 2 × %i for %i cents a month each [AD9, BI8, BI55, LM9, S60, S66] %s',
     async (type, column, size, cents, _ids) => {
@@ -55,7 +56,7 @@ describe('packs', () => {
     },
   );
 
-  test.each(['video_exports', 'brand_kits', 'competitors'])(
+  test.each(['brand_kits', 'competitors'])(
     'packs of %s, which is not available yet, are neither offered nor sold',
     async (type) => {
       const { ann } = await subscribed();

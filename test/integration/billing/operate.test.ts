@@ -40,6 +40,7 @@ describe('the price list', () => {
       'posts_per_month',
       'webhooks',
       'storage_gb',
+      'video_exports',
     ]);
     expect(body.addons).toContainEqual({ type: 'storage_gb', packSize: 25, priceCents: 1_900 });
   });
