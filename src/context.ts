@@ -28,6 +28,7 @@ import {
 } from './publishing/channels/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
 import type { DueChange } from './publishing/posts/index.ts';
+import { openStudioWing } from './studio/open.ts';
 
 /** The rooms of a wing by name. */
 type RoomsOf<Open extends (needs: never) => Promise<Wing>> = Awaited<ReturnType<Open>>['rooms'];
@@ -44,6 +45,7 @@ export interface Context
     RoomsOf<typeof openOAuthServerWing>,
     RoomsOf<typeof openBillingWing>,
     RoomsOf<typeof openPublishingWing>,
+    RoomsOf<typeof openStudioWing>,
     RoomsOf<typeof openOperationsWing>,
     Pick<Wing, 'sweeps' | 'listeners' | 'workers'> {
   readonly config: Config;
@@ -113,6 +115,7 @@ export async function openContext(
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
+  const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(
     await openOperationsWing({ ...low, ...delivery, ...people, ...billing, ...publishing, actorTypes }),
   );
@@ -128,6 +131,7 @@ export async function openContext(
     ...oauthServer,
     ...billing,
     ...publishing,
+    ...studio,
     ...operations,
     sweeps: wings.flatMap(({ sweeps }) => sweeps),
     listeners: wings.flatMap(({ listeners }) => listeners),

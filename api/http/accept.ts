@@ -20,3 +20,7 @@ function weight(accept: string, type: string): number {
 /** Says whether a browser navigates: it wants HTML more than JSON, which API clients want, or take like anything. */
 export const prefersHtml = (accept: string | undefined): boolean =>
   accept !== undefined && weight(accept, 'text/html') > weight(accept, 'application/json');
+
+/** Says whether a client names this very type, not as one of any. */
+export const accepts = (accept: string | undefined, type: string): boolean =>
+  accept !== undefined && accept.toLowerCase().includes(type) && weight(accept, type) > 0;

@@ -15,6 +15,7 @@ import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, complete } from './idempotency.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
+import { sendEvents, wantsEvents } from './server-events.ts';
 import { throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
@@ -126,6 +127,12 @@ async function perform(
     call.reply.header('Content-Type', 'text/csv; charset=utf-8; header=present');
     call.reply.header('Content-Disposition', 'attachment');
     return sendRaw(exchange, 200, Readable.from(route.csv(call)));
+  }
+  if (route.events && wantsEvents(exchange.request.headers['accept'])) {
+    const { frontendUrl } = context.config.http;
+    const refusal = (error: unknown) =>
+      JSON.parse(refusalText(asCallerError(error), route, exchange.request.id, frontendUrl));
+    return sendEvents(exchange, (gone) => route.events!(call, gone), refusal);
   }
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);

@@ -117,7 +117,10 @@ function operation(route: AnyRoute): Json {
     responses: {
       [status]: {
         description: STATUS_CODES[status],
-        content: { [type]: { schema: schemaOf(route.answer, 'output') } },
+        content: {
+          [type]: { schema: schemaOf(route.answer, 'output') },
+          ...(route.events && { 'text/event-stream': { schema: { type: 'string' } } }),
+        },
       },
       ...Object.fromEntries(
         refusals(route).map((code) => [code, { $ref: `#/components/responses/${route.errors ? 'oauth' : code}` }]),

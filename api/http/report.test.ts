@@ -62,6 +62,14 @@ test('every internal error is a log line', () => {
   expect(lines.map(({ level }) => level)).toEqual(['error', 'error', 'error', 'warn', 'warn', 'warn']);
 });
 
+test('what fails while an answer is sent is an error, unless the client is gone', () => {
+  const { lines, report } = reporting();
+  const broken = (cause: Error) => report({ status: 200, error: new AppError('internal', 'Fault', {}, { cause }) });
+  broken(new Error('broken'));
+  broken(Object.assign(new Error('gone'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }));
+  expect(lines.map(({ level }) => level)).toEqual(['error', 'info']);
+});
+
 test('a log line has milliseconds with one decimal, and the beginning of the path when no route is found', () => {
   const { lines, report } = reporting();
   report();

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { AppError, Clock } from '../../src/platform/kernel/index.ts';
 import type { Logs, Metrics } from '../../src/platform/telemetry/index.ts';
 import type { Answered } from '../app.ts';
 
@@ -6,6 +6,10 @@ const EVERY_MS = 60_000;
 const PATH_LENGTH = 40;
 /** The beginning of a path that leads nowhere: what follows may be a secret of somebody who mistyped. */
 const startOf = (path: string): string => `/${path.split('/')[1] ?? ''}`.slice(0, PATH_LENGTH);
+
+/** Something of ours failed while an answer was sent; not a client that went away. */
+const isBroken = (error: AppError | undefined): boolean =>
+  error?.code === 'internal' && (error.cause as { code?: unknown } | undefined)?.code !== 'ERR_STREAM_PREMATURE_CLOSE';
 
 /**
  * Two numbers for each request, and a line for what a person should see: what went wrong on our side aloud and each
@@ -30,7 +34,8 @@ export function reportTo({
     const { error, path, ...rest } = given;
     const line = { ...rest, ms: Math.round(ms * 10) / 10, ...(given.route === undefined && { path: startOf(path) }) };
     if (status < 500 && !error) return log.debug(line, 'a request was answered');
-    if (status === 500) return log.error({ ...line, err: error?.cause ?? error }, 'a request failed');
+    if (status === 500 || isBroken(error))
+      return log.error({ ...line, err: error?.cause ?? error }, 'a request failed');
     if (status > 500)
       return log.warn({ ...line, code: error?.code, err: error?.cause }, 'a request could not be served');
 

@@ -3,6 +3,7 @@ import type { Permission, Scope } from '../../src/people/access/index.ts';
 import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import type { Tier } from '../../src/entitlements/index.ts';
 import type { Context } from '../../src/context.ts';
+import type { ServerEvent } from './server-events.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
 export type AuthKind = 'session' | 'api-key' | 'oauth' | 'super-admin' | 'none';
@@ -15,6 +16,7 @@ export type PlanLimit =
   | 'competitors'
   | 'storage_gb'
   | 'video_exports'
+  | 'ai_budget'
   | 'api'
   | 'mcp';
 
@@ -164,6 +166,11 @@ export interface Declaration<
   errors?: 'oauth' | 'registration';
   /** The page that a browser gets when it navigates here (`Accept` prefers HTML). */
   page?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
+  /**
+   * The same as server-sent events, for `Accept: text/event-stream`; the last one says that the answer is whole. The
+   * signal says that the client is gone.
+   */
+  events?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>, gone: AbortSignal): AsyncIterable<ServerEvent>;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**

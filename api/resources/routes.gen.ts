@@ -1,6 +1,7 @@
 // Written by `npm run gen` from the files beside it.
 import type { AnyRoute } from '../http/route.ts';
 import actorsAdmin from './actors/admin.ts';
+import aiRoutes from './ai/routes.ts';
 import auditAdmin from './audit/admin.ts';
 import authOauthRoutes from './auth/oauth.routes.ts';
 import authRoutes from './auth/routes.ts';
@@ -66,6 +67,7 @@ import wellKnownRoutes from './well-known/routes.ts';
 
 export const routes: readonly AnyRoute[] = [
   ...actorsAdmin,
+  ...aiRoutes,
   ...auditAdmin,
   ...authOauthRoutes,
   ...authRoutes,

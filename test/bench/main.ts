@@ -8,7 +8,19 @@ import { headingOf, jsonLine, type Report, tables } from './kit/report.ts';
 
 const ENGINES = ['embedded', 'dapr'] as const;
 type Engine = (typeof ENGINES)[number];
-const NAMES = ['schedule', 'wave', 'lateness', 'hot-org', 'call', 'auth', 'upload', 'publish-file'] as const;
+const NAMES = [
+  'schedule',
+  'wave',
+  'lateness',
+  'hot-org',
+  'call',
+  'auth',
+  'upload',
+  'publish-file',
+  'ai-budget',
+  'ai-stream',
+  'jobs',
+] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
   schedule: async () => (await import('./schedule.ts')).schedule,
@@ -19,9 +31,12 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   auth: async () => (await import('./auth.ts')).auth,
   upload: async () => (await import('./upload.ts')).upload,
   'publish-file': async () => (await import('./publish-file.ts')).publishFile,
+  'ai-budget': async () => (await import('./ai-budget.ts')).aiBudget,
+  'ai-stream': async () => (await import('./ai-stream.ts')).aiStream,
+  jobs: async () => (await import('./jobs.ts')).jobs,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
-const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file'];
+const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs'];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
 const MOST_OF_ALL_MS = 4 * 60_000;

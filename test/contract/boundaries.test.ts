@@ -397,11 +397,11 @@ describe('the tables of wings and rooms', () => {
     const { library: _, ...ROOMS } = tables.ROOMS;
     const planted = {
       ...tables,
-      WINGS: { ...tables.WINGS, studio: [] },
+      WINGS: { ...tables.WINGS, insights: [] },
       ROOMS: { ...ROOMS, delivery: { email: [], push: [] } },
     };
     expect(misplaced(planted)).toEqual([
-      'src/studio is not there',
+      'src/insights is not there',
       'src/delivery/push is not there',
       'src/delivery/webhooks is no room',
       'src/library/media is no room',

@@ -1,4 +1,5 @@
 import { fileRoutes } from './handlers.ts';
+import { callbackRoute, jobRoutes } from './job.handlers.ts';
 import { multipartRoutes } from './multipart.handlers.ts';
 
-export default [...fileRoutes('/files'), ...multipartRoutes('/files')];
+export default [...fileRoutes('/files'), ...multipartRoutes('/files'), ...jobRoutes('/files'), callbackRoute];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Attribution, type LibraryFile } from '../../../src/library/media/index.ts';
+import { Attribution, Generated, type LibraryFile } from '../../../src/library/media/index.ts';
 
-/** The File object of S146; a file that was taken from a stock source says so. */
+/** The File object of S146; a file that was taken from a stock source, or made by a provider, says so. */
 export const File = z.strictObject({
   id: z.string(),
   name: z.string(),
@@ -20,6 +20,7 @@ export const File = z.strictObject({
   createdAt: z.string(),
   updatedAt: z.string(),
   attribution: Attribution.optional(),
+  generated: Generated.optional(),
 });
 
 export const presentFile = (file: LibraryFile): z.input<typeof File> => ({
@@ -40,6 +41,7 @@ export const presentFile = (file: LibraryFile): z.input<typeof File> => ({
   createdAt: file.createdAt.toISOString(),
   updatedAt: file.updatedAt.toISOString(),
   ...(file.attribution && { attribution: file.attribution }),
+  ...(file.generated && { generated: file.generated }),
 });
 
 /** The form of an upload for `/public/v1`. */

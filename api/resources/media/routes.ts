@@ -1,4 +1,5 @@
 import { fileRoutes } from '../files/handlers.ts';
+import { jobRoutes } from '../files/job.handlers.ts';
 import { multipartRoutes } from '../files/multipart.handlers.ts';
 
-export default [...fileRoutes('/media'), ...multipartRoutes('/media')];
+export default [...fileRoutes('/media'), ...multipartRoutes('/media'), ...jobRoutes('/media')];

@@ -149,6 +149,7 @@ export interface Config {
       | 'emailLog'
       | 'errors'
       | 'notifications'
+      | 'mediaJobs'
       | 'multipartUploads'
       | 'softDeleted'
       | 'ip'
@@ -402,6 +403,7 @@ const retentionOf = (env: Env): Config['retention'] => ({
   emailLog: env.EMAIL_LOG_RETENTION_DAYS,
   errors: env.ERRORS_RETENTION_DAYS,
   notifications: env.NOTIFICATIONS_RETENTION_DAYS,
+  mediaJobs: env.MEDIA_JOBS_RETENTION_DAYS,
   multipartUploads: env.MULTIPART_UPLOAD_RETENTION_DAYS,
   softDeleted: env.SOFT_DELETE_RETENTION_DAYS,
   ip: env.IP_RETENTION_DAYS,

@@ -358,6 +358,7 @@ describe('single settings', () => {
       emailLog: 90,
       errors: 90,
       notifications: 180,
+      mediaJobs: 90,
       multipartUploads: 7,
       softDeleted: 30,
       ip: 90,

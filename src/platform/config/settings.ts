@@ -305,8 +305,8 @@ const price = (what: string, fallback: number, more: { later?: string } = {}) =>
 const addons = {
   ADDON_STORAGE_GB_PER_PACK: pack('storage in GB', 25),
   ADDON_STORAGE_PRICE_CENTS: price('storage', 1900),
-  ADDON_VIDEO_EXPORTS_PER_PACK: pack('video exports', 50, { later: 'AI' }),
-  ADDON_VIDEO_EXPORTS_PRICE_CENTS: price('video exports', 1900, { later: 'AI' }),
+  ADDON_VIDEO_EXPORTS_PER_PACK: pack('video exports', 50),
+  ADDON_VIDEO_EXPORTS_PRICE_CENTS: price('video exports', 1900),
   ADDON_CHANNELS_PER_PACK: pack('channels', 5),
   ADDON_CHANNELS_PRICE_CENTS: price('channels', 1900),
   ADDON_TEAM_SEATS_PER_PACK: pack('team seats', 5),
@@ -384,7 +384,6 @@ const ai = {
   AI_PROVIDER_BUDGET_ENFORCE: flag(
     true,
     'Enforces the monthly and daily AI caps per provider; false lets calls through while alerts go on.',
-    { later: 'AI' },
   ),
   AI_DESIGNER_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent step of the designer.', {
     min: 1,
@@ -444,6 +443,7 @@ const retention = {
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept', 'notifications'),
+  MEDIA_JOBS_RETENTION_DAYS: days(90, 'media jobs are kept after their end, with their prompts'),
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
   IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/index.ts';
 import { atMost } from './deadline.ts';
-import { startLoop } from './loop.ts';
+import { type Loop, startLoop } from './loop.ts';
 
 export interface WorkerOptions<Row> {
   clock: Clock;
@@ -23,7 +23,7 @@ const DRAIN_MS = 8_000;
 /**
  * Works on rows that are due until it is disposed of: then nothing new is claimed, and what is under way has 8 s to
  * end; the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row
- * to one.
+ * to one. `wake`: something became due, and nobody has to wait for the rest to end.
  */
 export function startWorker<Row>({
   clock,
@@ -33,7 +33,7 @@ export function startWorker<Row>({
   restMs,
   onWorkError,
   onClaimError,
-}: WorkerOptions<Row>): AsyncDisposable {
+}: WorkerOptions<Row>): Pick<Loop, 'wake'> & AsyncDisposable {
   const underWay = new Set<Promise<void>>();
   let full = false;
 
@@ -65,6 +65,7 @@ export function startWorker<Row>({
   });
 
   return {
+    wake: () => loop.wake(),
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]();
       await atMost(clock, DRAIN_MS, () => Promise.all(underWay));

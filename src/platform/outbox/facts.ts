@@ -49,10 +49,31 @@ export const facts = {
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),
     detail: z.string().nullable(),
   }),
+  /** A media job is done or has failed, or nobody knows. The fact's entity is the job; `userId`: who asked for it. */
+  'media.job_ended': z.strictObject({
+    userId: id.nullable(),
+    operation: z.string(),
+    providerId: z.string(),
+    state: z.enum(['done', 'failed', 'unknown']),
+    fileIds: z.array(id),
+    error: z.string().nullable(),
+  }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
   'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+  /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
+  'ai.budget_alert': z.strictObject({
+    /** Null: the cap over all providers. */
+    domain: z.enum(['ai', 'media']).nullable(),
+    providerId: z.string().nullable(),
+    period: z.enum(['day', 'month']),
+    /** First day of the window, UTC. */
+    starts: z.iso.date(),
+    percent: z.int(),
+    capCents: z.int(),
+    spentMicros: z.int(),
+  }),
 } as const satisfies Record<string, z.ZodObject>;
 
 export type Topic = keyof typeof facts;

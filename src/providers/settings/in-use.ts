@@ -32,6 +32,16 @@ export async function findChosen<D extends keyof AdapterOf>(
   return undefined;
 }
 
+/** Every setting in use of a domain: the default first, then the oldest. */
+export async function listUsable<D extends keyof AdapterOf>(
+  deps: SettingsDeps,
+  owner: Owner,
+  domain: D,
+): Promise<Configured<AdapterOf[D]>[]> {
+  const rows = await store.listSettingRows(deps.sql, owner, domain);
+  return rows.flatMap((row) => usable<D>(deps, row) ?? []);
+}
+
 /** The setting that a row refers to, enabled or not. */
 export async function getPinned<D extends keyof AdapterOf>(
   deps: SettingsDeps,

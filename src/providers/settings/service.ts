@@ -2,7 +2,7 @@ import { bind } from '../../platform/kernel/index.ts';
 import { type AdapterOf, knownDomain } from '../registry/index.ts';
 import { changeSetting, createSetting, removeSetting, upgradeSetting } from './authoring.ts';
 import type { ProviderSettingsOptions, SettingsDeps, SettingView } from './deps.ts';
-import { findChosen, findConfigured, getPinned } from './in-use.ts';
+import { findChosen, findConfigured, getPinned, listUsable } from './in-use.ts';
 import type { Owner } from './rules.ts';
 import { listSettingRows } from './store.ts';
 import { testSetting, trySetting } from './trial.ts';
@@ -42,6 +42,8 @@ export function openProviderSettings(options: ProviderSettingsOptions) {
      * version.
      */
     chosen: <D extends keyof AdapterOf>(owner: Owner, domain: D) => findChosen(deps, owner, domain),
+    /** Lists the settings in use of a domain, the default of the owner first, then the oldest. */
+    usable: <D extends keyof AdapterOf>(owner: Owner, domain: D) => listUsable(deps, owner, domain),
     /** Answers what a row refers to, enabled or not: 404 for another owner's, 410 `version_retired` (S161). */
     pinned: <D extends keyof AdapterOf>(owner: Owner, domain: D, id: string) => getPinned(deps, owner, domain, id),
   };

@@ -283,7 +283,8 @@ describe('document', () => {
       if (route.body && route.input !== 'stream')
         expect(
           operation.requestBody.content['application/json'].schema.type === 'object' ||
-            operation.requestBody.content['application/json'].schema.anyOf !== undefined,
+            operation.requestBody.content['application/json'].schema.anyOf !== undefined ||
+            operation.requestBody.content['application/json'].schema.oneOf !== undefined,
         ).toBe(true);
       expect(operation.security.length === 0).toBe(takes(route, 'none'));
     }

@@ -28,6 +28,9 @@ const ROWS: readonly Row[] = [
   // webhooks sent by hand
   ['POST /webhooks/send', '30/hour', 'org'],
   ['POST /webhooks/test-ping/:id', '30/hour', 'org'],
+  // AI
+  ['POST /ai/text', '30/minute', 'org'],
+  ['GET /ai/models', '30/minute', 'org'],
   // senders outside
   ['POST /payments', '6000/hour', 'address'],
   ['POST /webhooks/email', '6000/hour', 'address'],
@@ -68,7 +71,7 @@ const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`
 const declared = new Map(routes.map((route) => [nameOf(route), route]));
 
 describe('limits of single routes', () => {
-  test.each(TABLE)('%s is limited: %s by %s [S17, RL5]', (name, limit, counted) => {
+  test.each(TABLE)('%s is limited: %s by %s [S17, RL5, RL6]', (name, limit, counted) => {
     const route = declared.get(name);
     expect([
       route?.limit,

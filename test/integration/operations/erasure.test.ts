@@ -55,7 +55,7 @@ async function age(days: number): Promise<void> {
       and c.data_type = 'timestamp with time zone'
       and c.is_generated = 'NEVER'`;
   await db.sql.begin(async (tx) => {
-    await tx`select set_config('rookery.audit_log', 'retention', true)`;
+    await tx`select set_config('rookery.audit_log', 'retention', true), set_config('rookery.ai_ledger', 'change', true)`;
     for (const { table, column } of columns)
       await tx`
         update ${tx(table)}

@@ -19,6 +19,14 @@ describe('payments', () => {
     ['team_members', 'extra_team_seats', 'ADDON_TEAM_SEATS_PER_PACK', 'ADDON_TEAM_SEATS_PRICE_CENTS', 104, '[AD4]'],
     ['posts_per_month', 'extra_posts', 'ADDON_POSTS_PER_PACK', 'ADDON_POSTS_PRICE_CENTS', 105, '[AD5]'],
     ['webhooks', 'extra_webhooks', 'ADDON_WEBHOOKS_PER_PACK', 'ADDON_WEBHOOKS_PRICE_CENTS', 107, '[AD7]'],
+    [
+      'video_exports',
+      'extra_video_exports',
+      'ADDON_VIDEO_EXPORTS_PER_PACK',
+      'ADDON_VIDEO_EXPORTS_PRICE_CENTS',
+      108,
+      '[AD2]',
+    ],
   ] as const;
   beforeAll(async () => {
     const packs = PACKS.flatMap(([, , size, price, n]) => [

@@ -25,6 +25,7 @@ describe('retention settings', () => {
     SOFT_DELETE_RETENTION_DAYS: 14,
     IP_RETENTION_DAYS: 15,
     AUDIT_RETENTION_DAYS: 16,
+    MEDIA_JOBS_RETENTION_DAYS: 17,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -99,6 +100,19 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([0.9]),
+    'media-jobs': async () =>
+      expect(
+        await left(
+          'media-jobs',
+          [17.1, 16.9],
+          (age, id) => sql`
+          insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request,
+            input_hash, reservation, is_export, state, ended_at, settled_at)
+          values (${id}, ${bob.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'done',
+            ${ago(age)}, ${ago(age)})`,
+          'media_jobs',
+        ),
+      ).toEqual([16.9]),
     renewals: async () => {
       const id = newId();
       await sql`
@@ -438,6 +452,7 @@ describe('retention settings', () => {
     await SWEPT['deleted-posts']!();
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
+  effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`
       insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage,

@@ -123,6 +123,8 @@ export const SHOWN_IN = {
     'BILLING_FEEDBACK_EMAIL',
     'ADDON_STORAGE_GB_PER_PACK',
     'ADDON_STORAGE_PRICE_CENTS',
+    'ADDON_VIDEO_EXPORTS_PER_PACK',
+    'ADDON_VIDEO_EXPORTS_PRICE_CENTS',
     'ADDON_CHANNELS_PER_PACK',
     'ADDON_CHANNELS_PRICE_CENTS',
     'ADDON_TEAM_SEATS_PER_PACK',
@@ -174,6 +176,7 @@ export const SHOWN_IN = {
     'AUDIT_RETENTION_DAYS',
     'IP_RETENTION_DAYS',
     'SOFT_DELETE_RETENTION_DAYS',
+    'MEDIA_JOBS_RETENTION_DAYS',
     'MULTIPART_UPLOAD_RETENTION_DAYS',
   ],
 } as const satisfies Record<string, readonly SettingName[]>;
@@ -217,6 +220,10 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   SHUTDOWN_DELAY_SECONDS: [
     'test/e2e/drain.test.ts',
     'the process is not ready during SHUTDOWN_DELAY_SECONDS, serves on, and tells each connection to close',
+  ],
+  AI_PROVIDER_BUDGET_ENFORCE: [
+    'test/integration/studio/text.api.test.ts',
+    'without AI_PROVIDER_BUDGET_ENFORCE refuses nothing, and alerts all the same [DE29, DE30]',
   ],
   ALLOW_DESTRUCTIVE_SCHEMA: [
     'test/integration/platform/db.migrate.test.ts',

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { LibraryFile } from '../../../src/library/media/index.ts';
+import { type JobRow, JOB_STATES, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
+import { instant } from '../../http/fields.ts';
+
+/** A file that a job has made (S151). */
+export const MadeFile = z.strictObject({ id: z.string(), path: z.string() });
+export const presentMade = ({ id, path }: LibraryFile): z.input<typeof MadeFile> => ({ id, path });
+
+/** A job as S151 says it; `detail` is finer, and `unknown` may have been billed. */
+export const Job = z.strictObject({
+  id: z.string(),
+  state: z.enum(['queued', 'running', 'done', 'failed']),
+  detail: z.enum([...JOB_STATES, 'cancelling']),
+  operation: z.string(),
+  providerId: z.string(),
+  version: z.string(),
+  model: z.string().nullable(),
+  progress: z.int().nullable(),
+  result: z.array(MadeFile).nullable(),
+  error: z.string().nullable(),
+  costMicros: z.number().nullable(),
+  settled: z.boolean(),
+  createdAt: instant,
+  endedAt: instant.nullable(),
+});
+
+const STATES = {
+  queued: 'queued',
+  running: 'running',
+  copying: 'running',
+  done: 'done',
+  failed: 'failed',
+  cancelled: 'failed',
+  unknown: 'failed',
+} as const satisfies Record<JobRow['state'], z.input<typeof Job>['state']>;
+
+export const presentJob = ({ job, files }: ShownJob): z.input<typeof Job> => ({
+  id: job.id,
+  state: STATES[job.state],
+  detail: job.isCancelling && !job.endedAt ? 'cancelling' : job.state,
+  operation: job.operation,
+  providerId: job.providerId,
+  version: job.version,
+  model: job.model,
+  progress: job.progress,
+  result: job.state === 'done' || files.length > 0 ? files.map(presentMade) : null,
+  error: job.error,
+  costMicros: job.costMicros,
+  settled: job.isSettled,
+  createdAt: job.createdAt.toISOString(),
+  endedAt: job.endedAt?.toISOString() ?? null,
+});

@@ -1,0 +1,122 @@
+import { AppError, invalidField } from '../../platform/kernel/index.ts';
+import type { Cost, CostSource } from '../../providers/registry/index.ts';
+
+export type BudgetDomain = 'ai' | 'media';
+export type BudgetPeriod = 'day' | 'month';
+
+/** Greatest amounts in cents of a US dollar, by the days and months of UTC; null: no cap. */
+export interface Caps {
+  monthlyCents: number | null;
+  dailyCents: number | null;
+}
+export interface ProviderCaps extends Caps {
+  domain: BudgetDomain;
+  providerId: string;
+}
+/** What an organization decided: caps over all providers and for single ones, and when it wants to hear of them. */
+export interface BudgetRules extends Caps {
+  providers: readonly ProviderCaps[];
+  alertPercents: readonly number[];
+}
+
+export const NO_BUDGET: BudgetRules = {
+  monthlyCents: null,
+  dailyCents: null,
+  providers: [],
+  alertPercents: [50, 80, 100],
+};
+
+/** What was spent and is reserved in a day or a month, at one provider or, with empty names, at all of them. */
+export interface BudgetWindow {
+  domain: BudgetDomain | '';
+  providerId: string;
+  period: BudgetPeriod;
+  starts: string;
+  spent: number;
+  reserved: number;
+  /** The greatest percentage that was announced. */
+  alerted: number;
+}
+
+const MICROS_PER_CENT = 10_000;
+/** No amount is counted for more: sums of such amounts are still exact. */
+const MOST_MICROS = 1_000_000_000_000;
+/** Beyond so many times its estimate, which is the greatest cost that a call can have, a cost makes no sense. */
+const ODD_FACTOR = 1_000;
+
+/** The cap of a window in cents. */
+export function capOf({ providers, ...all }: BudgetRules, window: BudgetWindow): number | null {
+  const caps =
+    window.domain === ''
+      ? all
+      : providers.find(({ domain, providerId }) => domain === window.domain && providerId === window.providerId);
+  return (window.period === 'day' ? caps?.dailyCents : caps?.monthlyCents) ?? null;
+}
+
+const dollars = (cents: number): string => `${(cents / 100).toFixed(2)} US dollars`;
+
+/** Refuses a call whose reservation a cap has no room for; `windows` count it already. */
+export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[]): void {
+  for (const window of windows) {
+    const cap = capOf(budget, window);
+    if (cap === null || window.spent + window.reserved <= cap * MICROS_PER_CENT) continue;
+    const { domain, providerId, period } = window;
+    const place = domain === '' ? 'all providers' : `the ${domain} provider ${providerId}`;
+    throw new AppError(
+      'limit_exceeded',
+      `The AI budget of this ${period} for ${place} has no room for this (${dollars(cap)}): raise the cap, or wait for the next ${period} (UTC)`,
+      { limit: 'ai_budget', max: cap, period, ...(domain !== '' && { domain, provider: providerId }) },
+    );
+  }
+}
+
+/** Refuses a model without a price where a cap holds: nobody could say what is left of it. */
+export function checkPriced(
+  budget: BudgetRules,
+  windows: readonly BudgetWindow[],
+  { providerId, model }: { providerId: string; model?: string | null | undefined },
+): void {
+  if (windows.every((window) => capOf(budget, window) === null)) return;
+  throw invalidField(
+    'model',
+    `no price is known for ${model ?? 'this operation'} of ${providerId}, and a budget cap holds: set its price in the option prices of the setting of ${providerId}`,
+    'no_price',
+  );
+}
+
+/** The percentages of its cap that a window has reached and that were not announced yet, the smallest first. */
+export function percentsReached(budget: BudgetRules, window: BudgetWindow): number[] {
+  const cap = capOf(budget, window);
+  if (cap === null || window.spent <= 0) return [];
+  return budget.alertPercents
+    .filter((percent) => percent > window.alerted && window.spent * 100 >= percent * cap * MICROS_PER_CENT)
+    .toSorted((a, b) => a - b);
+}
+
+/** What a settlement writes: `micros` null stands for the amount that was reserved. */
+export interface BudgetSettlement {
+  micros: number | null;
+  source: CostSource | null;
+  /** As the provider said it, where it makes no sense. */
+  told: string | null;
+  marked: boolean;
+}
+
+/**
+ * The settlement of a call by what it cost. Without a cost it is the estimate; a cost that is negative or no number is
+ * kept beside the estimate, and marked.
+ */
+export function settlementOf(cost: Cost | undefined, marked = false): BudgetSettlement {
+  if (!cost) return { micros: null, source: null, told: null, marked };
+  const { micros, source } = cost;
+  if (!Number.isFinite(micros) || micros < 0) return { micros: null, source: null, told: String(micros), marked: true };
+  const isTooMuch = micros > MOST_MICROS;
+  return {
+    micros: Math.min(Math.ceil(micros), MOST_MICROS),
+    source,
+    told: isTooMuch ? String(micros) : null,
+    marked: marked || isTooMuch,
+  };
+}
+
+export { ODD_FACTOR };

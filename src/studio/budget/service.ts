@@ -1,0 +1,167 @@
+import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { bind, type FieldError, fieldError, validationFailed } from '../../platform/kernel/index.ts';
+import { append } from '../../platform/outbox/index.ts';
+import type { Cost, Providers } from '../../providers/registry/index.ts';
+import {
+  type BudgetDomain,
+  type BudgetRules,
+  type BudgetWindow,
+  capOf,
+  checkCaps,
+  checkPriced,
+  NO_BUDGET,
+  percentsReached,
+  settlementOf,
+} from './rules.ts';
+import * as store from './store.ts';
+
+/** What the room is opened with. */
+export interface BudgetDeps {
+  sql: Database;
+  providers: Pick<Providers, 'list'>;
+  /** AI_PROVIDER_BUDGET_ENFORCE; false: no cap refuses, and everything else goes on. */
+  enforce: boolean;
+}
+
+/** A call that is to be made, with the greatest cost that it can have. */
+export interface Reservation extends store.CallKey {
+  userId: string | null;
+  domain: BudgetDomain;
+  providerId: string;
+  /** For the words of a refusal. */
+  model?: string | null;
+  /** Undefined: the model has no price. */
+  micros: number | undefined;
+  /** How long the call may be under way; afterwards it is settled by its estimate. Default: 15 minutes. */
+  holdMs?: number;
+}
+
+const LONGEST_CALL_MS = 15 * 60_000;
+
+/**
+ * Reserves the greatest cost of a call, in the caller's transaction, which must be rolled back when this throws.
+ *
+ * @throws AppError 402 `limit_exceeded` where a cap has no room for it, 400 for a model without a price under a cap
+ */
+async function reserveCost(
+  { enforce }: Pick<BudgetDeps, 'enforce'>,
+  sql: Sql,
+  { micros, model, holdMs = LONGEST_CALL_MS, ...call }: Reservation,
+): Promise<void> {
+  const source = micros === undefined ? null : 'estimate';
+  const windows = await store.insertReservation(sql, { ...call, micros: Math.ceil(micros ?? 0), source, holdMs });
+  if (!enforce) return;
+  // read once the windows are locked: a cap that was lowered before holds
+  const budget = await store.findBudget(sql, call.orgId);
+  if (!budget) return;
+  if (micros === undefined) checkPriced(budget, windows, { ...call, model });
+  checkCaps(budget, windows);
+}
+
+/**
+ * Settles a call by what it cost, in the caller's transaction; without a cost by its estimate. A call is settled once;
+ * a true cost that comes after an estimate corrects it. `marked`: the amount is not known to be the true one.
+ */
+async function settleCost(
+  _: object,
+  sql: Sql,
+  key: store.CallKey,
+  cost: Cost | undefined,
+  { marked = false }: { marked?: boolean } = {},
+): Promise<void> {
+  const settlement = settlementOf(cost, marked);
+  let windows: readonly BudgetWindow[] = await store.endReservation(sql, key, settlement);
+  if (windows.length === 0 && settlement.micros !== null && !settlement.marked)
+    windows = await store.insertCorrection(sql, key, settlement);
+  await announceReached(sql, key.orgId, windows);
+}
+
+/** Gives the reservation of a call back that cost nothing, in the caller's transaction. */
+async function releaseCost(_: object, sql: Sql, key: store.CallKey): Promise<void> {
+  await store.endReservation(sql, key, undefined);
+}
+
+/** Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. */
+async function settleLapsed({ sql }: Pick<BudgetDeps, 'sql'>, limit: number): Promise<number> {
+  const lapsed = await store.lapsedReservations(sql, limit);
+  for (const key of lapsed) await sql.begin((tx) => settleCost({}, tx, key, undefined, { marked: true }));
+  return lapsed.length;
+}
+
+/** The caps of an organization, and at which percentages of them it is told. */
+const getBudget = async ({ sql }: Pick<BudgetDeps, 'sql'>, orgId: string): Promise<BudgetRules> =>
+  (await store.findBudget(sql, orgId)) ?? NO_BUDGET;
+
+/** Changes what is given of the caps; a cap below what is spent refuses the next call. */
+async function changeBudget(
+  { sql, providers }: Pick<BudgetDeps, 'sql' | 'providers'>,
+  orgId: string,
+  change: { [Key in keyof BudgetRules]?: BudgetRules[Key] | undefined },
+  by: AuditActor,
+): Promise<BudgetRules> {
+  checkProviders(providers, change.providers ?? []);
+  return sql.begin(async (tx) => {
+    const before = await store.lockBudget(tx, orgId);
+    const given = Object.entries(change).filter(([, value]) => value !== undefined);
+    const budget: BudgetRules = { ...before, ...Object.fromEntries(given) };
+    await store.updateBudget(tx, orgId, budget);
+    const detail = { fields: given.map(([name]) => name) };
+    await writeAudit(tx, by, { orgId, action: 'ai_budget.updated', resource: 'settings', resourceId: orgId, detail });
+    await announceReached(tx, orgId, await store.lockWindows(tx, orgId));
+    return budget;
+  });
+}
+
+/** Refuses caps of providers that are not there, or that are named twice. */
+function checkProviders(known: Pick<Providers, 'list'>, caps: BudgetRules['providers']): void {
+  const errors = caps.flatMap(({ domain, providerId }, n): FieldError[] => {
+    const field = `providers.${n}.providerId`;
+    if (!known.list(domain).some(({ id }) => id === providerId))
+      return [fieldError(field, `there is no ${domain} provider of this id`, 'invalid_value')];
+    const isFirst = caps.findIndex((one) => one.domain === domain && one.providerId === providerId) === n;
+    return isFirst ? [] : [fieldError(field, 'has caps above already', 'duplicate')];
+  });
+  if (errors.length > 0) throw validationFailed(errors);
+}
+
+/** Announces each percentage of a cap that is reached, once for each window; the windows are locked by the caller. */
+async function announceReached(sql: Sql, orgId: string, windows: readonly BudgetWindow[]): Promise<void> {
+  const budget = windows.some(({ spent }) => spent > 0) ? await store.findBudget(sql, orgId) : undefined;
+  if (!budget) return;
+  for (const window of windows) {
+    const percents = percentsReached(budget, window);
+    if (percents.length === 0) continue;
+    await store.noteAlerted(sql, orgId, window, percents.at(-1)!);
+    await append(
+      sql,
+      percents.map((percent) => ({
+        orgId,
+        topic: 'ai.budget_alert' as const,
+        entityId: orgId,
+        payload: {
+          domain: window.domain || null,
+          providerId: window.providerId || null,
+          period: window.period,
+          starts: window.starts,
+          percent,
+          capCents: capOf(budget, window)!,
+          spentMicros: window.spent,
+        },
+      })),
+    );
+  }
+}
+
+export type Budget = ReturnType<typeof openBudget>;
+
+/** Opens what organizations may spend at providers of AI and media, and the ledger of what they spent. */
+export const openBudget = (deps: BudgetDeps) =>
+  bind(deps, {
+    reserve: reserveCost,
+    settle: settleCost,
+    release: releaseCost,
+    settleLapsed,
+    get: getBudget,
+    change: changeBudget,
+  });

@@ -1,0 +1,170 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { type BudgetRules, type BudgetWindow, NO_BUDGET, ODD_FACTOR, type BudgetSettlement } from './rules.ts';
+
+/** A call or job of an organization. */
+export interface CallKey {
+  orgId: string;
+  /** A UUID; each attempt at a provider has one of its own. */
+  ref: string;
+}
+export interface ReservationRow extends CallKey {
+  userId: string | null;
+  domain: string;
+  providerId: string;
+  micros: number;
+  /** Null: the model has no price. */
+  source: 'estimate' | null;
+  /** How long it may be under way. */
+  holdMs: number;
+}
+
+// Lock order: a statement locks windows in the order of their key, those over all providers first.
+
+/** CTEs: the windows of the calls in `from`, which has their columns and `day`, and what is added to each. */
+const counted = (sql: Sql, from: Fragment, added: { spent: Fragment; reserved: Fragment }): Fragment => sql`
+  windows as (
+    select f.org_id, s.domain, s.provider_id, p.period, date_trunc(p.period, f.day::timestamp)::date as starts,
+      ${added.spent} as spent, ${added.reserved} as reserved
+    from ${from} f
+    cross join lateral (values ('', ''), (f.domain, f.provider_id)) s (domain, provider_id)
+    cross join (values ('day'), ('month')) p (period)
+  ), counted as (
+    insert into ai_spend as c (org_id, domain, provider_id, period, starts, spent, reserved)
+    select org_id, domain, provider_id, period, starts, spent, reserved
+    from windows
+    order by org_id, domain, provider_id, period, starts
+    on conflict (org_id, domain, provider_id, period, starts) do update
+      set spent = c.spent + excluded.spent, reserved = c.reserved + excluded.reserved
+    returning c.*
+  )`;
+const windowColumns = (sql: Sql): Fragment => sql`
+  domain, provider_id as "providerId", period, starts::text, spent::float8, reserved::float8, alerted`;
+
+/** Writes a reservation into the ledger and the windows of today; answers the windows with it. */
+export const insertReservation = (sql: Sql, row: ReservationRow) => sql<BudgetWindow[]>`
+  with call as (
+    select ${row.orgId}::uuid as org_id, ${row.ref}::uuid as ref, ${row.userId}::uuid as user_id,
+      ${row.domain}::text as domain, ${row.providerId}::text as provider_id, ${row.micros}::bigint as micros,
+      ${row.source}::text as source, (now() at time zone 'UTC')::date as day
+  ), ${counted(sql, sql`call`, { spent: sql`0::bigint`, reserved: sql`f.micros` })}, held as (
+    insert into ai_reservations (org_id, ref, domain, provider_id, user_id, micros, source, day, until)
+    select org_id, ref, domain, provider_id, user_id, micros, source, day,
+      now() + ${row.holdMs}::float8 * interval '1 millisecond'
+    from call
+  ), entered as (
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
+    select org_id, ref, 'reservation', domain, provider_id, user_id, micros, source, day
+    from call
+  )
+  select ${windowColumns(sql)}
+  from counted`;
+
+/**
+ * Ends a reservation, with a settlement or without one; answers its windows, none where it had ended already. A cost
+ * beyond all sense is counted as it was told, and marked.
+ */
+export const endReservation = (sql: Sql, { orgId, ref }: CallKey, settlement: BudgetSettlement | undefined) => sql<
+  BudgetWindow[]
+>`
+  with ended as (
+    delete from ai_reservations
+    where org_id = ${orgId} and ref = ${ref}
+    returning *
+  ), judged as (
+    select ended.*, coalesce(${settlement?.micros ?? null}::bigint, micros) as cost,
+      ${settlement?.micros ?? null}::bigint > ${ODD_FACTOR}::bigint * micros and source is not null as odd
+    from ended
+  ), ${counted(sql, sql`judged`, {
+    spent: settlement ? sql`f.cost` : sql`0::bigint`,
+    reserved: sql`-f.micros`,
+  })}, released as (
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
+    select org_id, ref, 'release', domain, provider_id, user_id, -micros, source, day
+    from judged
+  ), settled as (
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, told, marked, day)
+    select org_id, ref, 'settlement', domain, provider_id, user_id, cost,
+      case when ${settlement?.micros ?? null}::bigint is null then source else ${settlement?.source ?? null}::text end,
+      coalesce(${settlement?.told ?? null}::text, case when odd then cost::text end),
+      ${settlement?.marked ?? false}::boolean or coalesce(odd, false), day
+    from judged
+    where ${settlement !== undefined}::boolean
+  )
+  select ${windowColumns(sql)}
+  from counted`;
+
+/**
+ * Corrects a settlement that was made by an estimate, once the true cost is known; answers its windows, none where
+ * there is nothing to correct.
+ */
+export const insertCorrection = (sql: Sql, { orgId, ref }: CallKey, { micros, source }: BudgetSettlement) => sql<
+  BudgetWindow[]
+>`
+  with corrected as (
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
+    select org_id, ref, 'correction', domain, provider_id, user_id, ${micros}::bigint - micros, ${source}::text, day
+    from ai_ledger
+    where org_id = ${orgId} and ref = ${ref} and kind = 'settlement' and marked and told is null
+    on conflict do nothing
+    returning *
+  ), ${counted(sql, sql`corrected`, { spent: sql`f.micros`, reserved: sql`0::bigint` })}
+  select ${windowColumns(sql)}
+  from counted`;
+
+/** The caps of an organization; undefined where it decided none. */
+export async function findBudget(sql: Sql, orgId: string): Promise<BudgetRules | undefined> {
+  const [row] = await sql<BudgetRules[]>`
+    select monthly_cents as "monthlyCents", daily_cents as "dailyCents", providers, alert_percents as "alertPercents"
+    from ai_budgets
+    where org_id = ${orgId}`;
+  return row;
+}
+
+/** Locks the caps of an organization until the commit; answers them. */
+export async function lockBudget(sql: Sql, orgId: string): Promise<BudgetRules> {
+  await sql`insert into ai_budgets (org_id) values (${orgId}) on conflict do nothing`;
+  const [row] = await sql<BudgetRules[]>`
+    select monthly_cents as "monthlyCents", daily_cents as "dailyCents", providers, alert_percents as "alertPercents"
+    from ai_budgets
+    where org_id = ${orgId}
+    for update`;
+  return row ?? NO_BUDGET;
+}
+
+export const updateBudget = (sql: Sql, orgId: string, budget: BudgetRules) => sql`
+  update ai_budgets
+  set monthly_cents = ${budget.monthlyCents}, daily_cents = ${budget.dailyCents},
+    providers = ${sql.json(budget.providers.map((caps) => ({ ...caps })))},
+    alert_percents = ${[...budget.alertPercents]}::integer[], updated_at = now()
+  where org_id = ${orgId}`;
+
+/** Locks the windows of today and this month until the commit; answers them. */
+export const lockWindows = (sql: Sql, orgId: string) => sql<BudgetWindow[]>`
+  select ${windowColumns(sql)}
+  from ai_spend
+  where org_id = ${orgId}
+    and starts = date_trunc(period, now() at time zone 'UTC')::date
+  order by domain, provider_id, period, starts
+  for update`;
+
+export const noteAlerted = (
+  sql: Sql,
+  orgId: string,
+  { domain, providerId, period, starts }: BudgetWindow,
+  percent: number,
+) => sql`
+  update ai_spend
+  set alerted = ${percent}
+  where org_id = ${orgId}
+    and domain = ${domain}
+    and provider_id = ${providerId}
+    and period = ${period}
+    and starts = ${starts}::date`;
+
+/** Reservations whose time is over, at most `limit`. */
+export const lapsedReservations = (sql: Sql, limit: number) => sql<CallKey[]>`/* all orgs */
+  select org_id as "orgId", ref
+  from ai_reservations
+  where until < now()
+  order by until
+  limit ${limit}`;

@@ -1,0 +1,185 @@
+import {
+  AppError,
+  type FieldError,
+  invalidField,
+  newId,
+  sha256Hex,
+  validationFailed,
+} from '../../platform/kernel/index.ts';
+import {
+  type AskedMedia,
+  checkMediaRequest,
+  type MediaOperation,
+  type SourceFile,
+} from '../../providers/registry/index.ts';
+import type { MediaCandidate, WantedModel } from '../models/index.ts';
+import type { MediaJobsDeps } from './deps.ts';
+import type { JobProvider, JobRow } from './row.ts';
+import { type AskedJob, EXPORTS, RESERVED_MS, LONGEST_QUEUE_MS, MOST_QUEUED } from './rules.ts';
+import * as store from './store.ts';
+
+/**
+ * What somebody asks for. `at` names the place of the request in a body, such as `customParams.`, and `names` the fields
+ * that a body calls otherwise.
+ */
+export interface NewMedia extends WantedModel {
+  operation: MediaOperation;
+  request: Given<Omit<AskedJob, 'sources'>> & Pick<AskedJob, 'sources'>;
+  at?: string;
+  names?: Readonly<Record<string, string>>;
+}
+type Given<T> = { [Key in keyof T]?: T[Key] | undefined };
+export interface JobOwner {
+  orgId: string;
+  userId: string;
+}
+type Deps = Pick<MediaJobsDeps, 'sql' | 'billing' | 'budget' | 'models' | 'media' | 'providers' | 'wake'>;
+
+const RETRY_MS = 60_000;
+
+/**
+ * Writes a job down, with the reservation of its greatest cost and, for a video, a video export; a worker submits it.
+ * Nothing is asked of a provider here.
+ *
+ * @throws AppError 400 for what no provider that is set up takes, 402 at a limit, 429 where too many wait
+ */
+export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
+  const { operation, at = '' } = wanted;
+  const given = Object.entries(wanted.request).filter(([, value]) => value !== undefined);
+  const request = Object.fromEntries(given) as AskedJob; // the same without what is absent
+  const candidates = await deps.models.resolveMedia(orgId, wanted);
+  const { sources, able } = await checked(deps, orgId, candidates, { operation, request, at }).catch(
+    (error: unknown) => {
+      throw renamed(error, wanted.names ?? {});
+    },
+  );
+  const [first, ...others] = able as [MediaCandidate, ...MediaCandidate[]]; // else the check has thrown
+  await deps.media.made.expectStorage(orgId);
+  const id = newId();
+  const provider = providerOf(first);
+  const estimateMicros = deps.providers.mediaService(first.adapter, first.use).estimate({
+    operation,
+    ...request,
+    ...(operation === 'transcription' && { seconds: Math.max(...sources.map(({ seconds }) => seconds ?? 0)) }),
+    model: first.model,
+  })?.micros;
+  const job: store.NewJob = {
+    ...provider,
+    id,
+    orgId,
+    userId,
+    operation,
+    request,
+    inputHash: sha256Hex(JSON.stringify([operation, provider.providerId, provider.model, request])),
+    fallbacks: others.map(providerOf),
+    reservation: newId(),
+    estimateMicros,
+    isExport: EXPORTS.has(operation),
+    queueMs: LONGEST_QUEUE_MS,
+  };
+  const row = await deps.sql.begin(async (tx) => {
+    if (job.isExport) await deps.billing.takeExport(tx, orgId, id);
+    await deps.budget.reserve(tx, reservationOf(job));
+    if ((await store.countQueuedJobs(tx, orgId)) >= MOST_QUEUED)
+      throw new AppError('rate_limited', `${MOST_QUEUED} media jobs wait already: let some of them end first`, {
+        retryAfterMs: RETRY_MS,
+      });
+    return store.insertJob(tx, job);
+  });
+  deps.wake();
+  return row;
+}
+
+/** The files that a request starts from, and the candidates that take it. */
+async function checked(
+  deps: Pick<Deps, 'media'>,
+  orgId: string,
+  candidates: readonly MediaCandidate[],
+  { operation, request, at }: { operation: MediaOperation; request: AskedJob; at: string },
+) {
+  const sources = await sourcesOf(deps, orgId, request.sources, at);
+  return { sources, able: takingOf(candidates, operation, { ...request, sources }, at) };
+}
+
+/** The same faults under the names that the client knows. */
+function renamed(error: unknown, names: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof AppError) || !Array.isArray(error.extra['errors'])) return error;
+  return validationFailed(
+    (error.extra['errors'] as FieldError[]).map(({ field, message, rule }) => {
+      const name = names[field] ?? field;
+      return {
+        field: name,
+        message: message.startsWith(`${field}:`) ? name + message.slice(field.length) : message,
+        rule,
+      };
+    }),
+  );
+}
+
+/** The reservation of a job in the ledger; it is held for as long as a job can last, with the days of an unknown end. */
+export const reservationOf = ({
+  orgId,
+  userId,
+  providerId,
+  model,
+  estimateMicros,
+  reservation,
+}: Pick<store.NewJob, 'orgId' | 'providerId' | 'model' | 'estimateMicros' | 'reservation'> & {
+  userId: string | null;
+}) => ({
+  orgId,
+  userId,
+  domain: 'media' as const,
+  providerId,
+  model,
+  micros: estimateMicros,
+  ref: reservation,
+  holdMs: RESERVED_MS,
+});
+
+const providerOf = ({ adapter, use, model, settingId }: MediaCandidate): JobProvider => ({
+  providerId: adapter.id,
+  version: adapter.version,
+  settingId,
+  ownSetting: use.orgId !== null,
+  model,
+});
+
+/** The files that a request starts from; 400 for one that is not in the library of the organization. */
+async function sourcesOf(
+  { media }: Pick<Deps, 'media'>,
+  orgId: string,
+  ids: readonly string[],
+  at: string,
+): Promise<(SourceFile & { seconds: number | null })[]> {
+  const unread = AbortSignal.abort(); // what they hold is read when the provider is asked
+  return Promise.all(
+    ids.map(async (id, n) => {
+      const file = await media.made.openSource(orgId, id, unread);
+      const field = `${at}sources.${n}`;
+      if (!file) throw invalidField(field, 'there is no such picture, video or sound', 'unknown_id');
+      return file;
+    }),
+  );
+}
+
+/** The candidates that take the request; throws what the first one has against it where none does. */
+function takingOf(
+  candidates: readonly MediaCandidate[],
+  operation: MediaOperation,
+  request: Omit<AskedMedia, 'operation' | 'model'>,
+  at: string,
+): MediaCandidate[] {
+  const faults: unknown[] = [];
+  const able = candidates.filter(({ adapter, model }) => {
+    try {
+      checkMediaRequest(adapter, { ...request, operation, model }, at);
+      return true;
+    } catch (error) {
+      faults.push(error);
+      return false;
+    }
+  });
+  if (able.length === 0) throw faults[0];
+  return able;
+}

@@ -1,0 +1,44 @@
+import type { Billing } from '../../entitlements/index.ts';
+import type { MediaRoom } from '../../library/media/index.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Limiter } from '../../platform/flow/index.ts';
+import type { Clock } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import type { Providers } from '../../providers/registry/index.ts';
+import type { ProviderSettings } from '../../providers/settings/index.ts';
+import type { Budget } from '../budget/index.ts';
+import type { Models } from '../models/index.ts';
+import type { Hands } from './hands.ts';
+import type { openRunningNotes } from './store.ts';
+import type { Waiters } from './wait.ts';
+
+/** What the room is opened with. */
+export interface MediaJobsOptions {
+  sql: Database;
+  clock: Clock;
+  log: Log;
+  /** This start of this process. */
+  incarnation: string;
+  billing: Pick<Billing, 'takeExport' | 'giveBackExport'>;
+  budget: Pick<Budget, 'reserve' | 'settle' | 'release'>;
+  models: Pick<Models, 'resolveMedia'>;
+  media: Pick<MediaRoom, 'made' | 'get'>;
+  providers: Pick<Providers, 'list' | 'mediaService'>;
+  settings: Pick<ProviderSettings, 'pinned' | 'usable'>;
+  /** Public address of this service, without a trailing slash. */
+  backendUrl: string;
+  /** Signs the addresses at which providers say that they are done. */
+  signingKey: string;
+  retentionDays: number;
+}
+
+/** What the use cases are handed. */
+export interface MediaJobsDeps extends MediaJobsOptions {
+  hands: Hands;
+  waiters: Waiters;
+  /** Places for copies of results, which take disk and connections for long; organizations take turns. */
+  copies: Limiter;
+  noteRunning: ReturnType<typeof openRunningNotes>;
+  /** Looks for work, now or soon, where this process does some. */
+  wake(inMs?: number): void;
+}

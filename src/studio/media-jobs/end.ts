@@ -1,0 +1,55 @@
+import type { Sql } from '../../platform/db/index.ts';
+import { append } from '../../platform/outbox/index.ts';
+import type { MediaJobsDeps } from './deps.ts';
+import * as store from './store.ts';
+import type { EndedJob, Ending, JobEnd } from './store.ts';
+
+/**
+ * What becomes of the reservation at the end of a job: nothing was billed, nobody knows how much was, or nobody knows
+ * whether anything was.
+ */
+export type JobBilling = 'release' | 'estimate' | 'keep';
+type Deps = Pick<MediaJobsDeps, 'sql' | 'budget' | 'billing' | 'waiters'>;
+
+/** Ends a job with everything that follows from it, in one commit; false: it had ended, or is somebody else's. */
+export async function finishJob(deps: Deps, job: Ending, ended: JobEnd & { billing: JobBilling }): Promise<boolean> {
+  const row = await deps.sql.begin((tx) => endWithin(deps, tx, job, ended));
+  if (row) deps.waiters.ended(row.id);
+  return row !== undefined;
+}
+
+/** The same in the caller's transaction; whoever waits is told afterwards. */
+export async function endWithin(
+  { budget, billing }: Pick<Deps, 'budget' | 'billing'>,
+  tx: Sql,
+  job: Ending,
+  ended: JobEnd & { billing: JobBilling },
+): Promise<EndedJob | undefined> {
+  const row = await store.endJob(tx, job, ended);
+  if (!row) return undefined;
+  const { id, orgId, reservation: ref } = row;
+  if (!row.isSettled && ended.billing !== 'keep') {
+    if (ended.billing === 'release') await budget.release(tx, { orgId, ref });
+    else await budget.settle(tx, { orgId, ref }, undefined, { marked: true });
+    await store.setSettled(tx, row);
+  }
+  if (row.isExport && (ended.state === 'failed' || ended.state === 'cancelled'))
+    await billing.giveBackExport(tx, orgId, id);
+  if (ended.state !== 'cancelled')
+    await append(tx, [
+      {
+        orgId,
+        topic: 'media.job_ended',
+        entityId: id,
+        payload: {
+          userId: row.userId,
+          operation: row.operation,
+          providerId: row.providerId,
+          state: ended.state,
+          fileIds: [...row.fileIds],
+          error: row.error,
+        },
+      },
+    ]);
+  return row;
+}

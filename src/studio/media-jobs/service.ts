@@ -1,0 +1,54 @@
+import { openLimiter } from '../../platform/flow/index.ts';
+import { bind } from '../../platform/kernel/index.ts';
+import { hearCallback } from './callback.ts';
+import { cancelJob, getJob } from './cancel.ts';
+import { createJob } from './create.ts';
+import type { MediaJobsDeps, MediaJobsOptions } from './deps.ts';
+import { openHands } from './hands.ts';
+import { listVideoOptions, listVideoTool, videoRequestOf } from './options.ts';
+import { awaitJob, showJob } from './results.ts';
+import { settleUnknown, sweepJobs } from './settle.ts';
+import { openRunningNotes } from './store.ts';
+import { openWaiters } from './wait.ts';
+import { REST_MS, startJobs } from './worker.ts';
+
+/** Copies of this process at once: each holds a connection, and a file of the disk until it is in the storage. */
+const COPIES = 8;
+
+export type MediaJobs = ReturnType<typeof openMediaJobs>;
+
+/** Opens the room of pictures, videos and sound that providers make. */
+export function openMediaJobs(
+  options: MediaJobsOptions,
+  { leaseMs, restMs }: { leaseMs?: number; restMs?: number } = {},
+) {
+  let worker: ReturnType<typeof startJobs> | undefined;
+  const hands = openHands({ ...options, ...(leaseMs !== undefined && { leaseMs }) });
+  const deps: MediaJobsDeps = {
+    ...options,
+    hands,
+    waiters: openWaiters(options.clock),
+    copies: openLimiter({ total: COPIES, perOwner: 'share' }),
+    noteRunning: openRunningNotes(),
+    // what comes later is found by the next look
+    wake: (inMs = 0) => void (inMs < REST_MS && setTimeout(() => worker?.wake(), inMs).unref()),
+  };
+  return {
+    ...bind(deps, {
+      create: createJob,
+      get: getJob,
+      show: showJob,
+      wait: awaitJob,
+      cancel: cancelJob,
+      settle: settleUnknown,
+      hearCallback,
+      videoOptions: listVideoOptions,
+      videoTool: listVideoTool,
+      videoRequestOf,
+      sweep: sweepJobs,
+    }),
+    /** Works on what is due, in this process, until it is disposed of. */
+    start: (): AsyncDisposable => (worker = startJobs(deps, restMs)),
+    [Symbol.dispose]: () => hands[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,302 @@
+import { type Database, groupCommit, type Sql } from '../../platform/db/index.ts';
+import { isId } from '../../platform/kernel/index.ts';
+import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
+import type { JobClaim } from './claim-store.ts';
+import { type ClaimedJob, jobColumns, type JobProvider, type JobRow, type RemoteOutput } from './row.ts';
+import type { AskedJob, JobState } from './rules.ts';
+
+export interface NewJob extends JobProvider {
+  id: string;
+  orgId: string;
+  userId: string;
+  operation: MediaOperation;
+  request: AskedJob;
+  inputHash: string;
+  fallbacks: readonly JobProvider[];
+  reservation: string;
+  estimateMicros: number | undefined;
+  isExport: boolean;
+  /** When it has failed if it did not get its turn. */
+  queueMs: number;
+}
+
+export async function insertJob(sql: Sql, job: NewJob): Promise<JobRow> {
+  const [row] = await sql<JobRow[]>`
+    insert into media_jobs as j (id, org_id, user_id, operation, provider_id, provider_version, setting_id, own_setting,
+      model, request, input_hash, fallbacks, reservation, estimate_micros, is_export, next_at, deadline_at)
+    values (${job.id}, ${job.orgId}, ${job.userId}, ${job.operation}, ${job.providerId}, ${job.version},
+      ${job.settingId}, ${job.ownSetting}, ${job.model}, ${sql.json(job.request)}, ${job.inputHash},
+      ${sql.json(job.fallbacks)}, ${job.reservation}, ${job.estimateMicros ?? null}, ${job.isExport}, now(),
+      now() + ${job.queueMs}::float8 * interval '1 ms')
+    returning ${jobColumns(sql)}`;
+  return row!;
+}
+
+export async function findJob(sql: Sql, orgId: string, id: string): Promise<JobRow | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await sql<JobRow[]>`
+    select ${jobColumns(sql)}
+    from media_jobs j
+    where j.org_id = ${orgId} and j.id = ${id}`;
+  return row;
+}
+
+export async function countQueuedJobs(sql: Sql, orgId: string): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n
+    from media_jobs
+    where org_id = ${orgId} and state = 'queued' and submitted_at is null`;
+  return row!.n;
+}
+
+const held = (sql: Sql, { id, orgId, claim }: JobClaim) => sql`
+  j.id = ${id} and j.org_id = ${orgId} and j.claim = ${claim} and j.ended_at is null`;
+
+/** The provider has the job: its operation is named by the handle. Answers whether the claim still held. */
+export async function setRunning(
+  sql: Sql,
+  job: JobClaim,
+  { handle, inMs, mostMs }: { handle: MediaHandle; inMs: number; mostMs: number },
+): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set state = 'running', handle = ${sql.json(handle)}, tries = 0, incarnation = null,
+      deadline_at = now() + ${mostMs}::float8 * interval '1 ms',
+      next_at = case
+        when cancel_asked_at is not null then now()
+        else now() + ${inMs}::float8 * interval '1 ms' end,
+      updated_at = now()
+    where ${held(sql, job)} and j.state = 'queued'`;
+  return count > 0;
+}
+
+/** Whether another job has this operation: where a provider lists operations, two may look alike. */
+export async function isHandleTaken(
+  sql: Sql,
+  { id, providerId }: Pick<ClaimedJob, 'id' | 'providerId'>,
+  handle: MediaHandle,
+): Promise<boolean> {
+  const rows = await sql`
+    /* all orgs: a key of the instance is used by many */
+    select
+    from media_jobs
+    where handle = ${sql.json(handle)} and provider_id = ${providerId} and id <> ${id}
+    limit 1`;
+  return rows.length > 0;
+}
+
+/** A step is made again after `inMs`; a submit that surely left nothing behind is not sent. */
+export async function repeatLater(
+  sql: Sql,
+  job: JobClaim,
+  { inMs, tries, isUnsent = false }: { inMs: number; tries: number; isUnsent?: boolean },
+): Promise<void> {
+  await sql`
+    update media_jobs j
+    set tries = ${tries}, incarnation = null, next_at = now() + ${inMs}::float8 * interval '1 ms',
+      submitted_at = case when ${isUnsent} then null else submitted_at end,
+      updated_at = now()
+    where ${held(sql, job)}`;
+}
+
+/** Another provider is asked, from the beginning. */
+export async function moveJobTo(
+  sql: Sql,
+  job: JobClaim,
+  next: JobProvider & Pick<NewJob, 'reservation' | 'estimateMicros' | 'fallbacks'>,
+): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set provider_id = ${next.providerId}, provider_version = ${next.version}, setting_id = ${next.settingId},
+      own_setting = ${next.ownSetting}, model = ${next.model}, reservation = ${next.reservation},
+      estimate_micros = ${next.estimateMicros ?? null}, fallbacks = ${sql.json(next.fallbacks)},
+      attempt = 0, tries = 0, submitted_at = null, incarnation = null, next_at = now(), updated_at = now()
+    where ${held(sql, job)} and j.state = 'queued'`;
+  return count > 0;
+}
+
+export interface StillRunning extends JobClaim {
+  progress: number | null;
+  tries: number;
+  inMs: number;
+}
+/** Notes what polls said, many in one statement: the operations go on. */
+export const openRunningNotes = () =>
+  groupCommit<StillRunning, void>(async (sql, rows) => {
+    await sql`
+      /* all orgs */
+      update media_jobs j
+      set progress = coalesce(t.progress, j.progress), tries = t.tries, incarnation = null,
+        next_at = case
+          when j.cancel_asked_at is not null or j.callback_at > j.claimed_at then now()
+          else least(now() + t.in_ms * interval '1 ms', j.deadline_at) end,
+        updated_at = now()
+      from unnest(
+        ${rows.map(({ id }) => id)}::uuid[],
+        ${rows.map(({ orgId }) => orgId)}::uuid[],
+        ${rows.map(({ claim }) => claim)}::int[],
+        ${rows.map(({ progress }) => progress)}::int[],
+        ${rows.map(({ tries }) => tries)}::int[],
+        ${rows.map(({ inMs }) => inMs)}::float8[]
+      ) as t (id, org_id, claim, progress, tries, in_ms)
+      where j.id = t.id
+        and j.org_id = t.org_id
+        and j.claim = t.claim
+        and j.state = 'running'`;
+    return rows.map(() => undefined);
+  });
+
+/** The provider is done: its results are to be copied. `outputs` null: they came with the answer, and lie here alone. */
+export async function setCopying(
+  sql: Sql,
+  job: JobClaim,
+  done: {
+    outputs: readonly RemoteOutput[] | null;
+    segments: readonly Segment[] | undefined;
+    cost: Cost | undefined;
+  },
+): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set state = 'copying', outputs = ${done.outputs && sql.json(done.outputs)},
+      segments = ${done.segments ? sql.json(done.segments.map((segment) => ({ ...segment }))) : null}, tries = 0, progress = 100,
+      cost_micros = coalesce(${done.cost?.micros ?? null}, estimate_micros),
+      cost_source = coalesce(${done.cost?.source ?? null}, case when estimate_micros is not null then 'estimate' end),
+      settled_at = coalesce(settled_at, now()), updated_at = now()
+    where ${held(sql, job)} and j.state in ('queued', 'running')`;
+  return count > 0;
+}
+
+/** Results that lay in a process that is gone are asked for once more. */
+export async function pollAgain(sql: Sql, job: JobClaim): Promise<void> {
+  await sql`
+    update media_jobs j
+    set state = 'running', incarnation = null, next_at = now(), updated_at = now()
+    where ${held(sql, job)} and j.state = 'copying'`;
+}
+
+/** Result `n` is a file of the library; false: somebody else copies by now, so the file must not come. */
+export async function addResult(sql: Sql, job: JobClaim, n: number, fileId: string): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set file_ids = file_ids || ${fileId}::uuid, updated_at = now()
+    where ${held(sql, job)} and j.state = 'copying' and cardinality(file_ids) = ${n}`;
+  return count > 0;
+}
+
+/** The end of a job. `isStopped`: the provider is told to stop, as a step of its own. */
+export interface JobEnd {
+  state: Extract<JobState, 'done' | 'failed' | 'cancelled' | 'unknown'>;
+  errorCode?: string;
+  error?: string;
+  isStopped?: boolean;
+}
+/** Which job ends: that of a claim, or one that nobody works on: it was never submitted, or it runs. */
+export type Ending = JobClaim | { id: string; orgId: string; from: 'unsent' | 'running' };
+const FROM = {
+  unsent: (sql: Sql) => sql`j.state = 'queued' and j.submitted_at is null`,
+  running: (sql: Sql) => sql`j.state = 'running' and j.incarnation is null`,
+} as const;
+
+/** A job as it was when it ended. */
+export type EndedJob = JobRow & Pick<ClaimedJob, 'reservation' | 'isExport'>;
+
+export async function endJob(
+  sql: Sql,
+  job: Ending,
+  { state, errorCode, error, isStopped = false }: JobEnd,
+): Promise<EndedJob | undefined> {
+  const isIt =
+    'claim' in job ? held(sql, job) : sql`j.id = ${job.id} and j.org_id = ${job.orgId} and ${FROM[job.from](sql)}`;
+  const [row] = await sql<EndedJob[]>`
+    update media_jobs j
+    set state = ${state}, error_code = ${errorCode ?? null}, error = ${error ?? null}, ended_at = now(), tries = 0,
+      outputs = null, segments = null, fallbacks = '[]', incarnation = null, claim = claim + 1,
+      next_at = case when ${isStopped} and handle is not null then now() end,
+      setting_id = case when ${isStopped} and handle is not null then setting_id end,
+      progress = case when ${state} = 'done' then 100 else progress end,
+      updated_at = now()
+    where ${isIt}
+    returning ${jobColumns(sql)}, j.reservation, j.is_export as "isExport"`;
+  return row;
+}
+
+export const setSettled = (sql: Sql, { id, orgId }: Pick<JobRow, 'id' | 'orgId'>) => sql`
+  update media_jobs j
+  set settled_at = now(), updated_at = now()
+  where j.org_id = ${orgId} and j.id = ${id}`;
+
+/** The provider was told to stop, or is told again after `inMs`. */
+export async function noteStop(sql: Sql, job: JobClaim, again: { inMs: number; tries: number } | undefined) {
+  await sql`
+    update media_jobs j
+    set tries = ${again?.tries ?? 0}, incarnation = null, updated_at = now(),
+      next_at = case when ${again !== undefined} then now() + ${again?.inMs ?? 0}::float8 * interval '1 ms' end,
+      setting_id = case when ${again !== undefined} then setting_id end
+    where j.id = ${job.id} and j.org_id = ${job.orgId} and j.claim = ${job.claim}`;
+}
+
+/** Asks whoever works on a submitted job to end it; answers whether there is such a job. */
+export async function askToCancel(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set cancel_asked_at = coalesce(cancel_asked_at, now()), updated_at = now()
+    where j.org_id = ${orgId} and j.id = ${id} and j.state in ('queued', 'running') and j.submitted_at is not null`;
+  return count > 0;
+}
+
+/** The provider says that there is news: the next poll comes now. At most one of five seconds, and none that runs. */
+export async function pollNow(sql: Sql, id: string): Promise<void> {
+  await sql`
+    /* all orgs: the token names the job */
+    update media_jobs j
+    set callback_at = now(), next_at = case when j.incarnation is null then least(j.next_at, now()) else j.next_at end
+    where j.id = ${id}
+      and j.state = 'running'
+      and (j.callback_at is null or j.callback_at < now() - interval '5 s')`;
+}
+
+/** The reservation of a job of which nobody knows whether it was billed, locked against another settlement. */
+export async function unknownForUpdate(sql: Sql, orgId: string, id: string): Promise<EndedJob | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await sql<EndedJob[]>`
+    select ${jobColumns(sql)}, j.reservation, j.is_export as "isExport"
+    from media_jobs j
+    where j.org_id = ${orgId} and j.id = ${id}
+    for no key update`;
+  return row;
+}
+
+/** Jobs that have not got their turn in time. */
+export const findStale = (sql: Sql, limit: number) => sql<{ id: string; orgId: string }[]>`
+  /* all orgs */
+  select id, org_id as "orgId"
+  from media_jobs
+  where state = 'queued' and submitted_at is null and deadline_at < now()
+  limit ${limit}`;
+
+/** Jobs of which nobody has said in `days` whether they were billed. */
+export const findUnsettledJobs = (sql: Sql, days: number, limit: number) => sql<{ id: string; orgId: string }[]>`
+  /* all orgs */
+  select id, org_id as "orgId"
+  from media_jobs
+  where state = 'unknown' and settled_at is null and ended_at < now() - ${days}::int * interval '1 day'
+  order by ended_at
+  limit ${limit}`;
+
+/** Forgets jobs that ended more than `days` ago. */
+export const dropEnded = async (sql: Database, days: number, limit: number): Promise<number> =>
+  (
+    await sql`
+      /* all orgs */
+      delete from media_jobs
+      where id in (
+        select id
+        from media_jobs
+        where ended_at < now() - ${days}::int * interval '1 day' and settled_at is not null and next_at is null
+        order by ended_at
+        limit ${limit}
+        for update
+        skip locked
+      )`
+  ).count;

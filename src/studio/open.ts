@@ -1,0 +1,77 @@
+import type { Billing } from '../entitlements/index.ts';
+import type { MediaRoom } from '../library/media/index.ts';
+import type { Cache } from '../platform/cache/index.ts';
+import type { Config } from '../platform/config/index.ts';
+import type { Database } from '../platform/db/index.ts';
+import { type Clock, hmacHex } from '../platform/kernel/index.ts';
+import type { Logs } from '../platform/telemetry/index.ts';
+import { wing } from '../platform/wing/index.ts';
+import type { Providers } from '../providers/registry/index.ts';
+import type { ProviderSettings } from '../providers/settings/index.ts';
+import type { Channels } from '../publishing/channels/index.ts';
+import { openBudget } from './budget/index.ts';
+import { openMediaJobs } from './media-jobs/index.ts';
+import { openModels } from './models/index.ts';
+import { openTexts } from './text/index.ts';
+
+export interface StudioNeeds {
+  config: Config;
+  sql: Database;
+  clock: Clock;
+  cache: Cache;
+  incarnation: string;
+  logs: Logs;
+  billing: Billing;
+  providers: Providers;
+  providerSettings: ProviderSettings;
+  media: MediaRoom;
+  channels: Channels;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Opens what is made with providers of AI and media, and what it may cost. */
+export async function openStudioWing({
+  config,
+  sql,
+  clock,
+  cache,
+  incarnation,
+  logs,
+  billing,
+  providers,
+  providerSettings,
+  media,
+  channels,
+}: StudioNeeds) {
+  await using opened = new AsyncDisposableStack();
+  const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets });
+  const models = openModels({ cache, clock, providers, settings: providerSettings });
+  const texts = openTexts({ sql, budget, models, providers, media, channels });
+  const mediaJobs = opened.use(
+    openMediaJobs({
+      sql,
+      clock,
+      log: logs.of('media-jobs'),
+      incarnation,
+      billing,
+      budget,
+      models,
+      media,
+      providers,
+      settings: providerSettings,
+      backendUrl: config.http.backendUrl,
+      signingKey: hmacHex(config.secrets.jwt, 'callbacks of media jobs'),
+      retentionDays: config.retention.mediaJobs,
+    }),
+  );
+  return wing(opened, {
+    rooms: { budget, models, texts, mediaJobs },
+    sweeps: [
+      { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
+      { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
+    ],
+    workers: [() => mediaJobs.start()],
+  });
+}

@@ -1,0 +1,2 @@
+export { TextWish } from './actions.ts';
+export { openTexts, type Texts, type WritingEvent, type WrittenByModel } from './service.ts';

@@ -1,0 +1,119 @@
+import type { Database } from '../../platform/db/index.ts';
+import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
+import type { Ai, Cost, Providers, TextAnswer, TextEvent, TextRequest } from '../../providers/registry/index.ts';
+import type { Budget, CallKey } from '../budget/index.ts';
+import type { AiCandidate } from '../models/index.ts';
+
+export interface PaidCallDeps {
+  sql: Database;
+  budget: Pick<Budget, 'reserve' | 'settle' | 'release'>;
+  providers: Pick<Providers, 'ai'>;
+}
+/** Who asks. */
+export interface Asker {
+  orgId: string;
+  userId: string;
+}
+
+/** A request to one provider, before the model is known. */
+export type Prompt = Omit<TextRequest, 'model'>;
+
+/** A call at a provider that money is reserved for. It is settled once, however it ends. */
+interface PaidCall {
+  ai: Ai;
+  request: TextRequest;
+  settle(cost: Cost | undefined): Promise<void>;
+  /** Gives the money back where the failure says that nothing was done, else settles by the estimate, and marks it. */
+  fail(error: unknown, ended: AbortSignal): Promise<void>;
+}
+
+/** Reserves the greatest cost of a call. */
+async function begin(
+  { sql, budget, providers }: PaidCallDeps,
+  { orgId, userId }: Asker,
+  { adapter, use, model }: AiCandidate,
+  prompt: Prompt,
+  signal: AbortSignal,
+): Promise<PaidCall> {
+  signal.throwIfAborted();
+  const ai = providers.ai(adapter, use);
+  const request = { ...prompt, model };
+  const key: CallKey = { orgId, ref: newId() };
+  const micros = ai.estimate(request)?.micros;
+  await sql.begin((tx) => budget.reserve(tx, { ...key, userId, domain: 'ai', providerId: adapter.id, model, micros }));
+  return {
+    ai,
+    request,
+    settle: (cost) => sql.begin((tx) => budget.settle(tx, key, cost)),
+    fail: (error, ended) =>
+      sql.begin((tx) =>
+        !ended.aborted && costsNothing(error)
+          ? budget.release(tx, key)
+          : budget.settle(tx, key, undefined, { marked: true }),
+      ),
+  };
+}
+
+/** What the guard of this service refuses was not sent. */
+const costsNothing = (error: unknown): boolean =>
+  error instanceof ProviderError ? error.failure !== 'lost' : error instanceof AppError;
+
+/** One answer, paid for. */
+export async function answered(
+  deps: PaidCallDeps,
+  asker: Asker,
+  candidate: AiCandidate,
+  prompt: Prompt,
+  signal: AbortSignal,
+): Promise<TextAnswer> {
+  const call = await begin(deps, asker, candidate, prompt, signal);
+  const answer = await call.ai.text(call.request, signal).catch(async (error: unknown) => {
+    await call.fail(error, signal);
+    throw error;
+  });
+  await call.settle(answer.cost);
+  return answer;
+}
+
+/**
+ * Begins a streamed answer; resolves with its first event. Leaving the loop, as the signal does, ends the call at the
+ * provider and settles it.
+ */
+export async function streamed(
+  deps: PaidCallDeps,
+  asker: Asker,
+  candidate: AiCandidate,
+  prompt: Prompt,
+  signal: AbortSignal,
+): Promise<AsyncIterable<TextEvent>> {
+  const call = await begin(deps, asker, candidate, prompt, signal);
+  const left = new AbortController();
+  const ended = AbortSignal.any([signal, left.signal]);
+  const events = call.ai.stream(call.request, ended)[Symbol.asyncIterator]();
+  const first = await events.next().catch(async (error: unknown) => {
+    await call.fail(error, ended);
+    throw error;
+  });
+
+  return (async function* () {
+    let isSettled = false;
+    let failure: unknown;
+    try {
+      for (let next = first; !next.done; next = await events.next()) {
+        if (next.value.type === 'done') {
+          isSettled = true;
+          await call.settle(next.value.cost);
+        }
+        yield next.value;
+      }
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      left.abort();
+      // text came, so something was done, whatever the failure says
+      if (!isSettled) await call.fail(failure, ended);
+      await events.return?.().catch(() => undefined); // its own end is nobody's concern any more
+    }
+  })();
+}

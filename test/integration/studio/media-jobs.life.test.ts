@@ -1,0 +1,426 @@
+// oxlint-disable max-lines -- one world serves the whole life of a job
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SignedUp } from '../../support/worlds/app.ts';
+import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
+import type { Maker, Plan } from '../../support/worlds/media-maker.ts';
+import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/media-jobs.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+
+// Jobs in everything that can happen to them. The worker is started by each test, in one process or in two.
+
+let db: TestDatabase;
+let world: MediaJobsWorld;
+let maker: Maker;
+let ann: SignedUp;
+let setting: string;
+beforeAll(async () => {
+  db = await testDatabase({ connections: 8 });
+  world = await mediaJobsWorld({ db });
+  ({ maker } = world);
+  ann = await world.app.signUp();
+  setting = await setProvider(ann, 'maker');
+});
+const workers: AsyncDisposable[] = [];
+afterEach(async () => {
+  maker.release();
+  for (const worker of workers.splice(0)) await worker[Symbol.asyncDispose]();
+});
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await db?.[Symbol.asyncDispose]();
+});
+
+const work = (app = world.app) => void workers.push(app.context.mediaJobs.start());
+let prompts = 0;
+/** Starts a job of a prompt of its own without waiting. */
+async function begin(plan: Plan = {}, body: object = {}, who = ann, path = 'generate-image') {
+  const prompt = `prompt ${(prompts += 1)}`;
+  maker.plan(prompt, plan);
+  const asked = path === 'generate-video' ? { type: 'maker/video', customParams: { prompt, seconds: 5 } } : { prompt };
+  const answer = await who.client.post(`/files/${path}`, { ...asked, ...body }, { prefer: 'respond-async' });
+  if (answer.status !== 202) throw Object.assign(new Error(answer.text), { answer });
+  return { id: answer.body.jobId as string, prompt };
+}
+const shown = async (id: string, who = ann) => (await who.client.get(`/files/jobs/${id}`)).body;
+const kinds = async (id: string) => (await world.ledger(id)).map(({ kind }) => kind);
+const told = async (id: string) => (await world.facts(id)).map(({ payload }) => payload.state);
+const polls = (prompt: string) => maker.jobs(prompt)[0]?.polls ?? 0;
+
+describe('a submit whose answer is lost', () => {
+  test('is found where the provider lists its jobs, goes on, and is never sent again', async () => {
+    work();
+    const { id, prompt } = await begin({ submit: 'cut-after', micros: 12_000 });
+    await world.comes(id, 'done');
+    expect([maker.submits(prompt), maker.jobs(prompt)[0]!.key]).toEqual([1, id]);
+    expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 12_000, marked: false });
+  });
+
+  test.each(['cut-before', 'cut-after'] as const)(
+    'is unknown where the provider cannot be asked (%s): told once, kept reserved, and settled by hand',
+    async (submit) => {
+      const ben = await world.app.signUp();
+      await setProvider(ben, 'blind');
+      work();
+      const { id, prompt } = await begin({ submit }, {}, ben);
+      await world.comes(id, 'unknown');
+      expect(maker.submits(prompt)).toBe(1);
+      expect(await shown(id, ben)).toMatchObject({
+        state: 'failed',
+        detail: 'unknown',
+        error: expect.stringContaining('may have been billed'),
+        settled: false,
+      });
+      expect([await kinds(id), await told(id)]).toEqual([['reservation'], ['unknown']]);
+      const billed = submit === 'cut-after';
+      const { status, body } = await ben.client.post(`/files/jobs/${id}/settle`, {
+        billed,
+        ...(billed && { cents: 3 }),
+      });
+      expect([status, body.detail, body.settled]).toEqual([200, 'unknown', true]);
+      expect((await world.ledger(id)).at(-1)).toEqual(
+        billed
+          ? { kind: 'settlement', micros: 30_000, marked: false }
+          : { kind: 'release', micros: -40_000, marked: false },
+      );
+      expect((await ben.client.post(`/files/jobs/${id}/settle`, { billed })).status).toBe(409);
+      expect(await told(id)).toEqual(['unknown']);
+    },
+  );
+
+  test('is settled by its estimate, marked, when nobody has done it in a week', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'blind');
+    work();
+    const { id } = await begin({ submit: 'cut-before' }, {}, ben);
+    await world.comes(id, 'unknown');
+    const { mediaJobs } = world.app.context;
+    await db.sql`update media_jobs set ended_at = now() - interval '6 days 23 hours' where id = ${id}`;
+    await mediaJobs.sweep(100);
+    expect(await kinds(id)).toEqual(['reservation']);
+    await db.sql`update media_jobs set ended_at = now() - interval '7 days 1 second' where id = ${id}`;
+    await mediaJobs.sweep(100);
+    expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 40_000, marked: true });
+  });
+});
+
+describe('a process that is gone', () => {
+  test('before the handle: another looks the job up and goes on, and what the first learns later has no effect', async () => {
+    await using second = await world.open();
+    work();
+    const { id, prompt } = await begin({ submit: 'hang-after' });
+    await eventually('the submit hangs', () => maker.held === 1);
+    await world.loses(id);
+    work(second);
+    await world.comes(id, 'done');
+    maker.release();
+    expect([maker.submits(prompt), await told(id)]).toEqual([1, ['done']]);
+  });
+
+  test('before the handle, where the provider cannot be asked: the job is unknown and not sent again', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'blind');
+    await using second = await world.open();
+    work();
+    const { id, prompt } = await begin({ submit: 'hang-after' }, {}, ben);
+    await eventually('the submit hangs', () => maker.held === 1);
+    await world.loses(id);
+    work(second);
+    await world.comes(id, 'unknown');
+    expect(maker.submits(prompt)).toBe(1);
+  });
+
+  test('in a poll: another asks, and the answer that comes late to the first has no effect', async () => {
+    await using second = await world.open();
+    work();
+    const { id, prompt } = await begin({ polls: ['hang', 'done'] });
+    await eventually('the poll hangs', () => polls(prompt) === 1);
+    await world.loses(id);
+    work(second);
+    await world.comes(id, 'done');
+    expect([await told(id), (await shown(id)).result.length]).toEqual([['done'], 1]);
+  });
+
+  test('in a copy: another goes on behind the results that are there, and none comes twice', async () => {
+    await using second = await world.open();
+    const { id } = await begin({ results: ['picture', 'picture?n=2'] });
+    work();
+    await world.comes(id, 'done');
+    const first = (await shown(id)).result as { id: string }[];
+    // as it was when the first of two results had been copied
+    await db.sql`
+      update media_jobs
+      set state = 'copying', ended_at = null, file_ids = file_ids[1:1], next_at = now(), incarnation = 'gone',
+        setting_id = ${setting},
+        outputs = ${db.sql.json([
+          { kind: 'image', url: `${maker.url}/results/picture` },
+          { kind: 'image', url: `${maker.url}/results/picture` },
+        ])}
+      where id = ${id}`;
+    for (const worker of workers.splice(0)) await worker[Symbol.asyncDispose]();
+    work(second);
+    await world.comes(id, 'done');
+    const { result } = await shown(id);
+    expect([result.length, result[0].id]).toEqual([2, first[0]!.id]);
+    expect(await kinds(id)).toEqual(['reservation', 'release', 'settlement']);
+  });
+
+  test('two processes that work on the same jobs submit each of them once, and copy each result once', async () => {
+    await using second = await world.open();
+    const all = await Promise.all(Array.from({ length: 12 }, () => begin({ polls: ['running', 'done'] })));
+    work();
+    work(second);
+    for (const { id } of all) await world.comes(id, 'done');
+    expect(all.map(({ prompt }) => maker.submits(prompt))).toEqual(all.map(() => 1));
+    expect(await Promise.all(all.map(async ({ id }) => (await shown(id)).result.length))).toEqual(all.map(() => 1));
+  });
+});
+
+describe('results', () => {
+  const bad: [string, Plan['results'], object][] = [
+    ['that the provider no longer has', ['gone'], { code: 'provider_failed', error: 'no longer has the result (403)' }],
+    ['that is too large', ['large'], { code: 'too_large', error: 'larger than 1000000 bytes' }],
+    ['whose content is a page', ['page'], { code: 'unsupported_media', error: 'not accepted' }],
+    ['of another kind than was asked for', ['film'], { code: 'unsupported_media', error: 'kind video, not image' }],
+    ['at a private address', ['http://10.0.0.1/a.png'], { code: 'provider_failed', error: 'may not be asked' }],
+    ['that is none', [], { code: 'provider_failed', error: 'no result' }],
+  ];
+  test.each(bad)(
+    'a result %s fails the job, which stays billed, and nothing is kept',
+    async (_what, results, expected) => {
+      const { code, error } = expected as Record<string, string>;
+      work();
+      const { id } = await begin({ results: results!, micros: 20_000 });
+      await world.comes(id, 'failed');
+      expect(await shown(id)).toMatchObject({ detail: 'failed', error: expect.stringContaining(error!), result: null });
+      expect((await world.row(id))['error_code']).toBe(code);
+      expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 20_000, marked: false });
+      expect(await told(id)).toEqual(['failed']);
+    },
+  );
+
+  test('a result whose server stumbles is fetched again', async () => {
+    work();
+    const { id } = await begin({ results: ['stumbles'] });
+    await eventually('the copy is to be repeated', async () => (await world.row(id))['tries'] === 1);
+    await world.loses(id);
+    await world.comes(id, 'done');
+  });
+});
+
+describe('POST /files/jobs/callback/:token', () => {
+  /** The address that the provider was given. */
+  const addressOf = (prompt: string) => String(maker.jobs(prompt)[0]!.body['callbackUrl']);
+
+  test('makes the next poll come now, and nothing else; a repeated one changes nothing', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'slow');
+    work();
+    const { id, prompt } = await begin({ polls: ['running', 'done'] }, {}, ben);
+    await world.comes(id, 'running');
+    const inHour = (await world.row(id))['next_at'] as Date;
+    expect(polls(prompt)).toBe(0);
+    const path = new URL(addressOf(prompt)).pathname;
+    const visitor = world.app.client();
+    const lie = { status: 'succeeded', output: 'https://elsewhere.example/a.png' };
+    expect((await visitor.post(path, lie)).body).toEqual({ received: true });
+    await eventually('the poll', () => polls(prompt) === 1);
+    await eventually('it waits for the next', async () => (await world.row(id))['incarnation'] === null);
+    const { state, next_at: next } = await world.row(id);
+    expect([state, (next as Date) > inHour]).toEqual(['running', true]);
+    expect((await visitor.post(path, lie)).status).toBe(200);
+    expect((await world.row(id))['next_at']).toEqual(next);
+  });
+
+  test('a forged token is 404, and an early or late one changes nothing', async () => {
+    const { id } = await begin();
+    const visitor = world.app.client();
+    const before = await world.row(id);
+    for (const token of ['x', `${id}.`, `${id}.${'0'.repeat(48)}`, id])
+      expect((await visitor.post(`/files/jobs/callback/${token}`, {})).status).toBe(404);
+    work();
+    await world.comes(id, 'done');
+    const { prompt } = before['request'] as { prompt: string };
+    const ended = await world.row(id);
+    expect((await visitor.post(new URL(addressOf(prompt)).pathname, {})).status).toBe(200);
+    expect(await world.row(id)).toEqual(ended);
+  });
+});
+
+describe('providers that cannot', () => {
+  test('a failure that leaves nothing behind goes on to the next provider, with its own reservation', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    await setProvider(ben, 'spare');
+    work();
+    const { id, prompt } = await begin({ submit: [{ status: 402 }, 'accept'], micros: 9_000 }, {}, ben);
+    await world.comes(id, 'done');
+    expect([maker.submits(prompt), (await shown(id, ben)).providerId]).toEqual([2, 'spare']);
+    expect(await world.ledger(id)).toMatchObject([
+      { kind: 'reservation' },
+      { kind: 'release' },
+      { kind: 'settlement', micros: 9_000 },
+    ]);
+    const left = await db.sql`select from ai_reservations where org_id = ${ben.orgId}`;
+    expect(left).toHaveLength(0);
+  });
+
+  test('a refusal of the content does not go on', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    await setProvider(ben, 'spare');
+    work();
+    const { id, prompt } = await begin({ submit: { status: 422 } }, {}, ben);
+    await world.comes(id, 'failed');
+    expect([maker.submits(prompt), await kinds(id)]).toEqual([1, ['reservation', 'release']]);
+  });
+
+  test('a provider that asks to wait is asked again after that', async () => {
+    work();
+    const { id, prompt } = await begin({ submit: [{ status: 429, wait: '1' }, 'accept'] });
+    await eventually('the first submit', () => maker.submits(prompt) === 1);
+    await eventually('it waits', async () => (await world.row(id))['submitted_at'] === null);
+    await world.loses(id);
+    await world.comes(id, 'done');
+    expect(maker.submits(prompt)).toBe(2);
+  });
+
+  test('a job that does not end in the time of its provider is told to stop, and settled by its estimate, marked', async () => {
+    work();
+    const { id, prompt } = await begin({ polls: ['running'] });
+    await world.comes(id, 'running');
+    await db.sql`update media_jobs set deadline_at = now(), next_at = now() where id = ${id}`;
+    await world.comes(id, 'failed');
+    await eventually('it is told to stop', () => maker.jobs(prompt)[0]!.cancels === 1);
+    expect(await shown(id)).toMatchObject({ error: expect.stringContaining('did not end in 10 minutes') });
+    expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 40_000, marked: true });
+  });
+
+  test('polls that fail are repeated', async () => {
+    work();
+    const { id, prompt } = await begin({ polls: [503, 'done'] });
+    await eventually('the poll has failed', () => polls(prompt) >= 1);
+    await eventually('it waits', async () => (await world.row(id))['incarnation'] === null);
+    await world.loses(id);
+    await world.comes(id, 'done');
+  });
+
+  test('of one organization at most eight run at a provider, and others are not kept waiting', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    const mine = await Promise.all(Array.from({ length: 10 }, () => begin({ polls: ['running'] })));
+    work();
+    const running = async () =>
+      (
+        await db.sql`
+        select from media_jobs where org_id = ${ann.orgId} and submitted_at is not null and ended_at is null`
+      ).length;
+    await eventually('eight run', async () => (await running()) === 8);
+    const other = await begin({}, {}, ben);
+    await world.comes(other.id, 'done');
+    expect(await running()).toBe(8);
+    for (const { id } of mine) await ann.client.delete(`/files/jobs/${id}`);
+    for (const { id } of mine) await world.comes(id, 'cancelled');
+  });
+
+  test('a setting is in use while a job needs it, and free afterwards', async () => {
+    const ben = await world.app.signUp();
+    const own = await setProvider(ben, 'maker');
+    work();
+    const { id } = await begin({ polls: ['running'] }, {}, ben);
+    await world.comes(id, 'running');
+    expect((await ben.client.delete(`/providers/settings/${own}`)).status).toBe(409);
+    await ben.client.delete(`/files/jobs/${id}`);
+    await world.comes(id, 'cancelled');
+    await eventually('the setting is free', async () => (await world.row(id))['setting_id'] === null);
+    expect((await ben.client.delete(`/providers/settings/${own}`)).status).toBe(200);
+  });
+});
+
+describe('limits', () => {
+  test('a cap is kept by the reservations of jobs: what has no room is 402 and is not submitted [S194]', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    await world.app.context.budget.change(
+      ben.orgId,
+      { dailyCents: 9 },
+      { userId: ben.userId, impersonatorId: null, ip: null },
+    );
+    const first = [await begin({}, {}, ben), await begin({}, {}, ben)];
+    await expect(begin({}, {}, ben)).rejects.toMatchObject({
+      answer: { status: 402, body: { code: 'limit_exceeded', limit: 'ai_budget' } },
+    });
+    work();
+    for (const { id } of first) await world.comes(id, 'done');
+    expect(await db.sql`select from media_jobs where org_id = ${ben.orgId}`).toHaveLength(2);
+  });
+
+  test('a video takes one of the exports of the month, and a failed one gives it back [LM18]', async () => {
+    await using paid = await world.open({ env: WITH_BILLING });
+    const ben = await paid.signUp();
+    await subscribe(db.sql, ben.orgId, { tier: 'STARTER' });
+    await db.sql`update organizations set limit_overrides = '{"video_exports": 1}' where id = ${ben.orgId}`;
+    await setProvider(ben, 'maker');
+    work(paid);
+    const used = async () => (await ben.client.get('/billing')).body.limits.video_exports.used as number;
+    const failed = await begin({ polls: ['failed'] }, {}, ben, 'generate-video');
+    await world.comes(failed.id, 'failed');
+    expect(await used()).toBe(0);
+    const made = await begin({ results: ['film'] }, {}, ben, 'generate-video');
+    await world.comes(made.id, 'done');
+    expect(await used()).toBe(1);
+    await expect(begin({}, {}, ben, 'generate-video')).rejects.toMatchObject({
+      answer: { status: 402, body: { code: 'limit_exceeded', limit: 'video_exports' } },
+    });
+    await db.sql`update credits set created_at = created_at - interval '32 days' where org_id = ${ben.orgId}`;
+    expect(await used()).toBe(0);
+  });
+
+  test('without room in the storage nothing is submitted, and a result that has none fails the job', async () => {
+    await using paid = await world.open({ env: WITH_BILLING });
+    const ben = await paid.signUp();
+    await subscribe(db.sql, ben.orgId, { tier: 'STARTER' });
+    await setProvider(ben, 'maker');
+    const { id } = await begin({ micros: 5_000 }, {}, ben);
+    await db.sql`update org_counters set storage_bytes = ${1024 ** 3} where org_id = ${ben.orgId}`;
+    await expect(begin({}, {}, ben)).rejects.toMatchObject({
+      answer: { status: 402, body: { code: 'limit_exceeded', limit: 'storage_gb' } },
+    });
+    work(paid);
+    await world.comes(id, 'failed');
+    expect(await world.row(id)).toMatchObject({ error_code: 'limit_exceeded' });
+  });
+});
+
+describe('cost', () => {
+  test('polls that are due together are claimed by one statement, and open their provider once', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'slow');
+    work();
+    const all = await Promise.all(Array.from({ length: 6 }, () => begin({ polls: ['running'] }, {}, ben)));
+    for (const { id } of all) await world.comes(id, 'running');
+    for (const worker of workers.splice(0)) await worker[Symbol.asyncDispose]();
+    await db.sql`update media_jobs set next_at = now() where org_id = ${ben.orgId}`;
+    db.statements.length = 0;
+    work();
+    await eventually('each was polled and waits', async () => {
+      const waiting = await db.sql`
+        select from media_jobs where org_id = ${ben.orgId} and tries = 1 and incarnation is null`;
+      return waiting.length === 6;
+    });
+    for (const worker of workers.splice(0)) await worker[Symbol.asyncDispose]();
+    const sent = (form: RegExp) => db.statements.filter((text) => form.test(text)).length;
+    expect(all.map(({ prompt }) => polls(prompt))).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(sent(/from provider_settings/)).toBe(1);
+    expect(sent(/coalesce\(t\.progress/)).toBeLessThanOrEqual(6);
+  });
+
+  test('old jobs are forgotten, those that are not settled are not', async () => {
+    work();
+    const { id } = await begin();
+    await world.comes(id, 'done');
+    await db.sql`update media_jobs set ended_at = now() - interval '91 days' where id = ${id}`;
+    await world.app.context.mediaJobs.sweep(100);
+    expect((await ann.client.get(`/files/jobs/${id}`)).status).toBe(404);
+  });
+});
