@@ -74,9 +74,9 @@ describe('failed logins', () => {
         (await login(address())).text,
         [],
       ]);
-      expect([hashes, statements.length]).toEqual([1, 2]);
+      expect(hashes).toBe(1);
       // the account, and the note for the audit log
-      expect(statements.map((text) => text.trim().split(/\s/)[0])).toEqual(['select', 'insert']);
+      expect(statements).toEqual([expect.stringMatching(/^\s*select/), expect.stringMatching(/^\s*insert/)]);
     },
   );
   test('the right password of an inactive account is reported as such after the same work [S32]', async () => {

@@ -2,7 +2,7 @@ import { createHook } from 'node:async_hooks';
 import type { TestDatabase } from '../wire/database.ts';
 
 /** Notes of last use, which a request before may have left to be written. */
-const LATER = /^\s*(with used as|update api_keys k set last_used_at)/;
+const LATER = /^\s*(with\s+used as|update api_keys k\s+set last_used_at)/;
 
 /**
  * What a request made the server do: passwords hashed in this process, and statements without their values, in order.
