@@ -100,6 +100,12 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([0.9]),
+    'ai-reservations': async () => {
+      const reserved = (age: number, id: string) => sql`
+        insert into ai_reservations (org_id, ref, domain, provider_id, micros, source, day, until)
+        values (${bob.orgId}, ${id}, 'ai', 'openai', 1, 'estimate', now()::date, ${ago(age)})`;
+      expect(await left('ai-reservations', [1, -1], reserved, 'ai_reservations', 'ref')).toEqual([-1]);
+    },
     'media-jobs': async () =>
       expect(
         await left(
