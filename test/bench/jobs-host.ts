@@ -52,10 +52,10 @@ answering({
     await sql`truncate media_jobs`;
     await sql`
       insert into media_jobs (id, org_id, operation, provider_id, provider_version, setting_id, own_setting, model,
-        request, input_hash, reservation, is_export, state, attempt, submitted_at, handle, tries, deadline_at, next_at)
+        request, input_hash, reservation, is_export, state, attempt, submitted_at, sent_at, handle, tries, deadline_at, next_at)
       select gen_random_uuid(), (${tenants.map(({ orgId }) => orgId)}::uuid[])[1 + n % ${ORGS}::int], 'image', 'maker',
         'v1', (${tenants.map(({ settingId }) => settingId)}::uuid[])[1 + n % ${ORGS}::int], true, 'pixel-1',
-        '{"prompt": "x", "sources": []}', '', gen_random_uuid(), false, 'running', 1, now(),
+        '{"prompt": "x", "sources": []}', '', gen_random_uuid(), false, 'running', 1, now(), now(),
         jsonb_build_object('job', n::text, 'model', 'pixel-1'), 100, now() + interval '1 day',
         now() + ${inMs}::float8 * interval '1 ms' + n * ${withinMs / jobs}::float8 * interval '1 ms'
       from generate_series(0, ${jobs - 1}::int) n`;

@@ -9,7 +9,7 @@ import { testDatabase } from '../support/wire/database.ts';
 
 // Media jobs while the processes that work on them are killed: at submits, at polls, and while results are copied.
 
-const JOBS = isFull ? 500 : 48;
+const JOBS = isFull ? 500 : 36;
 const ORGS = 3;
 const LEASE_MS = 2_000;
 const PROCESS = fileURLToPath(new URL('../support/processes/media-jobs-process.ts', import.meta.url));
@@ -57,11 +57,22 @@ test.each(rounds(5))(
       await once(child, 'exit');
     };
     const [submits, copies] = [at(0.1), at(0.4)];
+    /** What the provider does not list is looked up again for minutes: not here. */
+    const hasten = () => db.sql`
+      update media_jobs set next_at = now()
+      where state = 'queued' and sent_at is not null and incarnation is null and next_at > now()`;
     const [first, second] = await Promise.all(starting);
     try {
       await eventually('some are submitted', () => maker.all.size >= submits, 60_000);
       await kill(first!);
-      await eventually('some are copied', () => maker.downloads.length >= copies, 60_000);
+      await eventually(
+        'some are copied',
+        async () => {
+          await hasten();
+          return maker.downloads.length >= copies;
+        },
+        60_000,
+      );
       await kill(second!);
     } finally {
       for (const child of [first, second]) child?.kill('SIGKILL');
@@ -69,7 +80,10 @@ test.each(rounds(5))(
     await using _worker = world.app.context.mediaJobs.start(); // in this process, which lives on
     await eventually(
       'every job has ended',
-      async () => (await db.sql`select from media_jobs where ended_at is null`).length === 0,
+      async () => {
+        await hasten();
+        return (await db.sql`select from media_jobs where ended_at is null`).length === 0;
+      },
       60_000,
     );
 
@@ -85,8 +99,9 @@ test.each(rounds(5))(
       const { state, files, facts, billed } = byId.get(id)!;
       expect(maker.submits(prompt)).toBeLessThanOrEqual(1);
       expect(facts).toBe(1);
-      // only a provider that cannot be asked leaves an outcome unknown, and what it may have billed stays reserved
-      if (state === 'unknown') expect([providerId, files, billed]).toEqual(['blind', [], null]);
+      // an outcome is unknown where the provider cannot be asked, or does not list it; what it may bill stays reserved
+      if (state === 'unknown')
+        expect([providerId === 'blind' || maker.jobs(prompt).length === 0, files, billed]).toEqual([true, [], null]);
       else expect([state, files.length, billed]).toEqual(['done', 1, micros]);
     }
     const charged = jobs.reduce((sum, { id, micros }) => sum + (byId.get(id)!.state === 'done' ? micros : 0), 0);

@@ -56,7 +56,7 @@ export async function claimSteps(
       set ${claimed(sql, claimer)}
       from due d
       where j.id = d.id
-      returning ${claimedJobColumns(sql, { isSubmit: false })}
+      returning ${claimedJobColumns(sql)}
     )
     select c.*, exists (
         select
@@ -73,7 +73,7 @@ const SUBMITS = 7_513_000_075n;
 
 /**
  * Claims jobs for their submit: fair over organizations, since whoever has the fewest at a provider goes first, and at
- * most `MOST_OF_ONE` of each organization and provider. From here on the submit counts as sent.
+ * most `MOST_OF_ONE` of each organization and provider.
  */
 export const claimSubmits = (sql: Database, claimer: Claimer, lanes: readonly Lane[]): Promise<ClaimedJob[]> =>
   sql.begin(async (tx) => {
@@ -116,7 +116,7 @@ export const claimSubmits = (sql: Database, claimer: Claimer, lanes: readonly La
         and r.lane_place <= l.free
         and j.state = 'queued'
         and j.submitted_at is null
-      returning ${claimedJobColumns(tx, { isSubmit: true })}`;
+      returning ${claimedJobColumns(tx)}`;
   });
 
 /** What a write of a step names: it has an effect only while the claim is still this one. */

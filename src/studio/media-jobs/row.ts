@@ -52,7 +52,7 @@ export interface ClaimedJob extends JobProvider {
   attempt: number;
   claim: number;
   submittedAt: Date;
-  /** This claim is the submit; otherwise one was claimed before, and its answer is missing. */
+  /** Of a queued one: its submit has not left. Otherwise its answer is missing. */
   isSubmit: boolean;
   handle: MediaHandle | null;
   outputs: readonly RemoteOutput[] | null;
@@ -71,10 +71,10 @@ export const jobColumns = (sql: Sql): Fragment => sql`
   j.error_code as "errorCode", j.error, j.settled_at is not null as "isSettled", j.created_at as "createdAt",
   j.ended_at as "endedAt"`;
 
-export const claimedJobColumns = (sql: Sql, { isSubmit }: { isSubmit: boolean }): Fragment => sql`
+export const claimedJobColumns = (sql: Sql): Fragment => sql`
   j.id, j.org_id as "orgId", j.user_id as "userId", j.operation, j.state, j.request, j.fallbacks, j.reservation,
   j.provider_id as "providerId", j.provider_version as version, j.setting_id as "settingId",
   j.own_setting as "ownSetting", j.model, j.is_export as "isExport", j.settled_at is not null as "isSettled",
-  j.attempt, j.claim, j.submitted_at as "submittedAt", ${isSubmit}::boolean as "isSubmit", j.handle, j.outputs,
+  j.attempt, j.claim, j.submitted_at as "submittedAt", j.sent_at is null as "isSubmit", j.handle, j.outputs,
   j.segments, j.file_ids as "fileIds", j.cost_micros::float8 as "costMicros", j.tries,
   coalesce(j.deadline_at <= now(), false) as "isOverdue", j.cancel_asked_at is not null as "isCancelling"`;

@@ -52,6 +52,15 @@ export async function countQueuedJobs(sql: Sql, orgId: string): Promise<number> 
 const held = (sql: Sql, { id, orgId, claim }: JobClaim) => sql`
   j.id = ${id} and j.org_id = ${orgId} and j.claim = ${claim} and j.ended_at is null`;
 
+/** The submit is about to leave. False: the claim is over, or it may have left before; then it must not. */
+export async function setSent(sql: Sql, job: JobClaim): Promise<boolean> {
+  const { count } = await sql`
+    update media_jobs j
+    set sent_at = now()
+    where ${held(sql, job)} and j.state = 'queued' and j.sent_at is null`;
+  return count > 0;
+}
+
 /** The provider has the job: its operation is named by the handle. Answers whether the claim still held. */
 export async function setRunning(
   sql: Sql,
@@ -95,6 +104,7 @@ export async function repeatLater(
     update media_jobs j
     set tries = ${tries}, incarnation = null, next_at = now() + ${inMs}::float8 * interval '1 ms',
       submitted_at = case when ${isUnsent} then null else submitted_at end,
+      sent_at = case when ${isUnsent} then null else sent_at end,
       updated_at = now()
     where ${held(sql, job)}`;
 }
@@ -110,7 +120,7 @@ export async function moveJobTo(
     set provider_id = ${next.providerId}, provider_version = ${next.version}, setting_id = ${next.settingId},
       own_setting = ${next.ownSetting}, model = ${next.model}, reservation = ${next.reservation},
       estimate_micros = ${next.estimateMicros ?? null}, fallbacks = ${sql.json(next.fallbacks)},
-      attempt = 0, tries = 0, submitted_at = null, incarnation = null, next_at = now(), updated_at = now()
+      attempt = 0, tries = 0, submitted_at = null, sent_at = null, incarnation = null, next_at = now(), updated_at = now()
     where ${held(sql, job)} and j.state = 'queued'`;
   return count > 0;
 }

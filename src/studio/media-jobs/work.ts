@@ -90,7 +90,7 @@ async function requestOf(
   };
 }
 
-/** Asks the provider to begin: once. From the claim on it counts as sent. */
+/** Asks the provider to begin: once, since from the note before the call on it counts as sent. */
 async function submit(deps: StepDeps, job: ClaimedJob): Promise<void> {
   const over = new AbortController();
   try {
@@ -101,8 +101,7 @@ async function submit(deps: StepDeps, job: ClaimedJob): Promise<void> {
       const gone = new AppError('conflict', 'A file that this starts from is no longer in the library');
       return void (await finishJob(deps, job, { ...failed(gone), billing: 'release' }));
     }
-    // the lease may be over: what is not sent by now is sent by whoever claims it next
-    if (!deps.hands.isSafe(job)) return await store.repeatLater(deps.sql, job, { inMs: 0, tries: 0, isUnsent: true });
+    if (!(await store.setSent(deps.sql, job))) return; // somebody else has it
     const started = await opened.service.start(request, over.signal).catch((error: unknown) => error as Error);
     if (started instanceof Error) return await refused(deps, job, opened, started);
     if (started.state === 'running') return await begun(deps, job, opened.adapter, started.handle);

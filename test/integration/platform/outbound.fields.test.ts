@@ -361,7 +361,7 @@ describe('schema fields that look like addresses', () => {
     [/^POST \/oauth\/register (client_uri|logo_uri)$/, 'shown on the page of consent, never fetched'],
     [/^POST \/integrations\/:id\/nickname picture$/, 'shown by browsers'],
     [/^POST \/(files|media)\/information thumbnail$/, 'names a file of the library'],
-    [/ \??domain$/, 'a kind of provider'],
+    [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
   ];
 

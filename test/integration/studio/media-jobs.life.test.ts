@@ -105,6 +105,17 @@ describe('a submit whose answer is lost', () => {
 });
 
 describe('a process that is gone', () => {
+  test('before the submit has left: another submits it', async () => {
+    const { id, prompt } = await begin();
+    await db.sql`
+      update media_jobs
+      set submitted_at = now(), attempt = 1, claim = 1, incarnation = 'gone', next_at = now()
+      where id = ${id}`;
+    work();
+    await world.comes(id, 'done');
+    expect(maker.submits(prompt)).toBe(1);
+  });
+
   test('before the handle: another looks the job up and goes on, and what the first learns later has no effect', async () => {
     await using second = await world.open();
     work();

@@ -19,7 +19,8 @@ create table media_jobs (
   state text not null default 'queued'
     check (state in ('queued', 'running', 'copying', 'done', 'failed', 'cancelled', 'unknown')),
   attempt integer not null default 0,            -- submits; a claim for one counts
-  submitted_at timestamptz,                      -- since then the submit may have left
+  submitted_at timestamptz,                      -- claimed for its submit, and not to wait for a turn any more
+  sent_at timestamptz,                           -- since then the submit may have left: it is never sent again
   handle jsonb,                                  -- the operation at the provider
   outputs jsonb,                                 -- results that are not copied yet: their addresses, for as long
   segments jsonb,                                -- of a transcription
