@@ -52,15 +52,15 @@ export const geminiCalls = (
   callsOf(line, {
     title,
     objects: () => 'schema',
-    open: (fetch) =>
+    open: (send) =>
       geminiModels({
         base,
         fetch: headers
           ? async (input, init) =>
-              fetch(input, {
+              send(input, {
                 ...init,
                 headers: { ...Object.fromEntries(new Headers(init?.headers)), ...(await headers()) },
               })
-          : fetch,
+          : send,
       }),
   });

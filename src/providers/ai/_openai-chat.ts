@@ -136,10 +136,10 @@ export function openaiChat(brand: Brand): AiAdapter {
       callsOf(line, {
         title: manifest.title,
         objects: (model) => waysOf(manifest.models, model) ?? quirks.objects ?? 'schema',
-        open: (fetch) =>
+        open: (send) =>
           openaiChatModels({
             base: line.base,
-            fetch: withHeaders(fetch, quirks.headers?.(line)),
+            fetch: withHeaders(send, quirks.headers?.(line)),
             isUsageAsked: quirks.streamUsage === undefined,
             written: (body) => written(body, quirks),
             ...(quirks.query && { query: quirks.query }),
@@ -180,13 +180,13 @@ export const modelsOrQuestion =
     );
 
 const withHeaders = (
-  fetch: typeof globalThis.fetch,
+  send: typeof globalThis.fetch,
   headers: Readonly<Record<string, string>> | undefined,
 ): typeof globalThis.fetch =>
   headers
     ? (input, init) =>
-        fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
-    : fetch;
+        send(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
+    : send;
 
 function written(
   { max_tokens: most, messages, ...body }: Record<string, unknown>,

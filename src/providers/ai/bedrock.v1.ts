@@ -110,14 +110,14 @@ export default ai({
     callsOf(line, {
       title,
       objects: () => 'words', // the form that its client gives to a schema depends on the maker of a model
-      open: (fetch) =>
+      open: (send) =>
         bedrockModels({
           base: line.base,
           fetch: async (input, init) => {
             const headers = Object.fromEntries(new Headers(init?.headers));
             const url = input instanceof Request ? input.url : input.toString();
             const request = { method: 'POST', url, body: init?.body as string }; // a question is JSON
-            return fetch(input, { ...init, headers: { ...headers, ...(await signature(line, request)) } });
+            return send(input, { ...init, headers: { ...headers, ...(await signature(line, request)) } });
           },
         }),
     }),

@@ -23,7 +23,9 @@ export function jsonBody(value: unknown): Body {
   const json = JSON.stringify(value, (_, one: unknown) =>
     one instanceof Base64 ? `${mark}${files.push(one) - 1}.` : one,
   );
-  const pieces = json.split(new RegExp(`${mark}(\\d+)\\.`)).map((piece, at) => {
+  const [first, ...others] = json.split(mark);
+  const parts = others.flatMap((part) => [part.slice(0, part.indexOf('.')), part.slice(part.indexOf('.') + 1)]);
+  const pieces = [first!, ...parts].map((piece, at) => {
     const file = at % 2 === 1 ? files[Number(piece)]! : undefined;
     return { text: Buffer.from(file ? JSON.stringify(file.prefix).slice(1, -1) : piece), file: file?.file };
   });
