@@ -84,6 +84,12 @@ beforeAll(async () => {
   await db.sql`
     insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
     values (${hers['route']}, ${ann.orgId}, 'vpn', 'custom', 'v1', 'Canary', ${product.context.vault.seal('{}')})`;
+  hers['job'] = newId();
+  await db.sql`
+    insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
+      reservation, is_export, state, ended_at)
+    values (${hers['job']}, ${ann.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'unknown',
+      now())`;
   await db.sql`
     insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
     values (${hers['approval']}, ${ann.orgId}, ${ann.userId}, ${hers['app']}, '{mcp:read}')`;
@@ -104,6 +110,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/integrations\/provider\/:/, 'choice'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
+  [/^\/(files|media)\/jobs\/:id/, 'job'],
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
@@ -158,6 +165,7 @@ const fingerprint = async () => {
     db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
     db.sql`select * from oauth_clients where org_id = ${ann.orgId}`,
     db.sql`select * from provider_settings where org_id = ${ann.orgId}`,
+    db.sql`select * from media_jobs where org_id = ${ann.orgId}`,
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,
   ]);
