@@ -31,6 +31,15 @@ const ROWS: readonly Row[] = [
   // AI
   ['POST /ai/text', '30/minute', 'org'],
   ['GET /ai/models', '30/minute', 'org'],
+  ...['/files', '/media'].flatMap((prefix): [string, string, string][] => [
+    ...['generate-image', 'generate-image-with-prompt', 'generate-video', 'generate-voice', 'captions', 'jobs'].map(
+      (name): [string, string, string] => [`POST ${prefix}/${name}`, '30/minute', 'org'],
+    ),
+    [`GET ${prefix}/video-options`, '30/minute', 'org'],
+    [`GET ${prefix}/video-tools`, '30/minute', 'org'],
+    [`DELETE ${prefix}/jobs/:id`, '30/minute', 'org'],
+  ]),
+  ['POST /files/jobs/callback/:token', '6000/hour', 'address'],
   // senders outside
   ['POST /payments', '6000/hour', 'address'],
   ['POST /webhooks/email', '6000/hour', 'address'],
