@@ -31,9 +31,9 @@ const ROWS: readonly Row[] = [
   // AI
   ['POST /ai/text', '30/minute', 'org'],
   ['GET /ai/models', '30/minute', 'org'],
-  ...['/files', '/media'].flatMap((prefix): [string, string, string][] => [
+  ...['/files', '/media'].flatMap((prefix): [string, string, 'address' | 'org'][] => [
     ...['generate-image', 'generate-image-with-prompt', 'generate-video', 'generate-voice', 'captions', 'jobs'].map(
-      (name): [string, string, string] => [`POST ${prefix}/${name}`, '30/minute', 'org'],
+      (name): [string, string, 'address' | 'org'] => [`POST ${prefix}/${name}`, '30/minute', 'org'],
     ),
     [`GET ${prefix}/video-options`, '30/minute', 'org'],
     [`GET ${prefix}/video-tools`, '30/minute', 'org'],
