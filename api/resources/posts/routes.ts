@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
+import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
+import { approvalRoutes } from './approval.handlers.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
 import {
   listOf,
@@ -28,6 +30,7 @@ const slot = {
 
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
+  ...approvalRoutes,
   route({
     method: 'get',
     path: '/posts',
@@ -96,7 +99,7 @@ export default [
     answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),
     async handle({ params, body, ...call }) {
       const id = params.id;
-      return { id, ...(await (await updatable(call, id)).setDate(body)) };
+      return { id, ...(await (await updatable(call, id)).setDate({ ...body, by: authorOf(call.principal) })) };
     },
     present: ({ id, publishDate, state }) => ({ id, publishDate: publishDate.toISOString(), state }),
   }),

@@ -10,6 +10,9 @@ export const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
+const approvalOf = ({ approvalState, approvalBy, approvalAt, contentHash }: PostRow) =>
+  approvalState && { state: approvalState, by: approvalBy, at: approvalAt!.toISOString(), contentHash: contentHash! };
+
 /** A post of the console (S99). */
 export const Post = z.strictObject({
   id: z.string(),
@@ -40,10 +43,13 @@ export const Post = z.strictObject({
   tags: Tags,
   creationMethod: z.string(),
   intervalInDays: z.null(),
-  // Not available yet: nobody posts first comments, repeats posts or approves them.
+  // Not available yet: nobody posts first comments or repeats posts.
   firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
   firstCommentPostedAt: z.null(),
-  approval: z.null(),
+  /** Of a first item, for its thread: who asked, approved or rejected last, and the hash of what it is about (S121). */
+  approval: z
+    .strictObject({ state: z.enum(['awaiting', 'approved', 'rejected']), by: Text, at: Time, contentHash: z.string() })
+    .nullable(),
   version: z.int(),
   latenessMs: z.number().nullable(),
   createdAt: Time,
@@ -83,7 +89,7 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   intervalInDays: null,
   firstComment: { state: 'none' as const, error: null },
   firstCommentPostedAt: null,
-  approval: null,
+  approval: approvalOf(row),
   version: row.version,
   latenessMs: row.publishedAt ? Math.max(0, row.publishedAt.getTime() - row.publishDate.getTime()) : null,
   createdAt: row.createdAt.toISOString(),

@@ -19,6 +19,14 @@ const post = {
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
 const released = { ...post, url: z.string() };
+/** `by`: the user who asked or decided; null where nobody knows. */
+const decided = {
+  ...post,
+  state: z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']),
+  detail: z.string().nullable(),
+  by: id.nullable(),
+  reason: z.string().nullable(),
+};
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
 /**
@@ -44,6 +52,9 @@ export const facts = {
   }),
   'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
   'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
+  'post.approval_requested': z.strictObject(decided),
+  'post.approved': z.strictObject(decided),
+  'post.rejected': z.strictObject(decided),
   'post.deleted': z.strictObject({
     ...post,
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),

@@ -1,4 +1,5 @@
 import { bind } from '../../platform/kernel/index.ts';
+import * as approval from './approval/index.ts';
 import * as authoring from './authoring/index.ts';
 import { admitOf } from './authoring/insert.ts';
 import type { PostsDeps, PostsOptions } from './deps.ts';
@@ -41,6 +42,7 @@ export function openPosts(opened: PostsOptions) {
 
   return {
     ...bind(deps, authoring),
+    ...bind(deps, approval),
     ...bind(deps, dispatch),
     ...bind(deps, reading),
     sweeps: bind(deps, sweeps),

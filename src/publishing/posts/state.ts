@@ -43,6 +43,10 @@ export const waiting: Predicate = (sql, alias = 'p') =>
 export const preparable: Predicate = (sql, alias = 'p') =>
   sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
 
+/** It is held until a person approves it. */
+export const awaitsApproval: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'DRAFT' and ${sql(alias)}.detail is not distinct from 'awaiting_approval')`;
+
 /** It waits for its channel, or for the organization. */
 export const paused: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'paused' and ${sql(alias)}.deleted_at is null)`;

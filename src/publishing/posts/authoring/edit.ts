@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
+import { approvalSetting, holds, isHeld, writeConsent } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
 import { postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
@@ -27,8 +28,9 @@ export async function editWithin(
   { thread, shortLinks, ...change }: PostChange,
   judged: boolean,
 ): Promise<Seen | undefined> {
-  const found = await runSeeing(() => edit(sql, target, { ...change, judged }, options.horizonMs));
+  const found = await runSeeing(() => edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs));
   if (found?.verdict !== 'done') return found;
+  await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;
   if (![thread, change.content, change.publishDate, change.status].some((part) => part !== undefined)) return found;
   const asked = await links.isAsked(sql, orgId, postId);
@@ -38,7 +40,8 @@ export async function editWithin(
   return found;
 }
 
-type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean };
+/** `items`: how many follow the first one, where they are replaced. */
+type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean; items: number | undefined };
 
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
   const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
@@ -66,16 +69,18 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
         payload: postFact(sql),
       },
     })}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, v.consent`)}`;
 };
 
 /** `t` is the post, `r` the root of its thread. */
 const verdictOfEdit = (
   sql: Sql,
-  { postId }: Target,
-  { version, status, judged }: Edit,
+  target: Target,
+  change: Edit,
   isWhole: boolean,
-): Fragment => sql`
+): Fragment => {
+  const { version, status, judged } = change;
+  return sql`
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
@@ -91,21 +96,59 @@ const verdictOfEdit = (
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
         when ${status === 'schedule'} and r.state <> 'QUEUE' and not ${judged} then 'unjudged'
         else 'done'
-      end as verdict
+      end as verdict, ${consentOfEdit(sql, target.orgId, change)} as consent
       from edit e
-      left join thread t on t.id = ${postId}
+      left join thread t on t.id = ${target.postId}
       left join thread r on r.root_post_id is null
       left join channel c on true`;
+};
+
+/** A consent ends with what it was to; what somebody may not queue unasked is held where it is, or would be, queued. */
+function consentOfEdit(sql: Sql, orgId: string, { status, settings, items, by }: Edit): Fragment {
+  const hasOthers =
+    items === undefined
+      ? sql`false`
+      : sql`(${items > 0} or exists (select from thread where root_post_id is not null))`;
+  const changes = sql`(
+          ${hasOthers}
+          or e.given ? 'content' and e.content is distinct from t.content
+          or e.given ? 'media' and e.media is distinct from t.media
+          or ${settings !== undefined} and ${settingsAfter(sql, settings, 't')} is distinct from t.settings
+        )`;
+  const queued = sql`(
+          ${status === 'schedule'}
+          or ${status === undefined} and exists (select from thread where state = 'QUEUE')
+        )`;
+  return sql`case
+        when r.approval_state = 'awaiting' then ${status === 'draft' ? 'withdrawn' : 'kept'}
+        when r.approval_state = 'rejected' then case when ${status === 'schedule'} then 'asked' end
+        when r.approval_state = 'approved' then case
+          when not ${changes} then null
+          when ${queued} then 'asked'
+          else 'void' end
+        when ${queued}
+          and (${changes} or ${status === 'schedule'} and r.state <> 'QUEUE')
+          and ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked'
+      end`;
+}
+
+/** What the settings of the row `alias` become. */
+const settingsAfter = (sql: Sql, settings: Edit['settings'], alias: string): Fragment => sql`(
+            case when ${settings?.merge ?? false} then ${sql(alias)}.settings else '{}' end
+            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          )`;
 
 const editedSettings = (sql: Sql, settings: Edit['settings']): Fragment => sql`case
-          when b.is_target and ${settings !== undefined}
-          then case when ${settings?.merge ?? false} then p.settings else '{}' end
-            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          when b.is_target and ${settings !== undefined} then ${settingsAfter(sql, settings, 'p')}
           else p.settings
         end`;
 
 const editedDetail = (sql: Sql, status: Edit['status']): Fragment => sql`case
-          when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
+          when s.held then 'awaiting_approval'
+          when ${status === 'draft'} then case
+            when b.detail = 'awaiting_approval' then null
+            when b.state = 'DRAFT' then b.detail
+            else 'cancelled' end
           when s.state = 'QUEUE'
             and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
           else b.detail
@@ -142,28 +185,32 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         updated_at = now()
       from edit e, thread b, channel c, verdict v,
         lateral (
-          select case
+          select h.held, case
+            when h.held then 'DRAFT'
             when ${status === 'schedule'} then 'QUEUE'
             when ${status === 'draft'} then 'DRAFT'
             else b.state
           end as state
+          from (select ${holds(sql)} and (b.state = 'QUEUE' or ${status === 'schedule'}) as held) h
         ) s
       where v.verdict = 'done'
         and p.id = b.id
         and p.org_id = ${orgId}
         and b.state <> 'PUBLISHED'
         and not b.in_flight
-        and (b.is_target or ${isWhole})
+        and (b.is_target or ${isWhole} or v.consent = 'asked' and b.state = 'QUEUE')
       returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before`;
 
 const editEntry = (sql: Sql) => ({
   from: sql`changed`,
   kind: sql`case
+        when detail = 'awaiting_approval' then 'edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'cancelled'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'scheduled'
         else 'edited'
       end`,
   message: sql`case
+        when detail = 'awaiting_approval' then 'Edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'Taken out of the queue'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled'
         else 'Edited'

@@ -74,7 +74,7 @@ export async function prepareEdit(
     media,
     delayMinutes: delay,
   }));
-  if (stored.state === 'QUEUE') {
+  if (stored.state === 'QUEUE' || stored.detail === 'awaiting_approval') {
     const items = [
       { content: body.content ?? stored.content, media: image ?? stored.media },
       ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
@@ -85,7 +85,7 @@ export async function prepareEdit(
       isLater: n > 0 || stored.rootPostId !== null,
     }));
     await judgeContent(deps, orgId, [{ rules, channel, settings, items: judged }]);
-    if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
+    if (body.publishDate && stored.state === 'QUEUE') checkDate(body.publishDate, deps.clock.now(), 'publishDate');
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
   await deps.media.judge(orgId, [

@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { hashOfThread } from '../approval/consent.ts';
 import { post, type ReadColumns } from '../row.ts';
 
 /** A post as the presenters take it: its row, its channel and its tags. */
@@ -6,12 +7,15 @@ export interface PostRow extends ReadColumns {
   channelName: string;
   providerId: string;
   picture: string | null;
+  /** Of what was approved or rejected, or of what waits for it. */
+  contentHash: string | null;
   tags: { id: string; name: string; color: string }[];
 }
 
 /** The columns of a `PostRow`, from `posts p` and `channels c`. */
 export const postColumns = (sql: Sql): Fragment => sql`
     ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId", c.picture,
+    case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
       select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
       from tags t
