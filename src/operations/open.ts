@@ -49,7 +49,7 @@ export async function openOperationsWing({
     tokens: auth.tokens,
     queues: {
       pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'),
-      resume: resumeQueue,
+      resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
   });

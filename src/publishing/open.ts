@@ -87,6 +87,7 @@ export async function openPublishingWing({
       sql,
       clock,
       reminders,
+      billing,
       channels,
       media,
       links: shortlinks,

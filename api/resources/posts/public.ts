@@ -1,4 +1,5 @@
 import { routesOf } from '../../http/route.ts';
+import { brakeRoutes } from './brake.handlers.ts';
 import { listPosts, postRoutes } from './handlers.ts';
 import {
   listOf,
@@ -18,6 +19,7 @@ export default [
     one: PublicPostWithThread,
     present: presentPublicPostWithThread,
   }),
+  ...brakeRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
   route({
     method: 'get',
     path: '/public/v1/posts',

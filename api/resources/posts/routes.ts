@@ -3,6 +3,7 @@ import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
 import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 import { approvalRoutes } from './approval.handlers.ts';
+import { brakeRoutes } from './brake.handlers.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
 import {
   listOf,
@@ -31,6 +32,7 @@ const slot = {
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
   ...approvalRoutes,
+  ...brakeRoutes({ prefix: '', auth: ['session'] }),
   route({
     method: 'get',
     path: '/posts',

@@ -40,6 +40,17 @@ function dataOf(fact: WebhookFact): object {
       return { ...postOf(fact, 'PUBLISHED', null), url: fact.payload.url, latenessMs: fact.payload.latenessMs };
     case 'post.unconfirmed':
       return { ...postOf(fact, fact.payload.state, fact.payload.detail), error: fact.payload.error };
+    case 'post.paused':
+    case 'post.resumed': {
+      const { state, detail, reason } = fact.payload;
+      return { ...postOf(fact, state, detail), reason: reason === 'instance' ? 'channel' : reason };
+    }
+    case 'post.approval_requested':
+    case 'post.approved':
+    case 'post.rejected': {
+      const { state, detail, by, reason } = fact.payload;
+      return { ...postOf(fact, state, detail), by, reason };
+    }
     case 'post.deleted':
       return postOf(fact, fact.payload.state, fact.payload.detail);
     case 'channel.connected':

@@ -19,6 +19,13 @@ const post = {
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
 const released = { ...post, url: z.string() };
+/** `instance`: an operator has taken the organization out of use. */
+const paused = {
+  ...post,
+  state: z.enum(['QUEUE']),
+  detail: z.string().nullable(),
+  reason: z.enum(['channel', 'brake', 'billing', 'instance']),
+};
 /** `by`: the user who asked or decided; null where nobody knows. */
 const decided = {
   ...post,
@@ -50,8 +57,8 @@ export const facts = {
     detail: z.string().nullable(),
     error: z.string(),
   }),
-  'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
-  'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
+  'post.paused': z.strictObject(paused),
+  'post.resumed': z.strictObject(paused),
   'post.approval_requested': z.strictObject(decided),
   'post.approved': z.strictObject(decided),
   'post.rejected': z.strictObject(decided),

@@ -1,3 +1,4 @@
+import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
@@ -14,6 +15,7 @@ export interface PostsOptions {
   sql: Database;
   clock: Clock;
   reminders: ReminderMoves;
+  billing: Pick<Billing, 'lockOrg'>;
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;

@@ -25,4 +25,5 @@ export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { insertTimeline } from './journal.ts';
-export { inFlight, queued } from './state.ts';
+export { braked, inFlight, queued } from './state.ts';
+export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';

@@ -62,5 +62,8 @@ export const decidedFact = (sql: Sql, by: Fragment, reason: Fragment = sql`null:
   reason,
 });
 
+/** The same of a post that was paused, or goes on. */
+export const pausedFact = (sql: Sql, reason: Fragment) => ({ ...deletedFact(sql), reason });
+
 /** The same of an attempt that failed. */
 export const failedFact = (sql: Sql) => ({ ...postFact(sql), errorKind: sql`error_kind`, error: sql`error` });

@@ -14,10 +14,11 @@ import {
 } from '../authoring/thread.ts';
 import { checkDone, REFUSALS } from '../authoring/verdict.ts';
 import type { PostsDeps } from '../deps.ts';
-import { decidedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, postFact, timeline, withChannel } from '../journal.ts';
 import { getPost } from '../reading/find.ts';
+import type { PostRow } from '../reading/row.ts';
 import { post } from '../row.ts';
-import { awaitsApproval, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, queuedDetail } from '../state.ts';
 import { contentHash, hashOfThread, writeConsent } from './consent.ts';
 
 /** What a person approves: the content that they have seen, and when it goes out if not at the date that it has. */
@@ -34,9 +35,9 @@ export interface Approval {
  */
 export async function approvePost(deps: PostsDeps, orgId: string, postId: string, approval: Approval): Promise<void> {
   const target = { orgId, postId };
-  const seen = await hashOf(deps, target);
-  await judgeStored(deps, orgId, postId); // a draft is held against the limits of its network when it is queued
-  const approved = { ...approval, contentHash: approval.contentHash ?? seen };
+  const root = await findAwaiting(deps, target);
+  await judgeStored(deps, orgId, root.id); // a draft is held against the limits of its network when it is queued
+  const approved = { ...approval, contentHash: approval.contentHash ?? root.contentHash! };
   checkDone(
     await runChange(deps, async (sql) => {
       const found = await runSeeing(() => approve(sql, target, approved, deps.options.horizonMs));
@@ -76,12 +77,13 @@ export async function requestApproval(deps: PostsDeps, orgId: string, postId: st
   );
 }
 
-async function hashOf(deps: PostsDeps, { orgId, postId }: Target): Promise<string> {
+/** The first item of a thread that waits for approval. */
+async function findAwaiting(deps: PostsDeps, { orgId, postId }: Target): Promise<PostRow> {
   const rows = await getPost(deps, orgId, postId);
   const one = rows.find(({ id }) => id === postId)!;
   const root = one.rootPostId === null ? one : (await getPost(deps, orgId, one.rootPostId))[0]!;
   if (root.approvalState !== 'awaiting') throw REFUSALS.not_awaiting();
-  return root.contentHash!;
+  return root;
 }
 
 /** `t` is the post, `r` the root of its thread. */
@@ -107,8 +109,8 @@ const approve = (sql: Sql, target: Target, { contentHash: seen, publishDate }: A
       end as verdict${located(sql)}
     ), changed as (
       update posts p
-      set state = 'QUEUE', detail = ${queuedDetail(sql)}, publish_date = d.date, due_at = ${dueApproved(sql)},
-        version = p.version + 1, updated_at = now()
+      set state = 'QUEUE', detail = ${queuedDetail(sql, sql`p.group_id`)}, publish_date = d.date, due_at = ${dueApproved(sql)},
+        on_brake = ${braked(sql, sql`p.group_id`)}, version = p.version + 1, updated_at = now()
       from thread b, channel c, verdict v,
         lateral (select coalesce(${date}::timestamptz, b.publish_date) as date) d
       where v.verdict = 'done'
@@ -193,7 +195,7 @@ const writeDecision = (
         and t.id = ${postId}
         and p.org_id = ${orgId}
         and p.id = coalesce(t.root_post_id, t.id)
-      returning ${post.names(sql, 'fact', 'p')}, p.approval_hash
+      returning ${post.names(sql, 'fact', 'p')}, p.approval_hash, p.on_brake
     ), ${timeline(
       sql,
       {
@@ -215,6 +217,10 @@ const writeDecision = (
       'post.scheduled': {
         from: withChannel(sql, sql`(select * from decided where state = 'QUEUE')`),
         payload: postFact(sql),
+      },
+      'post.paused': {
+        from: withChannel(sql, sql`(select * from decided where state = 'QUEUE' and detail = 'paused')`),
+        payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
       },
     })}
     select from decided`;

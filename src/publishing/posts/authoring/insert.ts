@@ -3,10 +3,10 @@ import { AppError } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
-import { decidedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, postFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
-import { queuedDetail } from '../state.ts';
+import { braked, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { underQuotas } from './quotas.ts';
@@ -234,6 +234,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       from: sql`inserted`,
       kind: 'created',
       message: sql`case
+        when on_brake then 'Created, waits for the brake'
         when state = 'QUEUE' then 'Created and scheduled'
         when detail = 'awaiting_approval' then 'Created, waits for approval'
         else 'Created as a draft'
@@ -251,6 +252,10 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       'post.approval_requested': {
         from: withChannel(sql, sql`(select * from inserted where approval_state = 'awaiting')`, sql`channel`),
         payload: decidedFact(sql, sql`created_by`),
+      },
+      'post.paused': {
+        from: withChannel(sql, sql`(select * from inserted where detail = 'paused' and root_post_id is null)`, sql`channel`),
+        payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
       },
     })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
     select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
@@ -276,15 +281,16 @@ const keepReplies = (sql: Sql): Fragment => sql`
 const insertItems = (sql: Sql): Fragment => sql`
       insert into posts (
         ${post.names(sql, 'create')}, org_id, state, detail, content_clean, publish_date, due_at, created_by,
-        approval_state, approval_by, approval_at
+        approval_state, approval_by, approval_at, on_brake
       )
       select ${post.values(sql, 'create', 'i')}, c.org_id,
         case when h.held then 'DRAFT' else i.state end,
-        case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
+        case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql, sql`i."group"`)} end, true,
         coalesce(i."publishDate", now()),
         case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
         i."createdBy",
-        case when h.asked then 'awaiting' end, case when h.asked then i."createdBy" end, case when h.asked then now() end
+        case when h.asked then 'awaiting' end, case when h.asked then i."createdBy" end, case when h.asked then now() end,
+        i.state = 'QUEUE' and not h.held and ${braked(sql, sql`i."group"`)}
       from item i
       join channel c on c.id = i."channelId" and c.org_id = i."orgId"
       cross join lateral (
@@ -294,7 +300,7 @@ const insertItems = (sql: Sql): Fragment => sql`
       where i.n not in (select n from refused)
       order by i.ordinal
       on conflict (id) do nothing
-      returning ${post.names(sql, 'fact')}, approval_state, created_by`;
+      returning ${post.names(sql, 'fact')}, approval_state, created_by, on_brake`;
 
 /**
  * The channels of the items, locked, and the creates that name one which is not there, or which somebody else has
@@ -305,7 +311,7 @@ const lockedChannels = (sql: Sql): Fragment => sql`
       select c.*
       from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
-        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed,
+        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed, c.brakes,
           ${approvalSetting(sql, sql`c.org_id`)} as approval_required
         from channels c
         where c.id = i."channelId"

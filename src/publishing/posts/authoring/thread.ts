@@ -25,6 +25,7 @@ export type ThreadVerdict =
   | 'not_awaiting'
   | 'not_draft'
   | 'changed'
+  | 'braked'
   | 'too_old'
   | 'unjudged';
 /**

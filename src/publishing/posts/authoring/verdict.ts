@@ -17,6 +17,7 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
   not_awaiting: () => new AppError('conflict', 'The post does not wait for approval'),
   not_draft: () => new AppError('conflict', 'Only a draft can wait for approval'),
   changed: () => new AppError('conflict', 'The post was changed since its contentHash was read: look at it again'),
+  braked: () => new AppError('conflict', 'A brake holds the post in its group: resume it before it moves to another'),
   too_old: () =>
     new AppError('date_in_past', 'The date is more than a day ago', {
       errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],
