@@ -117,7 +117,15 @@ export async function openContext(
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(
-    await openOperationsWing({ ...low, ...delivery, ...people, ...billing, ...publishing, actorTypes }),
+    await openOperationsWing({
+      ...low,
+      ...delivery,
+      ...people,
+      ...billing,
+      ...publishing,
+      actorTypes,
+      listeners: wings.flatMap(({ listeners }) => listeners),
+    }),
   );
 
   for (const { name, help, read, label } of wings.flatMap(({ gauges }) => gauges))

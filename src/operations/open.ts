@@ -2,9 +2,11 @@ import type { Payments } from '../billing/payments/index.ts';
 import type { Webhooks } from '../delivery/webhooks/index.ts';
 import type { Billing } from '../entitlements/index.ts';
 import type { AuthRoom } from '../people/auth/index.ts';
+import type { Bus } from '../platform/actor-runtime/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
+import type { Listener } from '../platform/outbox/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
@@ -23,6 +25,9 @@ export interface OperationsNeeds {
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;
+  bus: Bus;
+  /** Of the wings above. */
+  listeners: readonly Listener[];
 }
 
 const MINUTE = 60_000;
@@ -40,6 +45,8 @@ export async function openOperationsWing({
   payments,
   webhooks,
   posts,
+  bus,
+  listeners,
 }: OperationsNeeds) {
   await using opened = new AsyncDisposableStack();
   const admin = openAdmin({
@@ -52,6 +59,8 @@ export async function openOperationsWing({
       resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
+    bus,
+    listeners,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
   const sandbox = openSandbox(sql);

@@ -1,5 +1,5 @@
 import type { Fact } from '../../platform/outbox/index.ts';
-import type { WebhookTopic } from './events.ts';
+import { eventOf, type WebhookTopic } from './events.ts';
 
 type WebhookFact = Fact<WebhookTopic>;
 
@@ -8,11 +8,13 @@ type WebhookFact = Fact<WebhookTopic>;
  * each time (W1).
  */
 export const bodyOfFact = (fact: WebhookFact): string =>
-  JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
+  JSON.stringify({ event: eventOf(fact.topic), timestamp: fact.at.toISOString(), data: dataOf(fact) });
 
-/** The channel that a fact is about, by which webhooks are chosen. */
-export const channelOfFact = (fact: WebhookFact): string =>
-  'channelId' in fact.payload ? fact.payload.channelId : fact.entityId;
+/** The channel that a fact is about, by which webhooks are chosen; null: those that chose channels are not told (W7). */
+export function channelOfFact(fact: WebhookFact): string | null {
+  if ('channelId' in fact.payload) return fact.payload.channelId;
+  return fact.topic === 'media.job_ended' ? null : fact.entityId;
+}
 
 /** Items of a thread send nothing: their first one stands for them. */
 export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in payload) || payload.rootPostId === null;
@@ -55,6 +57,16 @@ function dataOf(fact: WebhookFact): object {
       return postOf(fact, fact.payload.state, fact.payload.detail);
     case 'channel.connected':
       return { ...channelHeadOf(fact), reason: null };
+    case 'channel.token_expiring':
+      return {
+        ...channelHeadOf(fact),
+        reason: fact.payload.reason,
+        expiresAt: instant(fact.payload.expiresAt),
+      };
+    case 'media.job_ended': {
+      const { state, fileIds, path, error } = fact.payload;
+      return { jobId: fact.entityId, state, fileId: path === null ? null : (fileIds[0] ?? null), path, error };
+    }
     case 'channel.refresh_needed':
     case 'channel.disabled':
     case 'channel.deleted':

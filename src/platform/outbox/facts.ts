@@ -74,12 +74,24 @@ export const facts = {
     providerId: z.string(),
     state: z.enum(['done', 'failed', 'unknown']),
     fileIds: z.array(id),
+    /** Address of the first file; null where the job did not end with one. */
+    path: z.string().nullable(),
     error: z.string().nullable(),
   }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
+  /** The login ends then, and a person has to renew it. */
+  'channel.token_expiring': z.strictObject({ ...channel, reason: z.enum(['7_days', '1_day']), expiresAt: instant }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
   'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+  /** Its deliveries have failed so many times in a row; once. The fact's entity is the webhook. */
+  'webhook.failing': z.strictObject({
+    name: z.string(),
+    failures: z.int(),
+    /** 0: there was no answer. */
+    lastStatus: z.int(),
+    lastError: z.string().nullable(),
+  }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

@@ -10,6 +10,7 @@ import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { dropOldStates } from './logins.ts';
 import { canBeginAlone, listNetworks, networksThatPrepare, rulesOfChannel, rulesOfNetwork } from './networks.ts';
+import { tellExpiring } from './expiring.ts';
 import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
@@ -53,6 +54,7 @@ export function openChannels(options: ChannelsOptions) {
       remove: removeChannel,
       askServerLimits,
       renewIdle,
+      tellExpiring,
       nameCustomer: setGroupByName,
       setCustomer: setGroup,
       setTimes: setPostingTimes,
