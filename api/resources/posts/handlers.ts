@@ -220,7 +220,9 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
     answer: z.strictObject({ id: z.string(), state: State }),
     async handle(call) {
-      const { state } = await (await updatable(call, call.params.id)).setStatus({
+      const { state } = await (
+        await updatable(call, call.params.id)
+      ).setStatus({
         ...call.body,
         by: authorOf(call.principal),
       });
@@ -272,7 +274,9 @@ const outcomeRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
     body: z.strictObject({ confirm: z.boolean().optional() }),
     answer: one,
     async handle(call) {
-      await (await updatable(call, call.params.id)).retry({
+      await (
+        await updatable(call, call.params.id)
+      ).retry({
         confirm: call.body.confirm ?? false,
         by: authorOf(call.principal),
       });

@@ -124,7 +124,10 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     answer: z.strictObject({
       items: z.array(WebhookEvent),
       last: z.int(),
-      oldest: z.int().nullable().meta({ description: 'The first number that is still kept: events before it are gone.' }),
+      oldest: z
+        .int()
+        .nullable()
+        .meta({ description: 'The first number that is still kept: events before it are gone.' }),
     }),
     handle: ({ rooms, principal, params, query }) => rooms.webhooks.events(principal.orgId, params.id, query.after),
     present: ({ items, last, oldest }) => ({ items: items.map(presentEvent), last, oldest }),

@@ -67,8 +67,7 @@ export default [
     auth: ['session'],
     permission: 'webhooks:read',
     ...attemptsPage,
-    handle: ({ rooms, principal, params, query }) =>
-      rooms.webhooks.attempts(principal.orgId, params.id, query),
+    handle: ({ rooms, principal, params, query }) => rooms.webhooks.attempts(principal.orgId, params.id, query),
   }),
 
   route({

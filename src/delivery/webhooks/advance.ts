@@ -38,7 +38,18 @@ function nextOf(row: AdvancedRow | undefined): NextDelivery {
   if (deliveryId !== null)
     return {
       kind: 'claimed',
-      delivery: { deliveryId, attempt, replayedFrom, event, seq: Number(seq), body, url, optIn, secret, previousSecret },
+      delivery: {
+        deliveryId,
+        attempt,
+        replayedFrom,
+        event,
+        seq: Number(seq),
+        body,
+        url,
+        optIn,
+        secret,
+        previousSecret,
+      },
     };
   if (row.stale) return { kind: 'early', missingMs: 0 };
   return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: row.missingMs };

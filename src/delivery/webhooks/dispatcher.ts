@@ -71,7 +71,18 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
   async function attempt(
     orgId: string,
     webhookId: string,
-    { deliveryId, attempt: number, replayedFrom, event, body, url, seq, optIn, secret, previousSecret }: ClaimedDelivery,
+    {
+      deliveryId,
+      attempt: number,
+      replayedFrom,
+      event,
+      body,
+      url,
+      seq,
+      optIn,
+      secret,
+      previousSecret,
+    }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
     const outcome = await send(
       { url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined },

@@ -62,6 +62,4 @@ const UNHEARD: ReadonlySet<string> = new Set([
 export const isUnheard = (name: string): boolean => UNHEARD.has(name);
 export const isEvent = (name: string): boolean => EVENT_TYPES.some(({ event }) => event === name);
 /** What a webhook without a list of its own receives. */
-export const STANDARD_EVENTS: readonly string[] = EVENT_TYPES.filter((type) => type.standard).map(
-  ({ event }) => event,
-);
+export const STANDARD_EVENTS: readonly string[] = EVENT_TYPES.filter((type) => type.standard).map(({ event }) => event);

@@ -19,7 +19,11 @@ export async function pageOfAttempts(
   deps: Pick<WebhooksDeps, 'sql'>,
   orgId: string,
   id: string,
-  { limit, cursor, state }: { limit: number; cursor: string | undefined; state?: store.DeliveryRow['state'] | undefined },
+  {
+    limit,
+    cursor,
+    state,
+  }: { limit: number; cursor?: string | undefined; state?: store.DeliveryRow['state'] | undefined },
 ): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }> {
   await getWebhook(deps, orgId, id);
   if (cursor !== undefined && !isId(cursor))

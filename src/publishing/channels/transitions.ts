@@ -235,11 +235,7 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
  * Starts the posts that wait in the working channels of an org, after `pauseQueue`, unless the org is disabled; what is
  * late meanwhile follows the org's rule (S135).
  */
-export async function resumeQueue(
-  sql: Sql,
-  orgId: string,
-  reason: 'billing' | 'instance' = 'billing',
-): Promise<void> {
+export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | 'instance' = 'billing'): Promise<void> {
   const working = await sql<{ id: string }[]>`
     select id
     from channels

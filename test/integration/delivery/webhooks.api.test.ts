@@ -148,7 +148,11 @@ describe('webhook routes: create, change, list, delete', () => {
     expect((await key.put(`/public/v1/webhooks/${id}`, good({ name: 'B' }))).body.name).toBe('B');
     expect((await key.put('/public/v1/webhooks', good({ id, name: 'C' }))).body.name).toBe('C');
     expect((await key.put(`/public/v1/webhooks/${id}`, good({ id: newId() }))).status).toBe(400);
-    expect((await key.get(`/public/v1/webhooks/${id}/events?after=0`)).body).toEqual({ items: [], last: 0 });
+    expect((await key.get(`/public/v1/webhooks/${id}/events?after=0`)).body).toEqual({
+      items: [],
+      last: 0,
+      oldest: null,
+    });
     expect((await key.delete(`/public/v1/webhooks/${id}`)).body).toEqual({ id, success: true });
   });
 
@@ -311,11 +315,18 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.retrying',
         'post.late',
         'post.unconfirmed',
+        'post.paused',
+        'post.resumed',
+        'post.approval_requested',
+        'post.approved',
+        'post.rejected',
         'post.deleted',
         'channel.connected',
         'channel.refresh_needed',
+        'channel.token_expiring',
         'channel.disabled',
         'channel.deleted',
+        'media.job_finished',
       ]),
     );
     expect(types.filter(({ signed }) => !signed)).toEqual([]);

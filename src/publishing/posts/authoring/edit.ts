@@ -28,7 +28,9 @@ export async function editWithin(
   { thread, shortLinks, ...change }: PostChange,
   judged: boolean,
 ): Promise<Seen | undefined> {
-  const found = await runSeeing(() => edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs));
+  const found = await runSeeing(() =>
+    edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs),
+  );
   if (found?.verdict !== 'done') return found;
   await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;
@@ -86,12 +88,7 @@ const enteredPause = (sql: Sql): Fragment => sql`(
           )`;
 
 /** `t` is the post, `r` the root of its thread. */
-const verdictOfEdit = (
-  sql: Sql,
-  target: Target,
-  change: Edit,
-  isWhole: boolean,
-): Fragment => {
+const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean): Fragment => {
   const { version, status, judged } = change;
   return sql`
       select case

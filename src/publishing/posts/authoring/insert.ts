@@ -254,7 +254,11 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
         payload: decidedFact(sql, sql`created_by`),
       },
       'post.paused': {
-        from: withChannel(sql, sql`(select * from inserted where detail = 'paused' and root_post_id is null)`, sql`channel`),
+        from: withChannel(
+          sql,
+          sql`(select * from inserted where detail = 'paused' and root_post_id is null)`,
+          sql`channel`,
+        ),
         payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
       },
     })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
