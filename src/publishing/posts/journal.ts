@@ -62,6 +62,9 @@ export const decidedFact = (sql: Sql, by: Fragment, reason: Fragment = sql`null:
   reason,
 });
 
+/** Why a post is paused, from its row: by a brake, or by its channel. */
+export const pauseReason = (sql: Sql): Fragment => sql`case when on_brake then 'brake' else 'channel' end`;
+
 /** The same of a post that was paused, or goes on. */
 export const pausedFact = (sql: Sql, reason: Fragment) => ({ ...deletedFact(sql), reason });
 

@@ -14,7 +14,7 @@ import {
 } from '../authoring/thread.ts';
 import { checkDone, REFUSALS } from '../authoring/verdict.ts';
 import type { PostsDeps } from '../deps.ts';
-import { decidedFact, pausedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import { post } from '../row.ts';
@@ -220,7 +220,7 @@ const writeDecision = (
       },
       'post.paused': {
         from: withChannel(sql, sql`(select * from decided where state = 'QUEUE' and detail = 'paused')`),
-        payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
+        payload: pausedFact(sql, pauseReason(sql)),
       },
     })}
     select from decided`;

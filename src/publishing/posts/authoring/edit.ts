@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, holds, isHeld, writeConsent } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
-import { pausedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { braked, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
@@ -72,7 +72,7 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
       },
       'post.paused': {
         from: withChannel(sql, enteredPause(sql), sql`channel`),
-        payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
+        payload: pausedFact(sql, pauseReason(sql)),
       },
     })}
     ${answer(sql, target, sql`, v.consent`)}`;

@@ -3,7 +3,7 @@ import { AppError } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
-import { decidedFact, pausedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, queuedDetail } from '../state.ts';
@@ -259,7 +259,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
           sql`(select * from inserted where detail = 'paused' and root_post_id is null)`,
           sql`channel`,
         ),
-        payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
+        payload: pausedFact(sql, pauseReason(sql)),
       },
     })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
     select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (

@@ -1,7 +1,8 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { consentOfRequeue, holds, writeConsent } from '../approval/consent.ts';
+import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { timeline } from '../journal.ts';
+import { pausedFact, pauseReason, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { braked, queuedDetail } from '../state.ts';
 import type { PostAuthor } from './input.ts';
@@ -77,11 +78,16 @@ const requeue = (
         and p.org_id = ${target.orgId}
         and b.state = 'ERROR'
         and (b.id = t.id or b.seq > t.seq and b.attempt = 0)
-      returning ${post.names(sql, 'fact', 'p')}
+      returning ${post.names(sql, 'fact', 'p')}, p.on_brake
     ), ${channelsUpdated(sql, target.orgId, horizonMs)},
     ${timeline(sql, {
       from: sql`changed`,
       kind: sql`case state when 'QUEUE' then 'scheduled' else 'edited' end`,
       message: sql`case state when 'QUEUE' then 'Sent again by a person' else 'To be sent again' end`,
+    })}, ${announce(sql, {
+      'post.paused': {
+        from: withChannel(sql, sql`(select * from changed where state = 'QUEUE' and detail = 'paused')`, sql`channel`),
+        payload: pausedFact(sql, pauseReason(sql)),
+      },
     })}
     ${answer(sql, target, sql`, v.consent`)}`;

@@ -1,7 +1,7 @@
 import { type Fragment, groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import { announce, type Topic } from '../../../platform/outbox/index.ts';
-import { failedFact, pausedFact, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import { PARENT_FAILED, post } from '../row.ts';
 import { behindAnother, braked, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
@@ -297,7 +297,7 @@ function facts(sql: Sql, lateMs: number): Fragment {
     },
     'post.paused': {
       from: of(sql`state = 'QUEUE' and detail = 'paused'`),
-      payload: pausedFact(sql, sql`case when on_brake then 'brake' else 'channel' end`),
+      payload: pausedFact(sql, pauseReason(sql)),
     },
     'post.late': {
       from: of(
