@@ -15,6 +15,7 @@ import type { Config } from './platform/config/index.ts';
 import type { Database, Sql } from './platform/db/index.ts';
 import { type Clock, systemClock } from './platform/kernel/index.ts';
 import { type EngineAndBus, openPlatformWing } from './platform/open.ts';
+import { retryRefused } from './platform/outbox/index.ts';
 import type { Network } from './platform/outbound/index.ts';
 import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
@@ -124,7 +125,7 @@ export async function openContext(
       ...billing,
       ...publishing,
       actorTypes,
-      listeners: wings.flatMap(({ listeners }) => listeners),
+      retryRefused: (id) => retryRefused({ ...platform, listeners: wings.flatMap(({ listeners }) => listeners) }, id),
     }),
   );
 

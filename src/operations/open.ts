@@ -2,11 +2,10 @@ import type { Payments } from '../billing/payments/index.ts';
 import type { Webhooks } from '../delivery/webhooks/index.ts';
 import type { Billing } from '../entitlements/index.ts';
 import type { AuthRoom } from '../people/auth/index.ts';
-import type { Bus } from '../platform/actor-runtime/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
-import type { Listener } from '../platform/outbox/index.ts';
+import type { Retried } from '../platform/outbox/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
@@ -25,9 +24,7 @@ export interface OperationsNeeds {
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;
-  bus: Bus;
-  /** Of the wings above. */
-  listeners: readonly Listener[];
+  retryRefused(id: string): Promise<Retried | undefined>;
 }
 
 const MINUTE = 60_000;
@@ -45,8 +42,7 @@ export async function openOperationsWing({
   payments,
   webhooks,
   posts,
-  bus,
-  listeners,
+  retryRefused,
 }: OperationsNeeds) {
   await using opened = new AsyncDisposableStack();
   const admin = openAdmin({
@@ -59,8 +55,7 @@ export async function openOperationsWing({
       resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
-    bus,
-    listeners,
+    retryRefused,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
   const sandbox = openSandbox(sql);

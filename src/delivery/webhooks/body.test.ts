@@ -4,7 +4,7 @@ import type { Fact } from '../../platform/outbox/index.ts';
 import { bodyOfFact, channelOfFact } from './body.ts';
 import type { WebhookTopic } from './events.ts';
 
-// The fixture has a body a line, as receivers get it, byte by byte (W1, W2).
+// The fixture has a body a line, as receivers get it, byte by byte (W1).
 const bytes = new Map(
   readFileSync(new URL('../../../test/fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
     .split('\n')
@@ -54,7 +54,7 @@ const factOf = (topic: WebhookTopic, payload: object, entityId = 'e_1') =>
   ({ id: '1', orgId: 'o_1', topic, entityId, payload, at: new Date('2026-09-01T10:00:01.412Z') }) as Fact<WebhookTopic>;
 
 describe('bodyOfFact', () => {
-  test.each(facts)('writes %s as the bytes of the fixture [S121, S123, S137]', (event, topic, payload) => {
+  test.each(facts)('writes %s as the bytes of the fixture [S121, S123, S137, W1]', (event, topic, payload) => {
     expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event));
   });
 
@@ -71,7 +71,7 @@ describe('bodyOfFact', () => {
 });
 
 describe('channelOfFact', () => {
-  test('answers no channel for a media job, so that webhooks with a list of channels are not told', () => {
+  test('answers no channel for a media job, so that webhooks with a list of channels are not told [W7]', () => {
     expect(channelOfFact(factOf('media.job_ended', facts.at(-1)![2]))).toBeNull();
     expect(channelOfFact(factOf('channel.token_expiring', channel, 'i_9'))).toBe('i_9');
     expect(channelOfFact(factOf('post.paused', post))).toBe('i_1');

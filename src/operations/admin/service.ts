@@ -1,10 +1,9 @@
 import type { AuthTokens } from '../../people/auth/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
-import type { Bus } from '../../platform/actor-runtime/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/kernel/index.ts';
-import { type Listener, type Retried, retryRefused } from '../../platform/outbox/index.ts';
+import type { Retried } from '../../platform/outbox/index.ts';
 import { dropOld } from './impersonation-store.ts';
 import { type Impersonations, openImpersonations } from './impersonation.ts';
 import { type AdminOrgs, openAdminOrgs, type Queues } from './orgs.ts';
@@ -30,27 +29,17 @@ export interface AdminOptions {
   tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;
   lateSeconds: number;
-  bus: Pick<Bus, 'publish'>;
-  /** All that there are. */
-  listeners: readonly Listener[];
+  /** Has a fact that was set aside heard again; undefined: there is none. */
+  retryRefused(id: string): Promise<Retried | undefined>;
 }
 
-export const openAdmin = ({
-  sql,
-  billing,
-  plans,
-  tokens,
-  queues,
-  lateSeconds,
-  bus,
-  listeners,
-}: AdminOptions): Admin => ({
+export const openAdmin = ({ sql, billing, plans, tokens, queues, lateSeconds, retryRefused }: AdminOptions): Admin => ({
   orgs: openAdminOrgs({ sql, billing, plans, queues }),
   users: openAdminUsers({ sql }),
   impersonations: openImpersonations({ sql, tokens }),
   queue: () => countQueue(sql, lateSeconds),
   async retryRefused(id) {
-    const retried = await retryRefused({ sql, bus, listeners }, id);
+    const retried = await retryRefused(id);
     if (!retried) throw notFound('Nothing is set aside under this number');
     return retried;
   },

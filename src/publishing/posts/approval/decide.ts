@@ -1,5 +1,4 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
-import { announce } from '../../../platform/outbox/index.ts';
 import type { PostAuthor } from '../authoring/input.ts';
 import { judgeStored } from '../authoring/judge.ts';
 import {
@@ -14,12 +13,12 @@ import {
 } from '../authoring/thread.ts';
 import { checkDone, REFUSALS } from '../authoring/verdict.ts';
 import type { PostsDeps } from '../deps.ts';
-import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import { post } from '../row.ts';
 import { awaitsApproval, braked, queuedDetail } from '../state.ts';
-import { contentHash, hashOfThread, writeConsent } from './consent.ts';
+import { contentHash, writeConsent } from './consent.ts';
+import { writeDecision } from './decision.ts';
 
 /** What a person approves: the content that they have seen, and when it goes out if not at the date that it has. */
 export interface Approval {
@@ -174,53 +173,3 @@ const unmoved = (sql: Sql, { orgId, postId }: Target, also: Fragment = sql``): F
       null::timestamptz as earlier, g.state, g.publish_date as "publishDate"${also}
     from verdict v
     left join changed g on g.id = ${postId}`;
-
-const DECISIONS = {
-  approved: { kind: 'approved', message: 'Approved' },
-  rejected: { kind: 'rejected', message: 'Rejected' },
-} as const;
-
-/** Writes what was decided about a thread and what follows, in the transaction that holds its locks. */
-const writeDecision = (
-  sql: Sql,
-  { orgId, postId }: Target,
-  decision: keyof typeof DECISIONS,
-  { by, reason = null }: { by: PostAuthor; reason?: string | null },
-) => sql`
-    with decided as (
-      update posts p
-      set approval_state = ${decision}, approval_by = ${by.userId}, approval_at = now(), approval_hash = ${hashOfThread(sql)}
-      from posts t
-      where t.org_id = ${orgId}
-        and t.id = ${postId}
-        and p.org_id = ${orgId}
-        and p.id = coalesce(t.root_post_id, t.id)
-      returning ${post.names(sql, 'fact', 'p')}, p.approval_hash, p.on_brake
-    ), ${timeline(
-      sql,
-      {
-        from: sql`decided`,
-        ...DECISIONS[decision],
-        data: sql`jsonb_build_object('contentHash', approval_hash, 'by', ${by.userId}::text, 'reason', ${reason}::text)`,
-      },
-      {
-        from: sql`decided where state = 'QUEUE'`,
-        kind: 'scheduled',
-        message: 'Scheduled',
-        data: sql`jsonb_build_object('publishDate', publish_date)`,
-      },
-    )}, ${announce(sql, {
-      [`post.${decision}` as const]: {
-        from: withChannel(sql, sql`decided`),
-        payload: decidedFact(sql, sql`${by.userId}::text`, sql`${reason}::text`),
-      },
-      'post.scheduled': {
-        from: withChannel(sql, sql`(select * from decided where state = 'QUEUE')`),
-        payload: postFact(sql),
-      },
-      'post.paused': {
-        from: withChannel(sql, sql`(select * from decided where state = 'QUEUE' and detail = 'paused')`),
-        payload: pausedFact(sql, pauseReason(sql)),
-      },
-    })}
-    select from decided`;

@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
-import { approvalSetting, holds, isHeld, writeConsent } from '../approval/consent.ts';
+import { holds, writeConsent } from '../approval/consent.ts';
+import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
@@ -107,41 +108,12 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
         when ${status === 'schedule'} and r.state <> 'QUEUE' and not ${judged} then 'unjudged'
         else 'done'
-      end as verdict, ${consentOfEdit(sql, target.orgId, change)} as consent
+      end as verdict, ${consentOfEdit(sql, target.orgId, change, settingsAfter(sql, change.settings, 't'))} as consent
       from edit e
       left join thread t on t.id = ${target.postId}
       left join thread r on r.root_post_id is null
       left join channel c on true`;
 };
-
-/** A consent ends with what it was to; what somebody may not queue unasked is held where it is, or would be, queued. */
-function consentOfEdit(sql: Sql, orgId: string, { status, settings, items, by }: Edit): Fragment {
-  const hasOthers =
-    items === undefined
-      ? sql`false`
-      : sql`(${items > 0} or exists (select from thread where root_post_id is not null))`;
-  const changes = sql`(
-          ${hasOthers}
-          or e.given ? 'content' and e.content is distinct from t.content
-          or e.given ? 'media' and e.media is distinct from t.media
-          or ${settings !== undefined} and ${settingsAfter(sql, settings, 't')} is distinct from t.settings
-        )`;
-  const queued = sql`(
-          ${status === 'schedule'}
-          or ${status === undefined} and exists (select from thread where state = 'QUEUE')
-        )`;
-  return sql`case
-        when r.approval_state = 'awaiting' then ${status === 'draft' ? 'withdrawn' : 'kept'}
-        when r.approval_state = 'rejected' then case when ${status === 'schedule'} then 'asked' end
-        when r.approval_state = 'approved' then case
-          when not ${changes} then null
-          when ${queued} then 'asked'
-          else 'void' end
-        when ${queued}
-          and (${changes} or ${status === 'schedule'} and r.state <> 'QUEUE')
-          and ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked'
-      end`;
-}
 
 /** What the settings of the row `alias` become. */
 const settingsAfter = (sql: Sql, settings: Edit['settings'], alias: string): Fragment => sql`(
