@@ -167,6 +167,47 @@ describe('POST /posts/pause', () => {
     await published(item.id);
   });
 
+  test('stops the next attempt of a post whose attempt has failed meanwhile [S123]', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    network.behave = async () => {
+      await gate;
+      throw new ProviderError('unavailable', 'HTTP 503');
+    };
+    const id = await made(schedule({ type: 'now' }));
+    await settles(async () => expect(await detail(id)).toBe('publishing'));
+    await set('pause', { scope: 'campaign', id: (await read(id)).group });
+    go();
+    await settles(async () => expect(await detail(id)).toBe('paused'));
+    network.behave = undefined;
+    const { plan } = await set('resume', { scope: 'campaign', id: (await read(id)).group });
+    expect(plan).toMatchObject([{ postId: id }]);
+    expect(await detail(id)).toBe('scheduled');
+  });
+
+  test('is read by the claim itself: what waits all the same is not taken before it is off [S123]', async () => {
+    const id = await made();
+    await set('pause', { scope: 'org' });
+    await db.sql`update posts set detail = 'scheduled', on_brake = false where id = ${id}`; // as a release before would
+    await overdue([id]);
+    const claimed = () => routes.world.posts.claimNext(ann.orgId, channel);
+    expect(await claimed()).toEqual({ kind: 'idle' });
+    await set('resume', { scope: 'org' });
+    await published(id);
+  });
+
+  test('holds what is approved under it [S123, S121]', async () => {
+    await ann.client.put('/settings', { approvalRequired: 'all' });
+    const id = await made();
+    await ann.client.put('/settings', { approvalRequired: false });
+    expect(await set('pause', { scope: 'org' })).toEqual({ paused: 0 });
+    expect((await ann.client.post(`/posts/${id}/approve`, {})).body).toMatchObject({
+      state: 'QUEUE',
+      detail: 'paused',
+    });
+    expect((await set('resume', { scope: 'org' })).plan).toMatchObject([{ postId: id }]);
+  });
+
   test('stops no look-up after a lost answer [S123]', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => (go = resolve));
