@@ -17,7 +17,7 @@ function postOf({
   const needs: PostNeeds = {
     posts: {
       editPost: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
-      removePost: async (...call) => void did.push(`remove ${call.join(' ')}`),
+      removePost: async (orgId, postId) => void did.push(`remove ${orgId} ${postId}`),
       retryPost: async (...call) => void did.push(`retry ${JSON.stringify(call)}`),
       setRelease: async (...call) => (did.push(`release ${JSON.stringify(call)}`), 'c'),
       approvePost: async (...call) => void did.push(`approve ${JSON.stringify(call)}`),

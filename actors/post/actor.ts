@@ -34,7 +34,7 @@ export default implementFor<PostNeeds>()(postActor, {
     setDate: ({ date, action, by }, { id, ctx }) =>
       ctx.posts.editPost(...keyOf(id), { publishDate: date, by, ...(action === 'schedule' && { status: 'schedule' }) }),
     setStatus: ({ status, by }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status, by }),
-    cancel: (_, { id, ctx }) => ctx.posts.removePost(...keyOf(id)),
+    cancel: ({ by }, { id, ctx }) => ctx.posts.removePost(...keyOf(id), by),
     retry: (input, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), input),
     approve: (input, { id, ctx }) => ctx.posts.approvePost(...keyOf(id), input),
     reject: (input, { id, ctx }) => ctx.posts.rejectPost(...keyOf(id), input),

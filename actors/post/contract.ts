@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
 import { PostAuthor, PostChange } from '../../src/publishing/posts/index.ts';
 
-const none = z.strictObject({});
 const by = PostAuthor.optional();
 const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });
 
@@ -18,7 +17,7 @@ export const postActor = actorContract('Post', {
       output: Changed,
     }),
     setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']), by }), output: Changed }),
-    cancel: method({ input: none }), // deletes the post with what follows it in its thread
+    cancel: method({ input: z.strictObject({ by }) }), // deletes the post with what follows it in its thread
     retry: method({ input: z.strictObject({ confirm: z.boolean(), by }) }),
     setRelease: method({ input: z.strictObject({ releaseId: z.string(), by }) }),
     approve: method({

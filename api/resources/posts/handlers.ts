@@ -177,7 +177,8 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
     permission: 'posts:delete',
     params: z.object({ id: z.string().min(1).max(255) }),
     answer: z.strictObject({ id: z.string() }),
-    async handle({ rooms, actors, principal: { orgId }, params: { id } }) {
+    async handle({ rooms, actors, principal, params: { id } }) {
+      const { orgId } = principal;
       const known =
         isId(id) &&
         (await rooms.posts.getPost(orgId, id).then(
@@ -187,7 +188,7 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
             throw error;
           },
         ));
-      if (known) await postOf(actors, orgId, id).cancel({});
+      if (known) await postOf(actors, orgId, id).cancel({ by: authorOf(principal) });
       else await actors(organizationActor, orgId).removeGroup({ group: id });
       return { id };
     },

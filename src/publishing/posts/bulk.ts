@@ -85,7 +85,7 @@ const resumed = (sql: Sql): Fragment => {
       when ${runs} then 'scheduled'
       when ${queued(sql)} then 'paused'
       else p.detail end,
-    on_brake = case when ${dropped} then false else p.on_brake or ${starts} and ${braked(sql, sql`p.group_id`)} end,
+    on_brake = not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, sql`p.group_id`)},
     error_kind = case when ${dropped} then 'missed' else p.error_kind end,
     error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
     due_at = case
@@ -105,6 +105,7 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
     where p.org_id = ${orgId}
       and p.channel_id = c.id
       and ${paused(sql)}
+      and not p.on_brake -- waits for nothing else
       and not c.stopped
       and not ${owed(sql)}
       and (p.publish_date >= policy.horizon or policy.choice = 'drop')

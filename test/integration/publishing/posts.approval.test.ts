@@ -185,6 +185,23 @@ describe('POST /posts/:id/approve', () => {
     await setting(false, eve.client);
   });
 
+  test('is asked for the items that go on behind a release which a member names [S121, S258]', async () => {
+    const id = await make(member.client, threadOf(''));
+    const [item] = (await read(id)).thread;
+    await db.sql`
+      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null
+      where id = ${id} or root_post_id = ${id}`;
+    await setting('members');
+    await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
+    expect(await read(id)).toMatchObject({
+      state: 'PUBLISHED',
+      approval: { state: 'awaiting' },
+      thread: [HELD],
+    });
+    expect((await approve(id)).status).toBe(200);
+    await published(item.id);
+  });
+
   test('judges content and input before anything is stored [S121, S108]', async () => {
     await setting('members');
     const id = await make(member.client);
@@ -211,6 +228,7 @@ describe('a change of an approved post', () => {
     ['its settings', (id) => member.client.put(`/posts/${id}/settings`, { settings: { a: 2 } })],
     ['an item of its thread', (_, item) => member.client.put(`/posts/${item}`, { content: 'other' })],
     ['its thread', (id) => member.client.put(`/posts/${id}`, { thread: [] })],
+    ['what is left without an item', (_, item) => ann.client.delete(`/posts/${item}`)],
     [
       'it by a create body',
       (id) =>

@@ -112,8 +112,12 @@ describe('POST /posts/pause', () => {
     expect(await marks((await login(newId())).id)).toEqual(['org']);
     await login(sick);
     expect([await detail(id), await marks(sick)]).toEqual(['paused', ['org']]);
-    expect((await set('resume', { scope: 'org' })).plan).toMatchObject([{ postId: id }]);
-    expect(await detail(id)).toBe('scheduled');
+    await db.sql`update organizations set settings = settings || '{"reconnectPolicy":"drop"}' where id = ${ann.orgId}`;
+    await overdue([id]);
+    await login(sick); // nothing is dropped that a brake has kept from its date
+    expect(await detail(id)).toBe('paused');
+    await db.sql`update organizations set settings = settings - 'reconnectPolicy' where id = ${ann.orgId}`;
+    expect((await set('resume', { scope: 'org', spacingSeconds: 0 })).plan).toMatchObject([{ postId: id }]);
   });
 
   test('once it has answered no claim passes, however many posts are due [S123]', async () => {

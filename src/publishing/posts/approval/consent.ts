@@ -4,6 +4,7 @@ import type { PostAuthor } from '../authoring/input.ts';
 import type { ConsentChange, Target } from '../authoring/thread.ts';
 import { decidedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
+import { inFlight } from '../state.ts';
 
 // A consent is to what a thread says and where, not to its date: it stands on the first item, and whatever changes the
 // thread ends it in the same commit.
@@ -51,6 +52,29 @@ export const consentOfRequeue = (sql: Sql, orgId: string, by: PostAuthor | undef
         when r.approval_state = 'rejected'
           or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked'
       end`;
+
+/** What the deletion of the items `deleted` means for the consent to the rest of their thread; `r` is its first item. */
+export const consentOfRemoval = (sql: Sql, orgId: string, by: PostAuthor | undefined): Fragment => sql`case
+        when exists (select from deleted where id = r.id) or r.approval_state in ('awaiting', 'rejected') then null
+        when exists (select from thread b where b.state = 'QUEUE' and b.id not in (select id from deleted)) then case
+          when r.approval_state = 'approved'
+            or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked' end
+        when r.approval_state = 'approved' then 'void'
+      end`;
+
+/** Takes what waits of a thread out of the queue until it is approved, in a transaction that holds its locks. */
+export const holdThread = (sql: Sql, { orgId, postId }: Target) => sql`
+    update posts p
+    set state = 'DRAFT', detail = 'awaiting_approval', due_at = null, on_brake = false, version = p.version + 1,
+      updated_at = now()
+    from posts t
+    where t.org_id = ${orgId}
+      and t.id = ${postId}
+      and p.org_id = ${orgId}
+      and (p.id = t.root_post_id or p.root_post_id = t.root_post_id)
+      and p.state = 'QUEUE'
+      and p.deleted_at is null
+      and not ${inFlight(sql)}`;
 
 const ENTRIES = {
   asked: { kind: 'approval_requested', message: 'Waits for approval' },

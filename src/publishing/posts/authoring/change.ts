@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
-import { consentOfRequeue, holds, writeConsent } from '../approval/consent.ts';
+import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
 import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
@@ -51,10 +51,21 @@ export async function editPost(deps: PostsDeps, orgId: string, postId: string, c
   return changedOf(checkDone(found));
 }
 
-/** Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. */
-export async function removePost(deps: PostsDeps, orgId: string, postId: string): Promise<void> {
+/**
+ * Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. What is left of a thread
+ * is another content than before.
+ */
+export async function removePost(deps: PostsDeps, orgId: string, postId: string, by?: PostAuthor): Promise<void> {
   const target = { orgId, postId };
-  checkDone(await runChange(deps, (sql) => runSeeing(() => remove(sql, target, deps.options.horizonMs))));
+  checkDone(
+    await runChange(deps, async (sql) => {
+      const found = await runSeeing(() => remove(sql, target, by, deps.options.horizonMs));
+      if (found?.verdict !== 'done') return found;
+      if (found.consent === 'asked') await holdThread(sql, target);
+      await writeConsent(sql, target, found.consent, by);
+      return found;
+    }),
+  );
 }
 
 /**
@@ -95,7 +106,7 @@ const announceDeleted = (sql: Sql): Fragment =>
     },
   });
 
-const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[]>`
+const remove = (sql: Sql, target: Target, by: PostAuthor | undefined, horizonMs: number) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, deleted as (
       select b.*
       from thread b, thread t
@@ -107,7 +118,9 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[
         when not exists (select from deleted) then 'not_found'
         when exists (select from deleted where in_flight) then 'in_flight'
         else 'done'
-      end as verdict
+      end as verdict, ${consentOfRemoval(sql, target.orgId, by)} as consent
+      from (select 1) one
+      left join thread r on r.root_post_id is null
     ), changed as (
       update posts p
       set deleted_at = now(), updated_at = now()
@@ -118,7 +131,7 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[
       returning ${post.names(sql, 'fact', 'p')}
     ), ${channelsUpdated(sql, target.orgId, horizonMs)},
     ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, v.consent`)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
   { verdict: ThreadVerdict | typeof OUTDATED; deleted: number }[]
