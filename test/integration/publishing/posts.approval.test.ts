@@ -189,7 +189,8 @@ describe('POST /posts/:id/approve', () => {
     const id = await make(member.client, threadOf(''));
     const [item] = (await read(id)).thread;
     await db.sql`
-      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null
+      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null,
+        publish_date = now()
       where id = ${id} or root_post_id = ${id}`;
     await setting('members');
     await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
