@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
+import type { AppError } from '../../platform/kernel/index.ts';
 import type {
   FileFacts,
   Limits,
@@ -98,6 +99,11 @@ export interface MediaPort {
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
+  /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
+  judgeFiles(
+    orgId: string,
+    fields: readonly { at: string; items: readonly PostMedia[] }[],
+  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
   facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined)[][]>;
 }

@@ -19,6 +19,12 @@ const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppErr
     }),
 };
 
+/** Why the post of this field cannot be changed now. */
+export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided', field: string): AppError {
+  const { code, message } = REFUSALS[verdict]();
+  return new AppError(code, message, { errors: [{ field, message, rule: code }] });
+}
+
 /** What a change has made. Throws why it was refused. */
 export function checkDone<F extends { verdict: ThreadVerdict }>(found: F | undefined): F {
   if (!found) throw REFUSALS.not_found();
