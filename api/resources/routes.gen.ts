@@ -36,8 +36,10 @@ import openapiRoutes from './openapi/routes.ts';
 import orgsAdmin from './orgs/admin.ts';
 import orgsRoutes from './orgs/routes.ts';
 import paymentsRoutes from './payments/routes.ts';
+import postsPreflightRoutes from './posts/preflight.routes.ts';
 import postsPublic from './posts/public.ts';
 import postsRoutes from './posts/routes.ts';
+import postsValidRoutes from './posts/valid.routes.ts';
 import providersAdmin from './providers/admin.ts';
 import providersRoutes from './providers/routes.ts';
 import providersSettingsAdmin from './providers/settings.admin.ts';
@@ -102,8 +104,10 @@ export const routes: readonly AnyRoute[] = [
   ...orgsAdmin,
   ...orgsRoutes,
   ...paymentsRoutes,
+  ...postsPreflightRoutes,
   ...postsPublic,
   ...postsRoutes,
+  ...postsValidRoutes,
   ...providersAdmin,
   ...providersRoutes,
   ...providersSettingsAdmin,

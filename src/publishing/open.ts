@@ -90,6 +90,7 @@ export async function openPublishingWing({
       channels,
       media,
       links: shortlinks,
+      billing,
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),

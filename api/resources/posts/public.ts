@@ -1,5 +1,6 @@
 import { routesOf } from '../../http/route.ts';
 import { listPosts, postRoutes } from './handlers.ts';
+import { preflightRoute } from './preflight.handlers.ts';
 import {
   listOf,
   presentPublicPost,
@@ -18,6 +19,7 @@ export default [
     one: PublicPostWithThread,
     present: presentPublicPostWithThread,
   }),
+  preflightRoute('/public/v1/posts/preflight', ['api-key', 'oauth']),
   route({
     method: 'get',
     path: '/public/v1/posts',

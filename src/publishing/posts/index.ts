@@ -1,12 +1,15 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
+export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
+export { WARNING_CODES } from './authoring/warnings.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type {
   Heartbeat,
   ChannelSnapshot,
   Link,
+  LoginFacts,
   LinksPort,
   ChannelsPort,
   Connected,

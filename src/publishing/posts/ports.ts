@@ -35,6 +35,7 @@ export interface ChannelSnapshot {
 /** So many posts in each window of so many milliseconds, counted under `key` (`pace` of an adapter). */
 export interface Paced {
   key: string;
+  per: 'account' | 'app';
   posts: number;
   ms: number;
 }
@@ -66,7 +67,17 @@ export interface NetworkRules extends ThreadLimits {
   write: WriteContent;
   /** Settings that name a file. */
   fileSettings?: readonly string[] | undefined;
+  /** What the network allows of posts, where the adapter says so. */
+  pace: NonNullable<SocialAdapter['pace']>;
   checkSettings(settings: unknown, at: string): void;
+}
+
+/** What is known of the login of a channel without asking its network. */
+export interface LoginFacts {
+  channelId: string;
+  /** When a person has to log in again; null where a program renews the login, or it does not end. */
+  endsAt: Date | null;
+  paces: readonly Paced[];
 }
 
 export interface ChannelsPort {
@@ -83,6 +94,8 @@ export interface ChannelsPort {
    * retired.
    */
   rules(providerId: string, providerVersion: string, server?: Partial<Limits> | null): NetworkRules;
+  /** Reads the logins of channels, in one statement. */
+  loginFacts(orgId: string, channelIds: readonly string[]): Promise<LoginFacts[]>;
 }
 
 export interface MediaPort {

@@ -46,6 +46,7 @@ const rules = {
   title: 'Net',
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   threads: 'reply',
+  pace: [],
   write: writerOf({}),
   checkSettings: () => {},
 } as const;

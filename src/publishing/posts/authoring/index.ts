@@ -1,4 +1,5 @@
 export * from './admit.ts';
 export * from './change.ts';
+export * from './preflight.ts';
 export * from './prepare.ts';
 export * from './retry.ts';
