@@ -36,6 +36,7 @@ import openapiRoutes from './openapi/routes.ts';
 import orgsAdmin from './orgs/admin.ts';
 import orgsRoutes from './orgs/routes.ts';
 import paymentsRoutes from './payments/routes.ts';
+import postsBulkRoutes from './posts/bulk.routes.ts';
 import postsPreflightRoutes from './posts/preflight.routes.ts';
 import postsPublic from './posts/public.ts';
 import postsRoutes from './posts/routes.ts';
@@ -104,6 +105,7 @@ export const routes: readonly AnyRoute[] = [
   ...orgsAdmin,
   ...orgsRoutes,
   ...paymentsRoutes,
+  ...postsBulkRoutes,
   ...postsPreflightRoutes,
   ...postsPublic,
   ...postsRoutes,

@@ -114,6 +114,7 @@ export async function openPublishingWing({
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
+      { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],
     gauges: [

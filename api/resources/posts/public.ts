@@ -1,4 +1,5 @@
 import { routesOf } from '../../http/route.ts';
+import { bulkRoutes } from './bulk.handlers.ts';
 import { listPosts, postRoutes } from './handlers.ts';
 import { preflightRoute } from './preflight.handlers.ts';
 import {
@@ -20,6 +21,7 @@ export default [
     present: presentPublicPostWithThread,
   }),
   preflightRoute('/public/v1/posts/preflight', ['api-key', 'oauth']),
+  ...bulkRoutes('/public/v1', ['api-key', 'oauth']),
   route({
     method: 'get',
     path: '/public/v1/posts',

@@ -1,6 +1,7 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
+export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
 export { WARNING_CODES } from './authoring/warnings.ts';
 export { type PostMedia } from './row.ts';
