@@ -125,6 +125,7 @@ const statements: Record<string, () => Promise<unknown>> = {
     }),
   'a range with more posts than one answer holds': () =>
     expect(posts.listPosts(orgId, { from: BEFORE, to: BEHIND })).rejects.toMatchObject({ code: 'validation_failed' }),
+  'published posts up to a date': () => posts.listPublished(orgId, BEHIND),
   'posts before they are created': () => posts.preflightPosts(orgId, drafted()),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
