@@ -1,6 +1,8 @@
 import { routesOf } from '../../http/route.ts';
 import { brakeRoutes } from './brake.handlers.ts';
+import { bulkRoutes } from './bulk.handlers.ts';
 import { listPosts, postRoutes } from './handlers.ts';
+import { preflightRoute } from './preflight.handlers.ts';
 import {
   listOf,
   presentPublicPost,
@@ -20,6 +22,8 @@ export default [
     present: presentPublicPostWithThread,
   }),
   ...brakeRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
+  preflightRoute('/public/v1/posts/preflight', ['api-key', 'oauth']),
+  ...bulkRoutes('/public/v1', ['api-key', 'oauth']),
   route({
     method: 'get',
     path: '/public/v1/posts',

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
+import { DateText, separateContent, STATES } from '../../../src/publishing/posts/index.ts';
 import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 import { approvalRoutes } from './approval.handlers.ts';
 import { brakeRoutes } from './brake.handlers.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
+import { noteRoutes } from './notes.handlers.ts';
 import {
   listOf,
   Post,
@@ -33,6 +34,7 @@ export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
   ...approvalRoutes,
   ...brakeRoutes({ prefix: '', auth: ['session'] }),
+  ...noteRoutes,
   route({
     method: 'get',
     path: '/posts',
@@ -132,6 +134,20 @@ export default [
     answer: z.strictObject({ ask: z.boolean() }),
     handle: ({ rooms, principal, body }) => rooms.shortlinks.shouldAsk(principal.orgId, body.messages),
     present: (ask) => ({ ask }),
+  }),
+  route({
+    method: 'post',
+    path: '/posts/separate-posts',
+    summary: 'Split a text into posts',
+    description:
+      'Answers plain texts of at most `len` UTF-16 units; links, mentions and hashtags stay whole, and are longer where they have to be.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'posts:create',
+    body: z.strictObject({ content: z.string().max(100_000), len: z.int().min(1).max(100_000) }),
+    answer: z.strictObject({ posts: z.array(z.string()) }),
+    handle: async ({ body: { content, len } }) => separateContent(content, len),
+    present: (posts) => ({ posts }),
   }),
   route({
     method: 'get',

@@ -91,6 +91,7 @@ export {
   checkPost,
   checkReach,
   type FileFacts,
+  isConverted,
   type Issue,
   limitsOfItem,
   type ThreadLimits,

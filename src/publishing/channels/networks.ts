@@ -57,6 +57,7 @@ export function rulesOfNetwork(
     commentText: adapter.comment?.text,
     write: writerFor(deps, adapter),
     fileSettings: adapter.fileSettings,
+    pace: adapter.pace ?? [],
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };
 }

@@ -15,10 +15,11 @@ export interface PostsOptions {
   sql: Database;
   clock: Clock;
   reminders: ReminderMoves;
-  billing: Pick<Billing, 'lockOrg'>;
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;
+  /** The room that the plan leaves for posts, and what is locked before channels. */
+  billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg'>;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

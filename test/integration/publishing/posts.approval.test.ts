@@ -84,6 +84,17 @@ describe('approvalRequired', () => {
     expect(new Set(Object.values(await statesOf()))).toEqual(new Set([held]));
   });
 
+  test('is told of before anything is stored, and holds what a plan creates [S121, S116, S124]', async () => {
+    await setting('members');
+    const codes = async (client: Client, body: object) =>
+      (await client.post('/posts/preflight', body)).body[0].warnings.map(({ code }: { code: string }) => code);
+    expect(await codes(member.client, schedule())).toContain('approval_needed');
+    expect(await codes(member.client, schedule({ type: 'draft' }))).not.toContain('approval_needed');
+    expect(await codes(admin.client, schedule())).not.toContain('approval_needed');
+    const { body } = await member.client.post('/posts/bulk', { items: [schedule()], apply: true });
+    expect(await read(body.rows[0].postId)).toMatchObject(HELD);
+  });
+
   test('a held post says who asks and for which content, in its object, its timeline and its fact [S121, S99, S117]', async () => {
     await setting('members');
     const id = await make(member.client, threadOf(''));

@@ -10,12 +10,16 @@ export interface ChannelSummary {
   providerVersion: string;
   disabled: boolean;
   refreshNeeded: boolean;
+  /** When its login ends unless it is renewed before. */
+  tokenExpiresAt: Date | null;
   /** What its own server takes, where that has said so. */
   serverLimits: Partial<Limits> | null;
   /** Over which those of a post stand. */
   settings: Record<string, unknown>;
   /** Whether the org has links shortened (S209). */
   shortlink: 'ASK' | 'YES' | 'NO';
+  /** Whose posts the org holds until they are approved (S121). */
+  approvalRequired: 'members' | 'all' | 'false' | null;
 }
 /** The channels of an org that are named. Creates that meet share a statement. */
 export const findChannelSummaries: (
@@ -26,7 +30,9 @@ export const findChannelSummaries: (
   const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
-      c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink
+      c.token_expires_at as "tokenExpiresAt",
+      c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink,
+      o.settings->>'approvalRequired' as "approvalRequired"
     from unnest(
       ${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[],
       ${[...wanted.values()].map(({ id }) => id)}::uuid[]
