@@ -6,6 +6,7 @@ import type { Log } from '../../src/platform/telemetry/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
+import { organizationActor } from '../organization/contract.ts';
 import { LOOK_UPS, postActor } from '../post/contract.ts';
 import { webhookActor } from '../webhook/contract.ts';
 
@@ -34,6 +35,8 @@ export interface Found {
   entered: number;
   asked: number;
   prepared: number;
+  repeated: number;
+  released: number;
   delivering: number;
 }
 
@@ -66,13 +69,24 @@ export function startReconciler({
       quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, delivering: 0 };
+      const found: Found = {
+        takenOver: 0,
+        woken: 0,
+        entered: 0,
+        asked: 0,
+        prepared: 0,
+        repeated: 0,
+        released: 0,
+        delivering: 0,
+      };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
       await round(limit, () => prepare(found));
+      await round(limit, () => repeat(found));
+      await round(limit, () => release(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -124,6 +138,25 @@ export function startReconciler({
         ),
       );
     return 0; // as with questions: the reminders have not fired yet
+  }
+  /** What makes series go on: the next date is a day away at least, so nobody waits for it. */
+  async function repeat(found: Found): Promise<number> {
+    const unrepeated = await sweeps.unrepeated(limit);
+    found.repeated += unrepeated.length;
+    await told(
+      'series',
+      unrepeated.map(({ orgId, postId }) => actors(organizationActor, orgId).repeat({ postId })),
+    );
+    return 0; // one that could not be made now is found by the next sweep
+  }
+  async function release(found: Found): Promise<number> {
+    const overLimits = await sweeps.overLimits(limit);
+    found.released += overLimits.length;
+    await told(
+      'posts',
+      overLimits.map(({ orgId, postId }) => actors(organizationActor, orgId).release({ postId })),
+    );
+    return 0; // each is looked at again after a while
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

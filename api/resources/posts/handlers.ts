@@ -61,7 +61,7 @@ type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
   const { rooms, actors, body, idempotency, principal } = call;
   const { orgId, userId, permissions } = principal;
-  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
+  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body, userId);
   if (edits.length > 0 && !permissions.has('posts:update'))
     throw new AppError('forbidden', 'Your role lacks the permission posts:update');
   await Promise.all(edits.map(({ postId }) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
@@ -95,6 +95,7 @@ async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow
   const [orgId, postId] = [call.principal.orgId, call.params.id];
   const post = await updatable(call, postId);
   const change = await rooms.posts.prepareEdit(orgId, postId, body, {
+    userId: call.principal.userId,
     merge,
     version: versionOf(request.headers['if-match']),
   });
@@ -234,7 +235,10 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     async handle(call) {
       const post = await updatable(call, call.params.id);
       const { publishDate } = await post.edit(
-        await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }),
+        await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, {
+          userId: call.principal.userId,
+          merge: true,
+        }),
       );
       return { postId: call.params.id, publishDate };
     },

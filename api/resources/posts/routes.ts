@@ -4,8 +4,10 @@ import { routesOf } from '../../http/route.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
 import {
   listOf,
+  Occurrences,
   Post,
   PostWithThread,
+  presentOccurrences,
   presentPost,
   presentPostWithThread,
   presentSlot,
@@ -127,6 +129,17 @@ export default [
     answer: z.strictObject({ ask: z.boolean() }),
     handle: ({ rooms, principal, body }) => rooms.shortlinks.shouldAsk(principal.orgId, body.messages),
     present: (ask) => ({ ask }),
+  }),
+  route({
+    method: 'get',
+    path: '/posts/:id/occurrences',
+    summary: 'List the next dates of a post',
+    description: 'The ten dates on which a post that recurs is published next, its own first; none for another post.',
+    auth: ['session'],
+    permission: 'posts:read',
+    answer: Occurrences,
+    handle: ({ rooms, principal, params: { id } }) => rooms.posts.listDates(principal.orgId, id!),
+    present: presentOccurrences,
   }),
   route({
     method: 'get',

@@ -8,7 +8,7 @@ import { OrgSettings, presentSettings } from './shape.ts';
 const route = routesOf('organizations');
 
 // The fields that the organization's row keeps; a body leaves out what it does not change.
-const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
+const { reconnectPolicy, missedPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 
 const Shortlink = z.object({ shortlink: shortlink.unwrap() });
@@ -37,7 +37,7 @@ export default [
     body: z.strictObject({
       timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
       approvalRequired: unbuilt((value) => value === HOLDS.approvalRequired),
-      missedPolicy: unbuilt((value) => value === HOLDS.missedPolicy),
+      missedPolicy: field(missedPolicy),
       reconnectPolicy: field(reconnectPolicy),
       shortlink: field(shortlink),
       defaultShortlinkProviderId: field(defaultShortlinkProviderId),
@@ -47,6 +47,7 @@ export default [
       rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
         timezone: body.timezone,
         reconnectPolicy: body.reconnectPolicy,
+        missedPolicy: body.missedPolicy,
         shortlink: body.shortlink,
         defaultShortlinkProviderId: body.defaultShortlinkProviderId,
       }),

@@ -28,6 +28,7 @@ export const EVENT_TYPES = [
   optional('post.failed', 'A post was given up.'),
   optional('post.retrying', 'A post failed in a way that may pass; another attempt is planned.'),
   optional('post.late', 'A post was published late.'),
+  optional('post.missed', 'A post was due while the service was down, and is seen late.'),
   optional('post.unconfirmed', 'Nobody can say whether a post was published.'),
   optional('post.deleted', 'A post was deleted before it was published.'),
   optional('channel.connected', 'A channel was connected.'),

@@ -4,6 +4,8 @@ import { z } from 'zod';
 export const Settings = z.object({
   /** The treatment of posts that were due while their channel was not connected (S135). */
   reconnectPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
+  /** The treatment of posts that were due while the service was down (S126). */
+  missedPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
   shortlink: z.enum(['ASK', 'YES', 'NO']).default('ASK'),
   defaultShortlinkProviderId: z.string().nullable().default(null),
 });
@@ -12,5 +14,5 @@ export type Settings = z.output<typeof Settings>;
 export const orgSettingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
 
-/** The defaults of every org: nobody approves posts (S121), and late ones go out (S126). */
-export const HOLDS = { approvalRequired: false, missedPolicy: 'publish' } as const;
+/** The default of every org: nobody approves posts (S121). */
+export const HOLDS = { approvalRequired: false } as const;

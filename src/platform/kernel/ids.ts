@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const SIZE = 16;
 /** Random bytes for many ids at a time: asking for them is what an id costs. Each is used once. */
@@ -20,6 +20,19 @@ export function newId(): string {
   bytes.writeUIntBE(Date.now(), 0, 6);
   bytes[6] = (bytes[6]! & 0x0f) | 0x70;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return written(bytes);
+}
+
+/** A UUID v5 (RFC 9562 5.5): the same each time for the same id and name, so that making a row twice inserts one. */
+export function derivedId(id: string, name: string): string {
+  const hash = createHash('sha1').update(Buffer.from(id.replaceAll('-', ''), 'hex')).update(name).digest();
+  const bytes = hash.subarray(0, SIZE);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return written(bytes);
+}
+
+function written(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

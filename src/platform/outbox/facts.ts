@@ -36,6 +36,13 @@ export const facts = {
     attempts: z.int(),
     retryable: z.boolean(),
   }),
+  /** It was due while the service was down, and `policy` of the organization says what becomes of it. */
+  'post.missed': z.strictObject({
+    ...post,
+    state: z.enum(['QUEUE', 'ERROR']),
+    detail: z.enum(['scheduled', 'missed']),
+    policy: z.enum(['publish', 'ask', 'drop']),
+  }),
   'post.unconfirmed': z.strictObject({
     ...post,
     state: z.enum(['QUEUE', 'ERROR']),
@@ -43,7 +50,7 @@ export const facts = {
     error: z.string(),
   }),
   'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
-  'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
+  'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing']) }),
   'post.deleted': z.strictObject({
     ...post,
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
 import { deletedFact, failedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { inFlight, paused, queued, waiting } from './state.ts';
+import { inFlight, overLimit, paused, queued, waiting } from './state.ts';
 
 // CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
 // on their way are left to those who publish them.
@@ -69,7 +69,7 @@ const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_s
  */
 const resumed = (sql: Sql): Fragment => {
   const late = sql`(p.publish_date < policy.horizon)`;
-  const stands = sql`(c.stopped or ${owed(sql)})`;
+  const stands = sql`(c.stopped or ${owed(sql)} or ${overLimit(sql)})`;
   const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
   const runs = sql`(${queued(sql)} and not ${late} and not ${stands})`;
   return sql`
@@ -100,6 +100,7 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
       and ${paused(sql)}
       and not c.stopped
       and not ${owed(sql)}
+      and not ${overLimit(sql)}
       and (p.publish_date >= policy.horizon or policy.choice = 'drop')
     returning ${post.names(sql, 'fact', 'p')}`;
 

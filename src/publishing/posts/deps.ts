@@ -7,7 +7,15 @@ import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
-import type { ChannelsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
+import type {
+  ChannelsPort,
+  Heartbeat,
+  LinksPort,
+  MediaPort,
+  PostEvents,
+  ProfilesPort,
+  ReminderMoves,
+} from './ports.ts';
 
 /** What the room is opened with. */
 export interface PostsOptions {
@@ -17,6 +25,7 @@ export interface PostsOptions {
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;
+  profiles: ProfilesPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;
@@ -30,6 +39,8 @@ export interface PostsOptions {
     inFlight: number;
     /** A post published later than this is announced as late. */
     lateMs: number;
+    /** A post that was due while the service was down is missed when it is seen so much later. */
+    missedAfterMs: number;
     /** How long deleted posts are kept. */
     deletedDays: number;
   };

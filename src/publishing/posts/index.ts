@@ -1,5 +1,6 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
-export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
+export { CreateBody, EditBody, PostSettings, type SentBody } from './authoring/body.ts';
+export { asDate, DateText, readDate } from './authoring/dates.ts';
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';

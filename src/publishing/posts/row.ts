@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { column, type RowOf, table } from '../../platform/db/index.ts';
+import { Recurrence } from './recurrence.ts';
 
 const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
 
@@ -54,6 +55,8 @@ export const post = table({
   saved: nullable(json(Saved)('claim')),
   releaseId: nullable(text('read')),
   releaseUrl: nullable(text('read', 'fact')),
+  recurrence: nullable(json(Recurrence)('create', 'edit', 'read')),
+  repeatedAt: nullable(instant('read')),
   version: int('read'),
   publishedAt: nullable(instant('read')),
   createdAt: instant('read'),

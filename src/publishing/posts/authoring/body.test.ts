@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { writerOf } from '../../../providers/registry/index.ts';
-import { DateText, readDate } from './body.ts';
+import { dateShiftOf } from './body.ts';
+import { DateText, readDate } from './dates.ts';
 import { judgeContent, typedSettings } from './compose.ts';
 
 test.each([

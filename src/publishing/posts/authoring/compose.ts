@@ -4,6 +4,7 @@ import type { CreateBody, ElementBody } from './body.ts';
 import type { NewPost, PostChange } from './input.ts';
 import { post, type PostMedia } from '../row.ts';
 import type { MediaPort, NetworkRules } from '../ports.ts';
+import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { Existing } from './named.ts';
@@ -26,6 +27,8 @@ interface Known {
   /** Shared by all that is composed, so that whoever composes may fill it in afterwards. */
   tagIds: string[];
   now: Date;
+  /** How a post of this date recurs, where the body says so. */
+  recurrenceOf?: ((at: Date) => Recurrence) | undefined;
 }
 interface Content {
   content: string;
@@ -162,6 +165,9 @@ export function compose(body: CreateBody, known: Known): Composed {
           ...(shortLinks !== undefined && { shortLinks }),
           ...(body.tags.length > 0 && { tagIds: known.tagIds }),
           ...(body.type === 'now' ? { publishDate: known.now } : body.date && { publishDate: body.date }),
+          ...(known.recurrenceOf && {
+            recurrence: known.recurrenceOf(body.type === 'now' ? known.now : (body.date ?? existing.publishDate)),
+          }),
           ...(body.type === 'draft'
             ? { status: 'draft' as const }
             : body.type !== 'update' && { status: 'schedule' as const }),
@@ -179,6 +185,10 @@ export function compose(body: CreateBody, known: Known): Composed {
           channelId,
           group,
           ...(index > 0 && { parentPostId: ids[index - 1]!, rootPostId: ids[0]! }),
+          ...(index === 0 &&
+            known.recurrenceOf && {
+              recurrence: known.recurrenceOf(body.type === 'now' ? known.now : (body.date ?? known.now)),
+            }),
           state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
           settings: typedSettings(settings, providerId),
           publishDate: body.type === 'now' ? null : (body.date ?? known.now),

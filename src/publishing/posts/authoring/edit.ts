@@ -3,7 +3,7 @@ import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsOptions } from '../deps.ts';
 import { postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { queuedDetail } from '../state.ts';
+import { overLimit, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -83,6 +83,8 @@ const verdictOfEdit = (
         when t.state = 'PUBLISHED' or (${isWhole} and r.state = 'PUBLISHED') then 'published'
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
+        when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
+        when ${status !== undefined} and ${overLimit(sql, 'r')} then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
             ${status === 'schedule'} and r.state <> 'QUEUE'
@@ -129,8 +131,8 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         state = s.state,
         detail = ${editedDetail(sql, status)},
         due_at = ${editedDueAt(sql)},
-        error_kind = case when s.state = 'ERROR' then p.error_kind end,
-        error = case when s.state = 'ERROR' then p.error end,
+        error_kind = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error_kind end,
+        error = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
         -- what the network was given for the post as it was; of an attempt whose outcome is open it is kept
         saved = case

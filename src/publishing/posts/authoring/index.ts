@@ -1,4 +1,6 @@
 export * from './admit.ts';
 export * from './change.ts';
+export * from './over-limit.ts';
 export * from './prepare.ts';
+export * from './repeat.ts';
 export * from './retry.ts';

@@ -44,7 +44,8 @@ export type PostChange = z.output<typeof PostChange>;
 export const Create = z.strictObject({
   posts: z.array(NewPost),
   edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
-  createdBy: z.string(),
+  /** Null: whoever made the post before it in its series is gone. */
+  createdBy: z.string().nullable(),
   idempotency: z
     .strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() })
     .optional(),

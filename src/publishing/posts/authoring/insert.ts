@@ -168,7 +168,7 @@ const linkedOf = (admissions: readonly PostAdmission[]) =>
   );
 
 /** Runs the statement, and says what became of each create and which reminders have to move. */
-async function insertAll(
+export async function insertAll(
   { links, options }: Pick<Needs, 'links' | 'options'>,
   sql: Sql,
   admissions: readonly PostAdmission[],

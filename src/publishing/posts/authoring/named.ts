@@ -9,9 +9,10 @@ export interface Existing {
   rootPostId: string | null;
   state: string;
   detail: string | null;
+  publishDate: Date;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail, publish_date as "publishDate"
   from posts
   where org_id = ${orgId}
     and id = any(${[...ids]}::uuid[])

@@ -1,8 +1,10 @@
-import { AppError, isId, newId } from '../../../platform/kernel/index.ts';
+import { AppError, invalidField, isId, newId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
+import type { PostRow } from '../reading/row.ts';
+import type { Recurrence } from '../recurrence.ts';
 import { post, type PostMedia } from '../row.ts';
-import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
+import { cleanEdit, type CreateBody, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
 import {
   checkDate,
@@ -16,11 +18,19 @@ import {
 import type { PostChange } from './input.ts';
 import { channelOf, rulesOf } from './judge.ts';
 import { ensureTags, findExisting } from './named.ts';
+import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
 
-type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
-/** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
-export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Omit<Composed, 'toJudge'>> {
+/**
+ * Judges a create body of `userId` whole and says what it means; makes missing tags. Nothing else is stored yet.
+ */
+export async function prepareCreate(
+  deps: Needs,
+  orgId: string,
+  sent: SentBody,
+  userId: string,
+): Promise<Omit<Composed, 'toJudge'>> {
   const { sql, clock, media } = deps;
   const body = readBody(sent);
   const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
@@ -35,6 +45,7 @@ export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody):
     rules: (channel: (typeof channels)[number]) => rulesOf(deps, channel),
     tagIds: [] as string[],
     now: clock.now(),
+    recurrenceOf: await recurrencesOf(deps, userId, body),
   };
   const { toJudge, ...composed } = compose(body, known);
   const fields = body.posts.flatMap(({ value }, n) =>
@@ -46,21 +57,39 @@ export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody):
   return composed;
 }
 
-/** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
+/** How posts of a body recur by their dates; undefined where it does not say so. */
+async function recurrencesOf(
+  { profiles }: Needs,
+  userId: string,
+  body: Pick<CreateBody, 'inter' | 'recurrence' | 'timezone' | 'date' | 'local'>,
+): Promise<((at: Date) => Recurrence) | undefined> {
+  if (!asksRecurrence(body)) return undefined;
+  const profileZone = body.inter && !body.timezone ? (await profiles.profile(userId)).timezone : 'UTC';
+  const known = new Map<number, Recurrence>();
+  return (at) => {
+    const local = at === body.date ? body.local : undefined;
+    const recurrence = known.get(at.getTime()) ?? wishedRecurrence(body, { at, local }, profileZone);
+    known.set(at.getTime(), recurrence);
+    return recurrence;
+  };
+}
+
+/** Judges an edit of `userId` and says what it changes; `merge` keeps settings that are not named. */
 export async function prepareEdit(
   deps: Needs,
   orgId: string,
   postId: string,
   sent: EditBody,
-  { merge, version }: { merge: boolean; version?: number | undefined },
+  { userId, merge, version }: { userId: string; merge: boolean; version?: number | undefined },
 ): Promise<PostChange> {
-  const body = cleanEdit(sent);
+  const { inter, recurrence: rule, ...body } = cleanEdit(sent);
   const rows = await getPost(deps, orgId, postId);
   const stored = rows.find(({ id }) => id === postId)!;
   if (stored.rootPostId !== null && body.thread)
     throw new AppError('validation_failed', 'thread: only the first post of a thread has one', {
       errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }],
     });
+  const recurrence = await editedRecurrence(deps, userId, stored, { inter, recurrence: rule, date: body.publishDate });
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
@@ -101,7 +130,22 @@ export async function prepareEdit(
     ...(shortLinks !== undefined && { shortLinks }),
     ...(body.tags && { tagIds: await tagsOf(deps, orgId, body.tags) }),
     ...(thread && { thread }),
+    ...(recurrence !== undefined && { recurrence }),
   };
+}
+
+/** What an edit says of how its post recurs; null: once, undefined: nothing. */
+async function editedRecurrence(
+  deps: Needs,
+  userId: string,
+  { rootPostId, publishDate }: PostRow,
+  wished: Pick<EditBody, 'inter' | 'recurrence'> & { date: Date | undefined },
+): Promise<Recurrence | null | undefined> {
+  const { inter, recurrence } = wished;
+  if (inter === undefined && recurrence === undefined) return undefined;
+  if (rootPostId !== null)
+    throw invalidField(inter === undefined ? 'recurrence' : 'inter', 'only the first post of a thread recurs', 'not_root');
+  return (await recurrencesOf(deps, userId, wished))?.(wished.date ?? publishDate) ?? null;
 }
 
 const isSame = (a: PostMedia, b: PostMedia) =>

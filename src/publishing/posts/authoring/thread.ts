@@ -23,6 +23,8 @@ export type ThreadVerdict =
   | 'disabled'
   | 'not_failed'
   | 'too_old'
+  | 'over_limit'
+  | 'repeated'
   | 'unjudged';
 /** What a statement answers; `earlier` is the due time that the reminder of the channel has to move to. */
 export interface FoundThread {

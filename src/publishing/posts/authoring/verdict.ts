@@ -13,6 +13,12 @@ const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppErr
   stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
   disabled: () => new AppError('invalid_request', 'Integration is disabled'),
   not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),
+  over_limit: () =>
+    new AppError('limit_exceeded', 'The plan has no room for this post: it goes on by itself when there is some'),
+  repeated: () =>
+    new AppError('conflict', 'The series goes on with another post already: change how that one recurs', {
+      errors: [{ field: 'recurrence', message: 'another post of the series waits already', rule: 'repeated' }],
+    }),
   too_old: () =>
     new AppError('date_in_past', 'The date is more than a day ago', {
       errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],

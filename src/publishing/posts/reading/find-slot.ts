@@ -15,14 +15,26 @@ export async function findSlot(
 ): Promise<Date> {
   if (channelId !== undefined && !(await hasChannel(sql, orgId, channelId))) throw notFound('Integration not found');
   const times = await findPostingTimes(sql, orgId, channelId);
-  const slots = [
-    ...slotsOf({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', now: clock.now() }),
-  ];
-  for (let n = 0; n < slots.length; n += SLOTS_AT_ONCE) {
-    const [slot] = await findFreeMinutes(sql, orgId, slots.slice(n, n + SLOTS_AT_ONCE), channelId);
+  const slots = slotsOf({
+    minutes: times?.minutes ?? DEFAULT_TIMES,
+    timezone: times?.timezone ?? 'UTC',
+    now: clock.now(),
+  });
+  for (let some = take(slots); some.length > 0; some = take(slots)) {
+    const [slot] = await findFreeMinutes(sql, orgId, some, channelId);
     if (slot) return slot;
   }
   throw new AppError('conflict', 'Every posting time of the next year is taken');
+}
+
+function take(slots: Iterator<Date>): Date[] {
+  const some: Date[] = [];
+  while (some.length < SLOTS_AT_ONCE) {
+    const { done, value } = slots.next();
+    if (done) break;
+    some.push(value);
+  }
+  return some;
 }
 
 const hasChannel = async (sql: Sql, orgId: string, channelId: string): Promise<boolean> =>

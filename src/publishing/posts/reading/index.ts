@@ -2,3 +2,4 @@ export * from './find.ts';
 export * from './find-slot.ts';
 export * from './list.ts';
 export * from './timeline.ts';
+export { listDates } from './occurrences.ts';

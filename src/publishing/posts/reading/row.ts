@@ -7,6 +7,8 @@ export interface PostRow extends ReadColumns {
   providerId: string;
   picture: string | null;
   tags: { id: string; name: string; color: string }[];
+  /** Of a date of a series: that of the post which waits, and stands for it. */
+  actualDate?: Date;
 }
 
 /** The columns of a `PostRow`, from `posts p` and `channels c`. */
