@@ -47,7 +47,7 @@ export async function startActors(
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
   const hearing = startListeners({ sql, clock, bus, listeners, holder: incarnation, log: logs.of('outbox') });
-  const hosting = await engine.host(host);
+  const hosting = await engine.host(host, { afterOutage: (outage) => posts.judgeMissed(outage) });
   const reconciler = startReconciler({
     posts,
     webhooks,

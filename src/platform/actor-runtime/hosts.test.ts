@@ -7,7 +7,8 @@ test('a heartbeat with a lost connection is sent again at once, one without an a
   const arrives = [true, true, false, true, false, false, false];
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const sql = Object.assign(
-    async () => {
+    async (parts: readonly string[]) => {
+      if (parts.join('').includes('actor_outages')) return [];
       if (arrives.shift() === false) throw Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' });
       return [{ at: new Date() }];
     },

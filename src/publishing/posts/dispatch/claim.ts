@@ -4,6 +4,7 @@ import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
 import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
+import { SILENT_MS } from '../rules.ts';
 import { waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
 import { savedOf } from './saved.ts';
@@ -53,6 +54,18 @@ export const earliestDue = (sql: Sql): Fragment => sql`
           order by p.publish_date, p.seq
           limit 1
           for no key update`;
+
+/**
+ * This host has been heard, as far as its row says: after a long silence nothing is claimed before its next heartbeat,
+ * and what was due meanwhile is judged before that one.
+ */
+export const isHeard = (sql: Sql, incarnation: string): Fragment => sql`
+          not exists (
+            select
+            from actor_hosts h
+            where h.incarnation = ${incarnation}
+              and h.last_heartbeat < now() - ${SILENT_MS}::float8 * interval '1 ms'
+          )`;
 
 /** Claims the posts `picked.post_id`; `picked` holds the columns of their channels as well. */
 export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
@@ -126,7 +139,7 @@ const nextDue = (sql: Sql): Fragment => sql`
 const free = (sql: Sql): Fragment =>
   sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
 
-const lockedFreeChannels = (sql: Sql): Fragment => sql`
+const lockedFreeChannels = (sql: Sql, incarnation: string): Fragment => sql`
         select c.*
         from asked i
         cross join lateral (
@@ -136,6 +149,7 @@ const lockedFreeChannels = (sql: Sql): Fragment => sql`
           where c.id = i.channel_id
             and c.org_id = i.org_id
             and ${free(sql)}
+            and ${isHeard(sql, incarnation)} -- else they count as locked, and are tried again
           for no key update of c
           skip locked -- whoever holds it, a long transition or a host that stands still, keeps nobody else waiting
         ) c`;
@@ -173,7 +187,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       with asked (org_id, channel_id) as materialized (
         select *
         from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
-      ), channel as materialized (${lockedFreeChannels(sql)}
+      ), channel as materialized (${lockedFreeChannels(sql, incarnation)}
       ), picked as materialized (
         select c.*, c.resting_until > now() as rests, p.id as post_id
         from channel c
