@@ -25,7 +25,7 @@ export interface Outage {
 }
 export interface HostingOptions {
   /** Called before the first heartbeat after an outage. Where it fails there is none, and it is called again. */
-  afterOutage?(outage: Outage): Promise<void>;
+  afterOutage?: ((outage: Outage) => Promise<void>) | undefined;
 }
 
 export interface ReminderCounts {

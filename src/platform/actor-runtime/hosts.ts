@@ -50,7 +50,11 @@ interface Options extends HostingOptions {
  * Writes down an outage that ends now, and has it told. Of several hosts that end one, each tells of it, and before it
  * does anything else.
  */
-export async function endOutage({ sql, log, afterOutage }: Pick<Options, 'sql' | 'log' | 'afterOutage'>): Promise<void> {
+export async function endOutage({
+  sql,
+  log,
+  afterOutage,
+}: Pick<Options, 'sql' | 'log' | 'afterOutage'>): Promise<void> {
   const [outage] = await sql<Outage[]>`
     insert into actor_outages as o (began_at, ended_at)
     select last.at, clock_timestamp()
@@ -132,9 +136,7 @@ export async function startHeartbeat({
       )
       insert into actor_outages (began_at)
       values (clock_timestamp())
-      on conflict do nothing`.catch((error: unknown) =>
-      log.warn({ err: error }, 'the row of this host stays behind'),
-    );
+      on conflict do nothing`.catch((error: unknown) => log.warn({ err: error }, 'the row of this host stays behind'));
   }
 
   async function forget(): Promise<void> {
@@ -149,8 +151,7 @@ export async function startHeartbeat({
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++heartbeats % FORGET_EVERY === 0)
-        await forget();
+      if (++heartbeats % FORGET_EVERY === 0) await forget();
       silent = false;
     },
     onError(error) {

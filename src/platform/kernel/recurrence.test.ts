@@ -20,7 +20,11 @@ test.each([
   ['FREQ=MONTHLY', '2027-01-31', ['2027-03-31', '2027-05-31', '2027-07-31', '2027-08-31']],
   ['FREQ=MONTHLY;BYMONTHDAY=-1', '2027-12-31', ['2028-01-31', '2028-02-29', '2028-03-31', '2028-04-30']],
   ['FREQ=MONTHLY;BYDAY=2TU', '2026-09-01', ['2026-09-08', '2026-10-13', '2026-11-10', '2026-12-08']],
-  ['FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1', '2026-09-01', ['2026-09-30', '2026-10-30', '2026-11-30', '2026-12-31']],
+  [
+    'FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1',
+    '2026-09-01',
+    ['2026-09-30', '2026-10-30', '2026-11-30', '2026-12-31'],
+  ],
   ['FREQ=YEARLY', '2028-02-29', ['2032-02-29', '2036-02-29', '2040-02-29', '2044-02-29']],
   ['FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU', '2026-01-01', ['2026-03-29', '2027-03-28', '2028-03-26', '2029-03-25']],
   ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30', '2026-01-01', []],
@@ -109,7 +113,12 @@ describe('compared with looking at each day', () => {
   }
   const monthOf = (day: Date) => day.getUTCFullYear() * 12 + day.getUTCMonth();
   const weekOf = (day: Date) => Math.floor((day.getTime() / DAY + 3) / 7); // begins on Monday
-  const period = { DAILY: (day: Date) => day.getTime() / DAY, WEEKLY: weekOf, MONTHLY: monthOf, YEARLY: (day: Date) => day.getUTCFullYear() };
+  const period = {
+    DAILY: (day: Date) => day.getTime() / DAY,
+    WEEKLY: weekOf,
+    MONTHLY: monthOf,
+    YEARLY: (day: Date) => day.getUTCFullYear(),
+  };
 
   function isNamed(day: Date, start: Date, { freq, byDay, byMonthDay, byMonth }: Parts): boolean {
     const last = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 0)).getUTCDate();
@@ -121,7 +130,9 @@ describe('compared with looking at each day', () => {
     if (freq === 'WEEKLY' && byDay.length === 0) return day.getUTCDay() === start.getUTCDay();
     if (freq === 'MONTHLY' && isOpen) return day.getUTCDate() === start.getUTCDate();
     if (freq === 'YEARLY' && isOpen)
-      return day.getUTCDate() === start.getUTCDate() && (byMonth.length > 0 || day.getUTCMonth() === start.getUTCMonth());
+      return (
+        day.getUTCDate() === start.getUTCDate() && (byMonth.length > 0 || day.getUTCMonth() === start.getUTCMonth())
+      );
     return true;
   }
   function slowly(parts: Parts, start: Date, count: number): string[] {
@@ -129,11 +140,14 @@ describe('compared with looking at each day', () => {
     const first = of(start);
     const found: string[] = [];
     let group: Date[] = [];
-    const begin = new Date(Date.UTC(start.getUTCFullYear(), parts.freq === 'YEARLY' ? 0 : start.getUTCMonth(), 1) - 7 * DAY);
+    const begin = new Date(
+      Date.UTC(start.getUTCFullYear(), parts.freq === 'YEARLY' ? 0 : start.getUTCMonth(), 1) - 7 * DAY,
+    );
     for (let time = begin.getTime(); found.length < count && time < start.getTime() + 3_000 * DAY; time += DAY) {
       const day = new Date(time);
       if (group.length > 0 && of(group[0]!) !== of(day)) {
-        const chosen = parts.setPos === undefined ? group : [group.at(parts.setPos > 0 ? parts.setPos - 1 : parts.setPos)];
+        const chosen =
+          parts.setPos === undefined ? group : [group.at(parts.setPos > 0 ? parts.setPos - 1 : parts.setPos)];
         found.push(...chosen.flatMap((one) => (one && one > start ? [one.toISOString().slice(0, 10)] : [])));
         group = [];
       }

@@ -107,7 +107,7 @@ export function localTimesAfter(
   const { rule, written } = openRule(days, local);
   const found: string[] = [];
   try {
-    for (let after = new Date(`${local.slice(0, 19)}Z`); found.length < most; ) {
+    for (let after = new Date(`${local.slice(0, 19)}Z`); found.length < most;) {
       const date = rule.next(after);
       const time = date && written(date);
       if (!time || (last !== undefined && time > last)) break;

@@ -25,7 +25,9 @@ export const localTimeOf = (instant: Date, timezone: string): string =>
  * forward by what they skip.
  */
 export const instantOfLocal = (local: string, timezone: string): Date =>
-  new Date(Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' }).epochMilliseconds);
+  new Date(
+    Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' }).epochMilliseconds,
+  );
 
 /** Tells whether the clocks of a zone skip a local time or show it twice; undefined: it is there once. */
 export function clockChangeOf(local: string, timezone: string): 'skipped' | 'doubled' | undefined {

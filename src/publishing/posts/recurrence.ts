@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantOfLocal, localTimeOf, localTimesAfter } from '../../platform/kernel/index.ts';
+import { instantOfLocal, localTimeOf, localTimesAfter, localTimesBetween } from '../../platform/kernel/index.ts';
 
 // Posts that recur: each date is a post of its own. The one that waits holds the rule, and hands it on to its
 // successor, which is made when it waits no longer.
@@ -36,7 +36,8 @@ const localOf = ({ local, timezone }: Recurrence, publishDate: Date): string =>
 
 /** The local time after which the clocks of a zone show no instant up to `at`: they differ by less than a day. */
 const lastLocal = (at: Date, timezone: string): string => localTimeOf(new Date(at.getTime() + DAY), timezone);
-const endOf = ({ until }: Recurrence, to: Date): Date => (until !== null && new Date(until) < to ? new Date(until) : to);
+const endOf = ({ until }: Recurrence, to: Date): Date =>
+  until !== null && new Date(until) < to ? new Date(until) : to;
 
 /** The dates of a series after that of the post `publishDate`, at most `most` and none after `to`. */
 export function datesAfter(
@@ -99,12 +100,16 @@ export function followingDate(
 
 function datesUpTo(recurrence: Recurrence, publishDate: Date, to: Date): SeriesDate[] {
   const dates: SeriesDate[] = [];
-  for (let full = true; full; ) {
+  for (let full = true; full;) {
     const from = dates.at(-1);
-    const part = datesAfter(from ? advanced(recurrence, from.local, dates.length) : recurrence, from?.at ?? publishDate, {
-      most: AT_ONCE,
-      to,
-    });
+    const part = datesAfter(
+      from ? advanced(recurrence, from.local, dates.length) : recurrence,
+      from?.at ?? publishDate,
+      {
+        most: AT_ONCE,
+        to,
+      },
+    );
     dates.push(...part);
     full = part.length === AT_ONCE;
   }

@@ -61,7 +61,7 @@ export async function prepareCreate(
 async function recurrencesOf(
   { profiles }: Needs,
   userId: string,
-  body: Pick<CreateBody, 'inter' | 'recurrence' | 'timezone' | 'date' | 'local'>,
+  body: Pick<CreateBody, 'inter' | 'recurrence' | 'date' | 'local'> & { timezone?: string | undefined },
 ): Promise<((at: Date) => Recurrence) | undefined> {
   if (!asksRecurrence(body)) return undefined;
   const profileZone = body.inter && !body.timezone ? (await profiles.profile(userId)).timezone : 'UTC';
@@ -144,7 +144,11 @@ async function editedRecurrence(
   const { inter, recurrence } = wished;
   if (inter === undefined && recurrence === undefined) return undefined;
   if (rootPostId !== null)
-    throw invalidField(inter === undefined ? 'recurrence' : 'inter', 'only the first post of a thread recurs', 'not_root');
+    throw invalidField(
+      inter === undefined ? 'recurrence' : 'inter',
+      'only the first post of a thread recurs',
+      'not_root',
+    );
   return (await recurrencesOf(deps, userId, wished))?.(wished.date ?? publishDate) ?? null;
 }
 

@@ -32,7 +32,9 @@ export const RecurrenceFields = {
     .min(0)
     .max(365)
     .nullish()
-    .meta({ description: 'Published again every so many days, at the same local time of `timezone` or of the profile.' }),
+    .meta({
+      description: 'Published again every so many days, at the same local time of `timezone` or of the profile.',
+    }),
   recurrence: z
     .strictObject({
       rrule: Rule.optional(),

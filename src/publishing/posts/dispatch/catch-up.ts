@@ -42,7 +42,11 @@ export async function catchUp(
   }
 }
 
-const moveTo = (sql: Sql, { id, orgId, publishDate, version }: Overtaken, { at, recurrence, skipped }: Following) => sql`
+const moveTo = (
+  sql: Sql,
+  { id, orgId, publishDate, version }: Overtaken,
+  { at, recurrence, skipped }: Following,
+) => sql`
   with channel as materialized (
     select c.id
     from channels c

@@ -28,7 +28,7 @@ export async function judgeMissed(deps: PostsDeps, outage: Outage): Promise<void
     if (channels.length === 0) return;
     last = channels.at(-1);
     await catchUp(deps, channels, outage);
-    for (let judged: { id: string }[] = []; ; ) {
+    for (let judged: { id: string }[] = []; ;) {
       judged = await judge(sql, channels, { ...outage, afterMs: options.missedAfterMs, last: judged.at(-1)?.id });
       if (judged.length < POSTS_AT_ONCE) break;
     }

@@ -5,7 +5,15 @@ import { failedFact, postFact, releasedFact, timeline, withChannel } from '../jo
 import { PARENT_FAILED, post } from '../row.ts';
 import { behindAnother, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
-import { claimedColumns, claimedEntry, claimedOf, type ClaimedRow, claimPicked, earliestDue, isHeard } from './claim.ts';
+import {
+  claimedColumns,
+  claimedEntry,
+  claimedOf,
+  type ClaimedRow,
+  claimPicked,
+  earliestDue,
+  isHeard,
+} from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
 export interface Settlement extends Attempt {

@@ -19,8 +19,7 @@ interface Place {
   seq: string | number;
 }
 /** Whether one place comes before another. */
-export const isBefore = (a: Place, b: Place): boolean =>
-  a.at === b.at ? Number(a.seq) < Number(b.seq) : a.at < b.at;
+export const isBefore = (a: Place, b: Place): boolean => (a.at === b.at ? Number(a.seq) < Number(b.seq) : a.at < b.at);
 
 /** The post that waits in a series shows its own date as the one that the others come from. */
 const isWaiting = ({ recurrence, repeatedAt, state }: PostRow): boolean =>
@@ -35,7 +34,13 @@ export const asOccurrence = <R extends PostRow>(row: R): R =>
 export async function listOccurrences(
   sql: Sql,
   orgId: string,
-  { from, to, after, most, filter }: {
+  {
+    from,
+    to,
+    after,
+    most,
+    filter,
+  }: {
     from: Date;
     to: Date;
     after?: { at: string; seq: number } | undefined;
