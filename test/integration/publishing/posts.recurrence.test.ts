@@ -44,7 +44,7 @@ async function repeated(body: object = now()): Promise<[string, string]> {
 
 describe('a post that recurs', () => {
   test('says so, and names its next ten dates at the same hour of the zone of its author [S120]', async () => {
-    await ann.client.put('/user/profile', { timezone: 'Europe/Berlin' });
+    await ann.client.post('/user/personal', { timezone: 'Europe/Berlin' });
     const id = await made(schedule({ inter: 30, date: '2035-01-31T09:00:00Z' }));
     const shown = await read(id);
     expect(shown).toMatchObject({
@@ -229,8 +229,7 @@ describe('a series', () => {
   ])('ends with %s [S120]', async (_, more) => {
     const [, next] = await repeated({ ...schedule(more), type: 'now' });
     expect(await dates(next)).toHaveLength(1);
-    await ann.client.put(`/posts/${next}/date`, { date: systemClock.in(0).toISOString() });
-    await published(next);
+    await sql`update posts set state = 'PUBLISHED', detail = null, due_at = null where id = ${next}`;
     expect(await sweep()).toMatchObject({ repeated: 1 });
     expect(await sweep()).toMatchObject({ repeated: 0 });
     expect(await rows()).toBe(2);
@@ -241,7 +240,7 @@ describe('a series', () => {
     await published(id);
     await sql`update posts set publish_date = publish_date - interval '3 days 1 hour', due_at = null where id = ${id}`;
     await sweep();
-    await settled(sql, ann.orgId, { details: ['scheduled'] });
+    await settled(sql, ann.orgId); // the late one goes out
     const late = (await all()).at(-1);
     const first = Date.parse((await read(id)).publishDate);
     expect(Date.parse(late.publishDate)).toBe(first + 3 * DAY);
