@@ -35,12 +35,26 @@ export interface Found {
   entered: number;
   asked: number;
   prepared: number;
-  repeated: number;
-  released: number;
+  series: number;
   delivering: number;
 }
 
+const NOTHING: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, series: 0, delivering: 0 };
+
 const ROUNDS = 20;
+
+const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
+  reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
+
+/** Waits for calls of actors, and says how many of them failed. */
+const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
+  const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
+  if (failed.length > 0)
+    log.warn(
+      { what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code },
+      'actors could not be woken',
+    );
+};
 
 /**
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap
@@ -60,6 +74,7 @@ export function startReconciler({
   limit = 500,
   onFound,
 }: ReconcilerOptions): Reconciler {
+  const told = tellerOf(log);
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -69,24 +84,14 @@ export function startReconciler({
       quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = {
-        takenOver: 0,
-        woken: 0,
-        entered: 0,
-        asked: 0,
-        prepared: 0,
-        repeated: 0,
-        released: 0,
-        delivering: 0,
-      };
+      const found: Found = { ...NOTHING };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
       await round(limit, () => prepare(found));
-      await round(limit, () => repeat(found));
-      await round(limit, () => release(found));
+      await round(limit, () => goOn(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -97,8 +102,6 @@ export function startReconciler({
     }
   }
 
-  const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
-    reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
@@ -140,23 +143,14 @@ export function startReconciler({
     return 0; // as with questions: the reminders have not fired yet
   }
   /** What makes series go on: the next date is a day away at least, so nobody waits for it. */
-  async function repeat(found: Found): Promise<number> {
-    const unrepeated = await sweeps.unrepeated(limit);
-    found.repeated += unrepeated.length;
+  async function goOn(found: Found): Promise<number> {
+    const due = await sweeps.seriesWork(limit);
+    found.series += due.length;
     await told(
       'series',
-      unrepeated.map(({ orgId, postId }) => actors(organizationActor, orgId).repeat({ postId })),
+      due.map(({ orgId, postId, work }) => actors(organizationActor, orgId)[work]({ postId })),
     );
-    return 0; // one that could not be made now is found by the next sweep
-  }
-  async function release(found: Found): Promise<number> {
-    const overLimits = await sweeps.overLimits(limit);
-    found.released += overLimits.length;
-    await told(
-      'posts',
-      overLimits.map(({ orgId, postId }) => actors(organizationActor, orgId).release({ postId })),
-    );
-    return 0; // each is looked at again after a while
+    return 0; // what could not be done now is found by the next sweep
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);
@@ -173,14 +167,6 @@ export function startReconciler({
       'channels',
       channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})),
     );
-  }
-  async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
-    const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
-    if (failed.length > 0)
-      log.warn(
-        { what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code },
-        'actors could not be woken',
-      );
   }
   /** Goes on while a scan comes back full, within reason. */
   async function round(full: number, scan: () => Promise<number>): Promise<void> {

@@ -17,7 +17,7 @@ const SWEEPER_LEASE_SECONDS = 120;
 const DELIVERIES_MS = 8_000;
 
 /** Found by the scan that begins it: nothing was left behind. */
-const BEGUN_BY_SCANS: ReadonlySet<string> = new Set(['prepared', 'repeated', 'released']);
+const BEGUN_BY_SCANS: ReadonlySet<string> = new Set(['prepared', 'series']);
 
 /** Every actor type there is. */
 export const actorTypes: readonly string[] = implementations.map(({ contract }) => contract.type);

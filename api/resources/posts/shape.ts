@@ -211,7 +211,7 @@ export const presentSlot = (slot: Date): z.input<typeof Slot> => ({ date: slot.t
 /** The next dates of a post that recurs (S120). */
 export const Occurrences = z.array(Time);
 export const presentOccurrences = (dates: readonly Date[]): z.input<typeof Occurrences> =>
-  dates.map((date) => date.toISOString());
+  dates.map((at) => at.toISOString());
 
 export const Timeline = z.strictObject({
   postId: z.string(),

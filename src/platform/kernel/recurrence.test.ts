@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { instantOfUntil, localTimesAfter, localTimesBetween, parseRule, type RecurrenceRule } from './recurrence.ts';
 import { instantOfLocal } from './zone.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/properties.ts';
 import { clockChangeOf, instantOfLocal, isTimezone, localTimeOf } from './zone.ts';
 
 const instantOf = (zone: string, local: string) => instantOfLocal(local, zone).toISOString().slice(0, 16);

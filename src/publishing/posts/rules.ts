@@ -15,8 +15,6 @@ export const UNCONFIRMED_LEASE_MS = MINUTE;
 /** No call is made when the last heartbeat is older; others take over after `HEARTBEAT_TIMEOUT_MS`. */
 export const HEARTBEAT_FRESH_MS = 4 * SECOND;
 export const HEARTBEAT_TIMEOUT_MS = 5 * SECOND;
-/** When all hosts were silent for so long, the service was down: what was due meanwhile is judged first (S126). */
-export const SILENT_MS = MINUTE;
 /** Clocks of a network and of the database may differ by this much. */
 export const SKEW_MS = 30 * SECOND;
 

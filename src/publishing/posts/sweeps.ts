@@ -1,5 +1,5 @@
 import { cleanStoredContents } from './authoring/clean.ts';
-import { findOverLimits, findUnrepeated } from './authoring/series-scans.ts';
+import { findSeriesWork, type SeriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
 import { findUnprepared, type Unprepared } from './dispatch/ahead.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
@@ -26,13 +26,8 @@ export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, lim
 export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
   recover.findUnasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
 
-/** Posts whose series has no successor, though they wait no longer. */
-export const unrepeated = ({ sql }: PostsDeps, limit: number): Promise<{ orgId: string; postId: string }[]> =>
-  findUnrepeated(sql, limit);
-
-/** Posts of series for which the plan may have room by now. */
-export const overLimits = ({ sql }: PostsDeps, limit: number): Promise<{ orgId: string; postId: string }[]> =>
-  findOverLimits(sql, limit);
+/** Posts whose series goes on: with a successor, or because the plan may have room. */
+export const seriesWork = ({ sql }: PostsDeps, limit: number): Promise<SeriesWork[]> => findSeriesWork(sql, limit);
 
 /** Posts that nobody prepares ahead of their publish date, which is near. */
 export const unprepared = ({ sql, channels }: PostsDeps, limit: number): Promise<Unprepared[]> =>

@@ -124,8 +124,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'channels that come within the horizon': () => posts.sweeps.enter(500),
   'questions that are overdue': () => posts.sweeps.unasked(500),
   'posts to be prepared': () => posts.sweeps.unprepared(500),
-  'posts whose series has no successor': () => posts.sweeps.unrepeated(500),
-  'posts that wait for room in the plan': () => posts.sweeps.overLimits(500),
+  'posts whose series goes on': () => posts.sweeps.seriesWork(500),
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 

@@ -25,8 +25,8 @@ const daily = (more: object = {}) => schedule({ inter: 1, ...more });
 const now = (more: object = {}) => ({ ...daily(more), type: 'now' });
 const dates = async (id: string): Promise<string[]> => (await ann.client.get(`/posts/${id}/occurrences`)).body;
 /** The posts of the series, oldest first; each is shown as the API shows it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- judged by each test
 async function all(): Promise<any[]> {
-  // oxlint-disable-line typescript/no-explicit-any -- judged by each test
   const ids = await sql<{ id: string }[]>`
     select id from posts where root_post_id is null and deleted_at is null order by seq`;
   return Promise.all(ids.map(({ id }) => read(id)));
@@ -167,8 +167,8 @@ describe('a series', () => {
       world.posts.prepareSuccessor(ann.orgId, id),
     ]);
     await Promise.all([one, two].map((next) => world.posts.admitPosts(ann.orgId, [next!.create!])));
-    expect(await sweep()).toMatchObject({ repeated: 1 });
-    expect(await sweep()).toMatchObject({ repeated: 0 });
+    expect(await sweep()).toMatchObject({ series: 1 });
+    expect(await sweep()).toMatchObject({ series: 0 });
     expect(await rows()).toBe(2);
   });
 
@@ -194,7 +194,7 @@ describe('a series', () => {
     const last = (await all()).at(-1);
     expect(last).toMatchObject({ content: '<p>new</p>', intervalInDays: 7 });
     await ann.client.delete(`/posts/${last.id}`);
-    expect(await sweep()).toMatchObject({ repeated: 0 });
+    expect(await sweep()).toMatchObject({ series: 0 });
     expect((await all()).map(({ state }) => state)).toEqual(['PUBLISHED', 'PUBLISHED']);
   });
 
@@ -230,8 +230,8 @@ describe('a series', () => {
     const [, next] = await repeated({ ...schedule(more), type: 'now' });
     expect(await dates(next)).toHaveLength(1);
     await sql`update posts set state = 'PUBLISHED', detail = null, due_at = null where id = ${next}`;
-    expect(await sweep()).toMatchObject({ repeated: 1 });
-    expect(await sweep()).toMatchObject({ repeated: 0 });
+    expect(await sweep()).toMatchObject({ series: 1 });
+    expect(await sweep()).toMatchObject({ series: 0 });
     expect(await rows()).toBe(2);
   });
 
@@ -256,11 +256,11 @@ describe('a series', () => {
     const id = await made(now());
     await published(id);
     await sql`update channels set disabled = true where id = ${channel}`;
-    expect(await sweep()).toMatchObject({ repeated: 0 });
+    expect(await sweep()).toMatchObject({ series: 0 });
     await sql`update channels set disabled = false, deleted_at = now() where id = ${channel}`;
-    expect(await sweep()).toMatchObject({ repeated: 0 });
+    expect(await sweep()).toMatchObject({ series: 0 });
     await sql`update channels set deleted_at = null where id = ${channel}`;
-    expect(await sweep()).toMatchObject({ repeated: 1 });
+    expect(await sweep()).toMatchObject({ series: 1 });
   });
 });
 

@@ -258,12 +258,12 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         );
     },
     forget,
-    async host(host, options) {
+    async host(host, hosting) {
       if (link.hosted) throw new Error('This process hosts already');
       for (const type of host.types) known.add(type);
       link.hosted = host;
       host.attach({ remind, forget, ...openState(sidecar) });
-      return startHosting(link, host, options);
+      return startHosting(link, host, hosting);
     },
     heartbeatAgeMs: () => link.heartbeat?.heartbeatAgeMs() ?? Number.POSITIVE_INFINITY,
     steadySince: () => link.heartbeat?.steadySince() ?? Number.POSITIVE_INFINITY,

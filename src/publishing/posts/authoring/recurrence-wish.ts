@@ -27,14 +27,9 @@ const Until = z
 
 /** The fields by which a post recurs (S120): `inter` every so many days, `recurrence` by a rule; nothing: once. */
 export const RecurrenceFields = {
-  inter: z
-    .int()
-    .min(0)
-    .max(365)
-    .nullish()
-    .meta({
-      description: 'Published again every so many days, at the same local time of `timezone` or of the profile.',
-    }),
+  inter: z.int().min(0).max(365).nullish().meta({
+    description: 'Published again every so many days, at the same local time of `timezone` or of the profile.',
+  }),
   recurrence: z
     .strictObject({
       rrule: Rule.optional(),

@@ -4,7 +4,6 @@ import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
 import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
-import { SILENT_MS } from '../rules.ts';
 import { waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
 import { savedOf } from './saved.ts';
@@ -55,11 +54,13 @@ export const earliestDue = (sql: Sql): Fragment => sql`
           limit 1
           for no key update`;
 
+/** When no host was heard for so long, what was due meanwhile is judged before anything is claimed (S126). */
+const SILENT_MS = 60_000;
 /**
  * This host has been heard, as far as its row says: after a long silence nothing is claimed before its next heartbeat,
  * and what was due meanwhile is judged before that one.
  */
-export const isHeard = (sql: Sql, incarnation: string): Fragment => sql`
+export const hostIsHeard = (sql: Sql, incarnation: string): Fragment => sql`
           not exists (
             select
             from actor_hosts h
@@ -149,7 +150,7 @@ const lockedFreeChannels = (sql: Sql, incarnation: string): Fragment => sql`
           where c.id = i.channel_id
             and c.org_id = i.org_id
             and ${free(sql)}
-            and ${isHeard(sql, incarnation)} -- else they count as locked, and are tried again
+            and ${hostIsHeard(sql, incarnation)} -- else they count as locked, and are tried again
           for no key update of c
           skip locked -- whoever holds it, a long transition or a host that stands still, keeps nobody else waiting
         ) c`;

@@ -8,7 +8,7 @@ import { waiting } from '../state.ts';
 import { catchUp } from './catch-up.ts';
 
 // Posts that were due while no host was there (S126). They are judged before the first heartbeat after it, and nothing
-// is claimed before that one (`isHeard`): so no missed post goes out by a claim that was quicker.
+// is claimed before that one (`hostIsHeard`): so no missed post goes out by a claim that was quicker.
 
 /** A time in which no host was there, by the database's clock. */
 interface Outage {

@@ -12,7 +12,7 @@ import {
   type ClaimedRow,
   claimPicked,
   earliestDue,
-  isHeard,
+  hostIsHeard,
 } from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
@@ -185,7 +185,7 @@ const pickNext = (sql: Sql, incarnation: string): Fragment => sql`
         cross join lateral (${earliestDue(sql)}
         ) q
         where s.goes_on
-          and ${isHeard(sql, incarnation)}
+          and ${hostIsHeard(sql, incarnation)}
           and e.rests_until is null
           and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
           and s.channel_id not in (select channel_id from opened)`;
