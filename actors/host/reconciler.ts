@@ -46,6 +46,9 @@ const ROUNDS = 20;
 const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
   reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
 
+const prepareOf = ({ orgId, postId, now }: { orgId: string; postId: string; now: Date }): Reminder =>
+  reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId });
+
 /** Waits for calls of actors, and says how many of them failed. */
 const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
   const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
@@ -134,12 +137,7 @@ export function startReconciler({
   async function prepare(found: Found): Promise<number> {
     const unprepared = await sweeps.unprepared(limit);
     found.prepared += unprepared.length;
-    if (unprepared.length > 0)
-      await remind(
-        unprepared.map(({ orgId, postId, now }) =>
-          reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId }),
-        ),
-      );
+    if (unprepared.length > 0) await remind(unprepared.map(prepareOf));
     return 0; // as with questions: the reminders have not fired yet
   }
   /** What makes series go on: the next date is a day away at least, so nobody waits for it. */

@@ -201,7 +201,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     'reminder_due_at is distinct from c.next_due_at',
     'look_up_at < now()',
     'p.prepare_at is null',
-    'p.repeated_at is null',
+    'repeated_at is null',
     'slot_incarnation is not null and (',
   ]) {
     const text = own.map((one) => one.replaceAll(/\s+/g, ' ')).find((one) => one.includes(scan))!;

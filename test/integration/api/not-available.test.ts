@@ -38,9 +38,6 @@ const expectRefused = (answer: Answer, field: string) =>
 
 describe('posts with unavailable fields', () => {
   const asked: [string, object, object][] = [
-    ['inter', { inter: 1 }, {}],
-    ['inter', { inter: 365 }, {}],
-    ['recurrence', { recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC' } }, {}],
     ['republish', { republish: true }, {}],
     ['order', { order: 'after' }, {}],
     ['posts.0.settings.firstComment', {}, { firstComment: 'first!' }],
@@ -119,20 +116,18 @@ test('unavailable settings of an organization are refused; the effective values 
   for (const [field, value] of [
     ['approvalRequired', 'all'],
     ['approvalRequired', 'members'],
-    ['missedPolicy', 'ask'],
-    ['missedPolicy', 'drop'],
   ] as const)
     expectRefused(await ann.client.put('/settings', { shortlink: 'YES', [field]: value }), field);
-  const kept = await ann.client.put('/settings', { approvalRequired: false, missedPolicy: 'publish' });
+  const kept = await ann.client.put('/settings', { approvalRequired: false });
   expect([kept.status, kept.body]).toEqual([
     200,
-    expect.objectContaining({ approvalRequired: false, missedPolicy: 'publish', shortlink: 'ASK' }),
+    expect.objectContaining({ approvalRequired: false, shortlink: 'ASK' }),
   ]);
   await product.db.sql`
       update organizations
-      set settings = settings || '{"approvalRequired":"all","missedPolicy":"drop"}'
+      set settings = settings || '{"approvalRequired":"all"}'
       where id = ${ann.orgId}`;
-  expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false, missedPolicy: 'publish' });
+  expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false });
 });
 
 test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {
