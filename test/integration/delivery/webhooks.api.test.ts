@@ -310,6 +310,7 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.failed',
         'post.retrying',
         'post.late',
+        'post.missed',
         'post.unconfirmed',
         'post.deleted',
         'channel.connected',
