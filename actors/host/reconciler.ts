@@ -148,7 +148,7 @@ export function startReconciler({
       'series',
       due.map(({ orgId, postId, work }) => actors(organizationActor, orgId)[work]({ postId })),
     );
-    return 0; // what could not be done now is found by the next sweep
+    return due.length;
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

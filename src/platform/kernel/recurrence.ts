@@ -80,7 +80,9 @@ function isUntil(text: string): boolean {
 }
 
 /** Periods that are looked through for a date: a rule that names none in so many of them names none. */
-const MOST_PERIODS = 3_000;
+const MOST_PERIODS: Readonly<Record<string, number>> = { DAILY: 3_000, WEEKLY: 600, MONTHLY: 600, YEARLY: 200 };
+/** Days that are looked at in them. */
+const MOST_DAYS = 100_000;
 
 type Days = Pick<RecurrenceRule, 'days'>;
 
@@ -92,7 +94,8 @@ function openRule({ days }: Days, local: string) {
   const [, whole = local, fraction = ''] = /^(.{19})(.*)$/.exec(local) ?? [];
   const rule = new RRuleTemporal({
     rruleString: `DTSTART:${whole.replace(/[-:]/g, '')}Z\nRRULE:${days}`,
-    maxIterations: MOST_PERIODS,
+    maxIterations: MOST_PERIODS[/FREQ=(\w+)/.exec(days)?.[1] ?? '']!,
+    maxCandidateEvaluations: MOST_DAYS,
     cache: false,
   });
   return { rule, written: (date: { toString(): string }) => date.toString().slice(0, 19) + fraction };

@@ -52,7 +52,7 @@ export const overLimit: Predicate = (sql, alias = 'p') =>
   sql`
     (${sql(alias)}.state = 'QUEUE'
       and ${sql(alias)}.detail = 'paused'
-      and ${sql(alias)}.error_kind = 'billing_required'
+      and ${sql(alias)}.error_kind is not distinct from 'billing_required'
       and ${sql(alias)}.deleted_at is null)`;
 
 /** Its series goes on from it. */

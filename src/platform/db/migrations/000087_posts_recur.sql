@@ -7,4 +7,4 @@ create index posts_to_repeat on posts (publish_date)
 create index posts_recurring on posts (org_id, publish_date)
   where recurrence is not null and repeated_at is null and root_post_id is null and deleted_at is null;                 -- lists: dates to come
 create index posts_over_limit on posts (look_up_at)
-  where state = 'QUEUE' and detail = 'paused' and error_kind = 'billing_required' and deleted_at is null;               -- reconciler: looks for room in the plan
+  where state = 'QUEUE' and detail = 'paused' and error_kind is not distinct from 'billing_required' and deleted_at is null;               -- reconciler: looks for room in the plan
