@@ -20,8 +20,8 @@ const LOOK_MS = 10 * 60_000;
 
 /** Stores a post that the plan has no room for: it waits, and its timeline says why. */
 export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Create, reason: string): Promise<void> {
-  await deps.sql.begin(async (sql) => {
-    const { admitted } = await insertAll(deps, sql, [{ orgId, create }]);
+  const committed = await deps.sql.begin(async (sql) => {
+    const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create }]);
     const [stored] = admitted;
     if (stored === LOCKED || stored === undefined) throw busy(RETRY_MS); // somebody has the channel: the scan comes again
     if (stored.refused) throw stored.refused;
@@ -44,7 +44,10 @@ export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Cr
         'post.paused': { from: sql`paused`, payload: { channelId: sql`channel_id`, reason: sql`'billing'` } },
       })}
       select 1`;
+    // the row of the channel says that it is set, and a post behind this one relies on it
+    return earlier.length > 0 ? deps.reminders.within(sql, earlier) : undefined;
   });
+  committed?.();
 }
 
 type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
