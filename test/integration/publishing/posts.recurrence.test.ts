@@ -108,6 +108,14 @@ describe('a post that recurs', () => {
     expect((await eve.client.get(`/posts?${query}`)).body.posts).toEqual([]);
   });
 
+  test('takes the posting times of its dates to come [S119, S120]', async () => {
+    await sql`update channels set posting_times = '{600}' where id = ${channel}`;
+    const slot = async () => `${(await ann.client.get(`/posts/find-slot/${channel}`)).body.date}.000Z`;
+    const free = await slot();
+    await made(schedule({ date: free, recurrence: { rrule: 'FREQ=DAILY;COUNT=3', timezone: 'UTC' } }));
+    expect(Date.parse(await slot()) - Date.parse(free)).toBe(3 * DAY);
+  });
+
   test('a range with more dates than one answer holds is refused, and told in parts', async () => {
     const body = { type: 'schedule', date: '2040-01-01T09:00:00Z', inter: 1 };
     await made({ ...body, posts: Array.from({ length: 30 }, () => element(channel)) });

@@ -1,6 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { AppError, notFound } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
+import { withoutOccurrences } from './occurrences.ts';
 import { slotsOf } from './slots.ts';
 
 const DEFAULT_TIMES = [120, 400, 700];
@@ -21,7 +22,8 @@ export async function findSlot(
     now: clock.now(),
   });
   for (let some = take(slots); some.length > 0; some = take(slots)) {
-    const [slot] = await findFreeMinutes(sql, orgId, some, channelId);
+    const free = await findFreeMinutes(sql, orgId, some, channelId);
+    const [slot] = await withoutOccurrences(sql, orgId, free, channelId);
     if (slot) return slot;
   }
   throw new AppError('conflict', 'Every posting time of the next year is taken');

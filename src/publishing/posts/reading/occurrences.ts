@@ -8,6 +8,7 @@ import { postColumns, type PostRow } from './row.ts';
 /** Series that one list tells the dates of. */
 const MOST_SERIES = 2_000;
 const MOST_DATES = 10;
+const MINUTE = 60_000;
 
 /** A row of a list at its place: its date to the microsecond, and the number of the post. */
 export interface PlacedRow extends PostRow {
@@ -77,6 +78,35 @@ export async function listOccurrences(
     end = found.at(-1)!.publishDate;
   }
   return found.toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+}
+
+/** Those of the times at which no series of the channel, or of the org, has a date to come in the same minute. */
+export async function withoutOccurrences(
+  sql: Sql,
+  orgId: string,
+  times: readonly Date[],
+  channelId?: string,
+): Promise<Date[]> {
+  const [first, last] = [times[0], times.at(-1)];
+  if (!first || !last) return [];
+  const series = await sql<Pick<PostRow, 'recurrence' | 'publishDate'>[]>`
+    select p.recurrence, p.publish_date as "publishDate"
+    from posts p
+    where p.org_id = ${orgId}
+      and ${recurs(sql)}
+      and p.deleted_at is null
+      and p.state in ('QUEUE', 'DRAFT')
+      and p.publish_date < ${last}
+      ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
+    order by p.publish_date
+    limit ${MOST_SERIES}`;
+  const end = new Date(last.getTime() + MINUTE);
+  const taken = new Set(
+    series.flatMap(({ recurrence, publishDate }) =>
+      datesBetween(recurrence!, publishDate, first, end).map((at) => Math.floor(at.getTime() / MINUTE)),
+    ),
+  );
+  return times.filter((at) => !taken.has(at.getTime() / MINUTE));
 }
 
 /** The next ten dates on which a post that waits is published, its own first (S120). Throws `not_found`. */
