@@ -55,12 +55,20 @@ export function datesAfter(
     .filter(({ at }) => at <= end);
 }
 
-/** The dates of a series after that of the post `publishDate` which lie in a range, however far ahead. */
-export function datesBetween(recurrence: Recurrence, publishDate: Date, from: Date, to: Date): Date[] {
+/**
+ * The dates of a series after that of the post `publishDate` which lie in a range, however far ahead, and how many had
+ * to be reckoned for them.
+ */
+export function datesBetween(
+  recurrence: Recurrence,
+  publishDate: Date,
+  from: Date,
+  to: Date,
+): { dates: Date[]; count: number } {
   const { timezone, left } = recurrence;
   const end = endOf(recurrence, to);
-  if (end < from) return [];
-  const dates =
+  if (end < from) return { dates: [], count: 0 };
+  const all =
     left === null
       ? localTimesBetween(
           recurrence,
@@ -69,7 +77,7 @@ export function datesBetween(recurrence: Recurrence, publishDate: Date, from: Da
           lastLocal(end, timezone),
         ).map((local) => instantOfLocal(local, timezone))
       : datesAfter(recurrence, publishDate, { most: left, to }).map(({ at }) => at); // they have to be counted
-  return dates.filter((at) => at >= from && at <= end);
+  return { dates: all.filter((at) => at >= from && at <= end), count: all.length };
 }
 
 /** What follows a post in its series, and the dates between them that are left out. */

@@ -126,6 +126,16 @@ describe('a post that recurs', () => {
     const { posts, nextCursor } = (await ann.client.get(`/posts?${query}&limit=1000`)).body;
     expect([posts.length, posts[999].publishDate.slice(0, 10)]).toEqual([1_000, '2040-02-03']);
     expect(nextCursor).toMatch(/^2040-02-03/);
+    // many series that are counted, looked at far ahead: the work is bounded
+    const counted = { rrule: 'FREQ=DAILY;COUNT=10000', timezone: 'UTC' };
+    await made({
+      type: 'schedule',
+      date: '2040-01-01T09:00:00Z',
+      recurrence: counted,
+      posts: Array.from({ length: 5 }, () => element(channel)),
+    });
+    const far = await ann.client.get('/posts?startDate=2066-01-01&endDate=2066-01-02&limit=10');
+    expect([far.status, far.body.errors[0]]).toMatchObject([400, { field: 'startDate', rule: 'too_many' }]);
   });
 });
 

@@ -1,12 +1,16 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { datesAfter, datesBetween } from '../recurrence.ts';
 import { recurs } from '../state.ts';
 import { getPost } from './find.ts';
 import { postColumns, type PostRow } from './row.ts';
 
-/** Series that one list tells the dates of. */
+/** Series that one list tells the dates of, and that one look for a posting time asks. */
 const MOST_SERIES = 2_000;
+const MOST_ASKED = 500;
+/** Dates that are reckoned for one list: those of series that end after a number of them are counted from the first. */
+const MOST_RECKONED = 30_000;
 const MOST_DATES = 10;
 const MINUTE = 60_000;
 
@@ -27,6 +31,14 @@ const isWaiting = ({ recurrence, repeatedAt, state }: PostRow): boolean =>
   recurrence !== null && repeatedAt === null && (state === 'QUEUE' || state === 'DRAFT');
 export const asOccurrence = <R extends PostRow>(row: R): R =>
   isWaiting(row) ? { ...row, actualDate: row.publishDate } : row;
+
+/** The post that waits, at another date of its series. */
+const occurrenceOf = (row: PostRow & { seq: string }, date: Date): PlacedRow => ({
+  ...row,
+  publishDate: date,
+  actualDate: row.publishDate,
+  at: `${date.toISOString().slice(0, -1)}000`,
+});
 
 /**
  * The dates to come of the series of an org in a range, each as the post that waits, in their order; so many at most,
@@ -63,14 +75,13 @@ export async function listOccurrences(
     limit ${MOST_SERIES}`;
   let found: PlacedRow[] = [];
   let end = to;
+  let reckoned = 0;
   for (const row of series) {
-    const dates = datesBetween(row.recurrence!, row.publishDate, from, end);
-    const placed = dates.map((date) => ({
-      ...row,
-      publishDate: date,
-      actualDate: row.publishDate,
-      at: `${date.toISOString().slice(0, -1)}000`,
-    }));
+    const { dates, count } = datesBetween(row.recurrence!, row.publishDate, from, end);
+    reckoned += count;
+    if (reckoned > MOST_RECKONED)
+      throw invalidField('startDate', 'is too far ahead for so many posts that recur a number of times', 'too_many');
+    const placed = dates.map((date) => occurrenceOf(row, date));
     found.push(...placed.filter((one) => after === undefined || isBefore(after, one)));
     if (found.length <= most) continue;
     // what comes after the last one that is told is not reckoned
@@ -99,11 +110,11 @@ export async function withoutOccurrences(
       and p.publish_date < ${last}
       ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
     order by p.publish_date
-    limit ${MOST_SERIES}`;
+    limit ${MOST_ASKED}`;
   const end = new Date(last.getTime() + MINUTE);
   const taken = new Set(
     series.flatMap(({ recurrence, publishDate }) =>
-      datesBetween(recurrence!, publishDate, first, end).map((at) => Math.floor(at.getTime() / MINUTE)),
+      datesBetween(recurrence!, publishDate, first, end).dates.map((at) => Math.floor(at.getTime() / MINUTE)),
     ),
   );
   return times.filter((at) => !taken.has(at.getTime() / MINUTE));
