@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { settles } from '../../support/wire/settles.ts';
 import {
   newPost,
   openNetwork,
@@ -235,7 +236,9 @@ describe('a series that was due several times while no host was there', () => {
     await silentFor(80 * HOUR);
     const id = await due(74 * HOUR, recurring(1));
     const [before] = await db.sql<{ at: Date }[]>`select publish_date as at from posts where id = ${id}`;
-    await start();
+    host = await startPublisher({ url: db.url, network });
+    await host.reconciler.sweep();
+    await settles(async () => expect(await stateOf(db.sql, id)).toMatchObject({ state: 'PUBLISHED' }));
     expect(network.taken.map(({ postId }) => postId)).toEqual([id]);
     const { publishDate } = await stateOf(db.sql, id);
     expect(publishDate.getTime() - before!.at.getTime()).toBe(3 * 24 * HOUR);
