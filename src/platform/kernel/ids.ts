@@ -23,14 +23,17 @@ export function newId(): string {
   return written(bytes);
 }
 
-/** A UUID v5 (RFC 9562 5.5): the same each time for the same id and name, so that making a row twice inserts one. */
+/**
+ * A UUID v8 by SHA-256 (RFC 9562, B.2): the same each time for the same id and name, so that making a row twice inserts
+ * one.
+ */
 export function derivedId(id: string, name: string): string {
-  const hash = createHash('sha1')
+  const hash = createHash('sha256')
     .update(Buffer.from(id.replaceAll('-', ''), 'hex'))
     .update(name)
     .digest();
   const bytes = hash.subarray(0, SIZE);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return written(bytes);
 }
