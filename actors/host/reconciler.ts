@@ -6,6 +6,7 @@ import type { Log } from '../../src/platform/telemetry/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
+import { organizationActor } from '../organization/contract.ts';
 import { LOOK_UPS, postActor } from '../post/contract.ts';
 import { webhookActor } from '../webhook/contract.ts';
 
@@ -34,10 +35,29 @@ export interface Found {
   entered: number;
   asked: number;
   prepared: number;
+  series: number;
   delivering: number;
 }
 
+const NOTHING: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, series: 0, delivering: 0 };
+
 const ROUNDS = 20;
+
+const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
+  reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
+
+const prepareOf = ({ orgId, postId, now }: { orgId: string; postId: string; now: Date }): Reminder =>
+  reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId });
+
+/** Waits for calls of actors, and says how many of them failed. */
+const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
+  const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
+  if (failed.length > 0)
+    log.warn(
+      { what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code },
+      'actors could not be woken',
+    );
+};
 
 /**
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap
@@ -57,6 +77,7 @@ export function startReconciler({
   limit = 500,
   onFound,
 }: ReconcilerOptions): Reconciler {
+  const told = tellerOf(log);
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -66,13 +87,14 @@ export function startReconciler({
       quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, delivering: 0 };
+      const found: Found = { ...NOTHING };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
       await round(limit, () => prepare(found));
+      await round(limit, () => goOn(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -83,8 +105,6 @@ export function startReconciler({
     }
   }
 
-  const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
-    reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
@@ -117,13 +137,18 @@ export function startReconciler({
   async function prepare(found: Found): Promise<number> {
     const unprepared = await sweeps.unprepared(limit);
     found.prepared += unprepared.length;
-    if (unprepared.length > 0)
-      await remind(
-        unprepared.map(({ orgId, postId, now }) =>
-          reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId }),
-        ),
-      );
+    if (unprepared.length > 0) await remind(unprepared.map(prepareOf));
     return 0; // as with questions: the reminders have not fired yet
+  }
+  /** What makes series go on: the next date is a day away at least, so nobody waits for it. */
+  async function goOn(found: Found): Promise<number> {
+    const due = await sweeps.seriesWork(limit);
+    found.series += due.length;
+    await told(
+      'series',
+      due.map(({ orgId, postId, work }) => actors(organizationActor, orgId)[work]({ postId })),
+    );
+    return due.length;
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);
@@ -140,14 +165,6 @@ export function startReconciler({
       'channels',
       channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})),
     );
-  }
-  async function told(what: string, calls: readonly Promise<unknown>[]): Promise<void> {
-    const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
-    if (failed.length > 0)
-      log.warn(
-        { what, failed: failed.length, of: calls.length, code: asAppError(failed[0]!.reason).code },
-        'actors could not be woken',
-      );
   }
   /** Goes on while a scan comes back full, within reason. */
   async function round(full: number, scan: () => Promise<number>): Promise<void> {

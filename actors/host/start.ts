@@ -16,6 +16,9 @@ const RECONCILER_LEASE_SECONDS = 15;
 const SWEEPER_LEASE_SECONDS = 120;
 const DELIVERIES_MS = 8_000;
 
+/** Found by the scan that begins it: nothing was left behind. */
+const BEGUN_BY_SCANS: ReadonlySet<string> = new Set(['prepared', 'series']);
+
 /** Every actor type there is. */
 export const actorTypes: readonly string[] = implementations.map(({ contract }) => contract.type);
 
@@ -44,7 +47,7 @@ export async function startActors(
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
   const hearing = startListeners({ sql, clock, bus, listeners, holder: incarnation, log: logs.of('outbox') });
-  const hosting = await engine.host(host);
+  const hosting = await engine.host(host, { afterOutage: (outage) => posts.judgeMissed(outage) });
   const reconciler = startReconciler({
     posts,
     webhooks,
@@ -55,9 +58,8 @@ export async function startActors(
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
     ...(reconcileMs !== undefined && { intervalMs: reconcileMs }),
-    // preparing begins with its scan: nothing was left behind
     onFound: (found) =>
-      Object.entries(found).forEach(([kind, n]) => kind !== 'prepared' && metrics.found.inc({ kind }, n)),
+      Object.entries(found).forEach(([kind, n]) => !BEGUN_BY_SCANS.has(kind) && metrics.found.inc({ kind }, n)),
   });
   const sweeper = startSweeper({
     sql,

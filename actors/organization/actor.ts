@@ -3,11 +3,12 @@ import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.
 import type { Payments } from '../../src/billing/payments/index.ts';
 import type { Posts } from '../../src/publishing/posts/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
-import { type AdmissionNeeds, admitPosts, type Room } from './admission.ts';
+import { admitPosts, type Room } from './admission.ts';
 import { organizationActor } from './contract.ts';
+import { releasePost, repeatPost, type SeriesNeeds } from './series.ts';
 
-export interface OrganizationNeeds extends AdmissionNeeds {
-  posts: AdmissionNeeds['posts'] & Pick<Posts, 'removeGroup' | 'setBrake' | 'releaseBrake'>;
+export interface OrganizationNeeds extends SeriesNeeds {
+  posts: SeriesNeeds['posts'] & Pick<Posts, 'removeGroup' | 'setBrake' | 'releaseBrake'>;
   webhooks: Pick<Webhooks, 'add' | 'change'>;
   payments: Pick<Payments, 'runTransitions' | 'nextTransition'>;
 }
@@ -23,6 +24,8 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
       const refused = await admitPosts(id, creates, ctx, memory);
       return creates.map(({ posts }, n) => refused[n] ?? { postIds: posts.map((post) => post.id) });
     },
+    repeat: ({ postId }, { id, ctx, memory }) => repeatPost(id, postId, ctx, memory),
+    release: ({ postId }, { id, ctx, memory }) => releasePost(id, postId, ctx, memory),
     async scheduleTransition(_, here) {
       here.memory.quota = undefined; // its plan has changed, most likely
       await scheduleNextTransition(here);

@@ -8,6 +8,10 @@ import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts'
 export const organizationActor = actorContract('Organization', {
   methods: {
     admit: method({ input: Create, output: z.strictObject({ postIds: z.array(z.string()) }), batched: { max: 500 } }),
+    /** Makes the next post of a series after one that waits no longer. */
+    repeat: method({ input: z.strictObject({ postId: z.string() }) }),
+    /** Lets a post of a series go on that waits for room in the plan, where there is some. */
+    release: method({ input: z.strictObject({ postId: z.string() }) }),
     /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
     scheduleTransition: method({ input: z.strictObject({}) }),
     removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),

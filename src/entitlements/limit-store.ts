@@ -89,11 +89,18 @@ export async function lockCounters(sql: Sql, orgId: string): Promise<void> {
   await lock();
 }
 
-/** The posts that an org has created since `start`; a thread is one. Deleted ones were created all the same. */
+/**
+ * The posts that an org has created since `start`; a thread is one. Deleted ones were created all the same; one that
+ * waits for room in the plan counts when there is some.
+ */
 export async function countPosts(sql: Sql, orgId: string, start: Date): Promise<number> {
-  const [row] = await sql<
-    { n: number }[]
-  >`select count(*)::int as n from posts where org_id = ${orgId} and root_post_id is null and created_at >= ${start}`;
+  const [row] = await sql<{ n: number }[]>`
+    select count(*)::int as n
+    from posts
+    where org_id = ${orgId}
+      and root_post_id is null
+      and created_at >= ${start}
+      and (detail is distinct from 'paused' or error_kind is distinct from 'billing_required')`;
   return row!.n;
 }
 

@@ -1,5 +1,6 @@
 import type { Billing } from '../entitlements/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
+import type { Identity } from '../people/identity/index.ts';
 import type { Organizations } from '../people/organizations/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -29,6 +30,7 @@ export interface PublishingNeeds {
   providers: Providers;
   providerSettings: ProviderSettings;
   media: MediaRoom;
+  identity: Identity;
   organizations: Organizations;
   /** The engine that runs the actors. */
   engine: Heartbeat;
@@ -53,6 +55,7 @@ export async function openPublishingWing({
   providers,
   providerSettings,
   media,
+  identity,
   organizations,
   engine,
   reminders,
@@ -91,6 +94,7 @@ export async function openPublishingWing({
       media,
       links: shortlinks,
       billing,
+      profiles: identity,
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),
@@ -99,6 +103,7 @@ export async function openPublishingWing({
         horizonMs: config.actors.reminderHorizonHours * HOUR,
         inFlight: config.actors.inFlight,
         lateMs: config.posts.lateSeconds * 1_000,
+        missedAfterMs: config.posts.missedAfterMinutes * MINUTE,
         deletedDays: config.retention.softDeleted,
       },
     }),

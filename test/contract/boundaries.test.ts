@@ -64,7 +64,7 @@ const PLANTS: Record<string, Record<string, string[]>> = {
   ...Object.fromEntries(
     named('owner:').map((owner) => [
       `owner:${owner}`,
-      { [`src/platform/kernel/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] },
+      { [`src/zoo/planted-owner-${named('owner:').indexOf(owner)}.ts`]: [packageOf(owner)] },
     ]),
   ),
 };

@@ -20,7 +20,7 @@ async function planBulk(
 ): Promise<{ planId: string; rows: readonly PlanRow[] }> {
   const { rooms, principal, body, idempotency } = call;
   const planId = planIdOf(idempotency);
-  const rows = await rooms.posts.planPosts(principal.orgId, planId, body.items);
+  const rows = await rooms.posts.planPosts(principal.orgId, planId, body.items, principal.userId);
   if (!body.apply) return { planId, rows };
   const applied = new Map((await applyPlan(call, planId)).rows.map((row) => [row.index, row]));
   return { planId, rows: rows.map((row) => applied.get(row.index) ?? row) };
@@ -37,7 +37,7 @@ async function applyPlan(
   const { orgId } = principal;
   const { userId, schedulesFreely } = authorOf(principal);
   for (let tries = 1; ; tries++) {
-    const begun = await rooms.posts.beginPlan(orgId, planId);
+    const begun = await rooms.posts.beginPlan(orgId, planId, userId);
     if (begun.kind === 'done') return begun.applied;
     const { claim, posts, applied } = begun;
     try {

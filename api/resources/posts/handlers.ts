@@ -74,7 +74,7 @@ async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: str
   const { rooms, actors, body, idempotency, principal } = call;
   const { orgId } = principal;
   const by = authorOf(principal);
-  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
+  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body, by.userId);
   await checkEdits(
     call,
     edits.map(({ postId }) => postId),
@@ -110,6 +110,7 @@ async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow
   const [orgId, postId] = [call.principal.orgId, call.params.id];
   const post = await updatable(call, postId);
   const change = await rooms.posts.prepareEdit(orgId, postId, body, {
+    userId: call.principal.userId,
     merge,
     version: versionOf(request.headers['if-match']),
   });
@@ -255,7 +256,10 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     async handle(call) {
       const post = await updatable(call, call.params.id);
       const { orgId } = call.principal;
-      const change = await call.rooms.posts.prepareEdit(orgId, call.params.id, call.body, { merge: true });
+      const change = await call.rooms.posts.prepareEdit(orgId, call.params.id, call.body, {
+        userId: call.principal.userId,
+        merge: true,
+      });
       const { publishDate } = await post.edit({ ...change, by: authorOf(call.principal) });
       return { postId: call.params.id, publishDate };
     },

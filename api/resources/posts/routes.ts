@@ -8,8 +8,10 @@ import { listPosts, postRoutes, updatable } from './handlers.ts';
 import { noteRoutes } from './notes.handlers.ts';
 import {
   listOf,
+  Occurrences,
   Post,
   PostWithThread,
+  presentOccurrences,
   presentPost,
   presentPostWithThread,
   presentSlot,
@@ -148,6 +150,17 @@ export default [
     answer: z.strictObject({ posts: z.array(z.string()) }),
     handle: async ({ body: { content, len } }) => separateContent(content, len),
     present: (posts) => ({ posts }),
+  }),
+  route({
+    method: 'get',
+    path: '/posts/:id/occurrences',
+    summary: 'List the next dates of a post',
+    description: 'The ten dates on which a post that recurs is published next, its own first; none for another post.',
+    auth: ['session'],
+    permission: 'posts:read',
+    answer: Occurrences,
+    handle: ({ rooms, principal, params: { id } }) => rooms.posts.listDates(principal.orgId, id!),
+    present: presentOccurrences,
   }),
   route({
     method: 'get',

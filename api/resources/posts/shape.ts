@@ -7,6 +7,10 @@ const Text = z.string().nullable();
 const Tags = z.array(z.strictObject({ tag: z.strictObject({ id: z.string(), name: z.string(), color: z.string() }) }));
 export const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, whatever happened (T18)
 
+const ActualDate = Time.optional().meta({
+  description: 'Of a date of a series: the date of the post that waits. `publishDate` is that of the occurrence.',
+});
+
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
@@ -32,6 +36,14 @@ export const presentIntegration = ({
   providerIdentifier: providerId,
   picture,
 });
+const recurrenceOf = ({ recurrence }: PostRow) =>
+  recurrence && {
+    rrule: recurrence.left === null ? recurrence.days : `${recurrence.days};COUNT=${recurrence.left}`,
+    timezone: recurrence.timezone,
+    until: recurrence.until,
+  };
+/** What a list says of an occurrence more than of another post. */
+const occurrenceOf = ({ actualDate }: PostRow) => ({ ...(actualDate && { actualDate: actualDate.toISOString() }) });
 
 /** A post of the console (S99). */
 export const Post = z.strictObject({
@@ -56,8 +68,10 @@ export const Post = z.strictObject({
   settings: z.record(z.string(), z.unknown()),
   tags: Tags,
   creationMethod: z.string(),
-  intervalInDays: z.null(),
-  // Not available yet: nobody posts first comments or repeats posts.
+  intervalInDays: z.int().nullable(),
+  recurrence: z.strictObject({ rrule: z.string(), timezone: z.string(), until: Text }).nullable(),
+  actualDate: ActualDate,
+  // Not available yet: nobody posts first comments.
   firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
   firstCommentPostedAt: z.null(),
   /** Of a first item, for its thread: who asked, approved or rejected last, and the hash of what it is about (S121). */
@@ -94,7 +108,9 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   settings: row.settings,
   tags: tagsOf(row),
   creationMethod: row.creationMethod,
-  intervalInDays: null,
+  intervalInDays: row.recurrence?.inter ?? null,
+  recurrence: recurrenceOf(row),
+  ...occurrenceOf(row),
   firstComment: { state: 'none' as const, error: null },
   firstCommentPostedAt: null,
   approval: approvalOf(row),
@@ -122,7 +138,8 @@ export const PublicPost = z.strictObject({
   releaseId: Text,
   state: State,
   detail: Text,
-  intervalInDays: z.null(),
+  intervalInDays: z.int().nullable(),
+  actualDate: ActualDate,
   group: z.string(),
   creationMethod: z.string(),
   settings: z.string(),
@@ -139,7 +156,8 @@ export const presentPublicPost = (row: PostRow): z.input<typeof PublicPost> => (
   releaseId: row.releaseId,
   state: row.state,
   detail: row.detail,
-  intervalInDays: null,
+  intervalInDays: row.recurrence?.inter ?? null,
+  ...occurrenceOf(row),
   group: row.group,
   creationMethod: row.creationMethod,
   settings: JSON.stringify(row.settings),
@@ -203,6 +221,11 @@ export const Slot = z.strictObject({
   }),
 });
 export const presentSlot = (slot: Date): z.input<typeof Slot> => ({ date: slot.toISOString().slice(0, 19) });
+
+/** The next dates of a post that recurs (S120). */
+export const Occurrences = z.array(Time);
+export const presentOccurrences = (dates: readonly Date[]): z.input<typeof Occurrences> =>
+  dates.map((at) => at.toISOString());
 
 export const Timeline = z.strictObject({
   postId: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isTimezone, unbuilt } from '../../../src/platform/kernel/index.ts';
-import { HOLDS, Settings, orgSettingsOf } from '../../../src/people/organizations/index.ts';
+import { isTimezone } from '../../../src/platform/kernel/index.ts';
+import { Settings, orgSettingsOf } from '../../../src/people/organizations/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
 import { OrgSettings, presentSettings } from './shape.ts';
@@ -8,7 +8,7 @@ import { OrgSettings, presentSettings } from './shape.ts';
 const route = routesOf('organizations');
 
 // The fields that the organization's row keeps; a body leaves out what it does not change.
-const { approvalRequired, reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
+const { approvalRequired, reconnectPolicy, missedPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 
 const Shortlink = z.object({ shortlink: shortlink.unwrap() });
@@ -37,7 +37,7 @@ export default [
     body: z.strictObject({
       timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
       approvalRequired: field(approvalRequired),
-      missedPolicy: unbuilt((value) => value === HOLDS.missedPolicy),
+      missedPolicy: field(missedPolicy),
       reconnectPolicy: field(reconnectPolicy),
       shortlink: field(shortlink),
       defaultShortlinkProviderId: field(defaultShortlinkProviderId),
@@ -48,6 +48,7 @@ export default [
         timezone: body.timezone,
         approvalRequired: body.approvalRequired,
         reconnectPolicy: body.reconnectPolicy,
+        missedPolicy: body.missedPolicy,
         shortlink: body.shortlink,
         defaultShortlinkProviderId: body.defaultShortlinkProviderId,
       }),

@@ -40,6 +40,8 @@ function dataOf(fact: WebhookFact): object {
     }
     case 'post.late':
       return { ...postOf(fact, 'PUBLISHED', null), url: fact.payload.url, latenessMs: fact.payload.latenessMs };
+    case 'post.missed':
+      return { ...postOf(fact, fact.payload.state, fact.payload.detail), policy: fact.payload.policy };
     case 'post.unconfirmed':
       return { ...postOf(fact, fact.payload.state, fact.payload.detail), error: fact.payload.error };
     case 'post.paused':

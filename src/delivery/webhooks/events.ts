@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
   optional('post.failed', 'A post was given up.'),
   optional('post.retrying', 'A post failed in a way that may pass; another attempt is planned.'),
   optional('post.late', 'A post was published late.'),
+  optional('post.missed', 'A post was due while the service was down, and is seen late.'),
   optional('post.unconfirmed', 'Nobody can say whether a post was published.'),
   optional('post.paused', 'A post waits for its channel, for a brake or for a payment.'),
   optional('post.resumed', 'A post that waited goes on.'),

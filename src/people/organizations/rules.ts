@@ -6,6 +6,8 @@ export const Settings = z.object({
   approvalRequired: z.union([z.literal(false), z.enum(['members', 'all'])]).default(false),
   /** The treatment of posts that were due while their channel was not connected (S135). */
   reconnectPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
+  /** The treatment of posts that were due while the service was down (S126). */
+  missedPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
   shortlink: z.enum(['ASK', 'YES', 'NO']).default('ASK'),
   defaultShortlinkProviderId: z.string().nullable().default(null),
 });
@@ -13,6 +15,3 @@ export type Settings = z.output<typeof Settings>;
 /** The settings as they hold: what was never decided has its default. */
 export const orgSettingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
-
-/** The default of every org: late posts go out (S126). */
-export const HOLDS = { missedPolicy: 'publish' } as const;

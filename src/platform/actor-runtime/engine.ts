@@ -18,6 +18,16 @@ export interface Placement {
   silent: boolean;
 }
 
+/** A time in which no host was there: from the last heartbeat of any to the first one after it. */
+export interface Outage {
+  beganAt: Date;
+  endedAt: Date;
+}
+export interface HostingOptions {
+  /** Called before the first heartbeat after an outage. Where it fails there is none, and it is called again. */
+  afterOutage?: ((outage: Outage) => Promise<void>) | undefined;
+}
+
 export interface ReminderCounts {
   pending: number;
   overdue: number;
@@ -47,7 +57,7 @@ export interface Engine {
   remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
   forget(to: Address, name: string): Promise<void>;
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */
-  host(host: Host): Promise<AsyncDisposable>;
+  host(host: Host, options?: HostingOptions): Promise<AsyncDisposable>;
   /**
    * Milliseconds since the last heartbeat of this host was sent that reached the database, by the monotonic clock;
    * Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s.

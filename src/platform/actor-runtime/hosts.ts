@@ -1,7 +1,7 @@
 import type { Sql } from '../db/index.ts';
 import { atMost, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
-import type { Placement } from './engine.ts';
+import type { HostingOptions, Outage, Placement } from './engine.ts';
 import type { Host, RuntimeLog } from './host.ts';
 
 const EVERY_MS = 1_000;
@@ -14,6 +14,8 @@ const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
+/** A silence of all hosts that is written down. Deployments are shorter. */
+const OUTAGE_MS = 60_000;
 /**
  * Between the clocks of a process and of the database; sessions and links expire by the one, posts are due by the
  * other.
@@ -33,7 +35,7 @@ export interface HeartbeatLoop extends AsyncDisposable {
   steadySince(): number;
 }
 
-interface Options {
+interface Options extends HostingOptions {
   /** A connection that nothing slow shares; the session of `holdDatabase` is one. */
   sql: Sql;
   clock: Clock;
@@ -42,6 +44,35 @@ interface Options {
   engine: string;
   address: string;
   host: Pick<Host, 'types' | 'activations' | 'mailboxes'>;
+}
+
+/**
+ * Writes down an outage that ends now, and has it told. Of several hosts that end one, each tells of it, and before it
+ * does anything else.
+ */
+export async function endOutage({
+  sql,
+  log,
+  afterOutage,
+}: Pick<Options, 'sql' | 'log' | 'afterOutage'>): Promise<void> {
+  const [outage] = await sql<Outage[]>`
+    insert into actor_outages as o (began_at, ended_at)
+    select last.at, clock_timestamp()
+    from (
+      select greatest(
+        (select max(last_heartbeat) from actor_hosts),
+        (select max(began_at) from actor_outages where ended_at is null)
+      ) as at
+    ) last
+    where last.at < clock_timestamp() - ${OUTAGE_MS}::float8 * interval '1 ms'
+    on conflict (began_at) do update
+    set ended_at = case -- one that died before its first heartbeat did not end it
+      when o.ended_at > clock_timestamp() - ${OUTAGE_MS}::float8 * interval '1 ms' then o.ended_at
+      else excluded.ended_at end
+    returning began_at as "beganAt", ended_at as "endedAt"`;
+  if (!outage) return;
+  log.warn({ ...outage }, 'no host was there for a while: what was due meanwhile is judged before anything is done');
+  await afterOutage?.(outage);
 }
 
 /**
@@ -56,6 +87,7 @@ export async function startHeartbeat({
   engine,
   address,
   host,
+  afterOutage,
 }: Options): Promise<HeartbeatLoop> {
   let sentAt = -Infinity;
   let steadySince = Infinity;
@@ -64,6 +96,7 @@ export async function startHeartbeat({
   let heartbeats = 0;
 
   async function sendHeartbeat(): Promise<void> {
+    if (clock.monotonic() - sentAt > OUTAGE_MS) await endOutage({ sql, log, afterOutage });
     const sent = clock.monotonic();
     const earliest = clock.now().getTime();
     const [row] = await sql<{ at: Date }[]>`
@@ -93,9 +126,22 @@ export async function startHeartbeat({
   async function leave(): Promise<void> {
     await loop[Symbol.asyncDispose]();
     sentAt = -Infinity;
-    await sql`delete from actor_hosts where incarnation = ${incarnation}`.catch((error: unknown) =>
-      log.warn({ err: error }, 'the row of this host stays behind'),
-    );
+    await sql`
+      with gone as (
+        delete from actor_hosts
+        where incarnation = ${incarnation}
+      ), former as (
+        delete from actor_outages
+        where ended_at is null
+      )
+      insert into actor_outages (began_at)
+      values (clock_timestamp())
+      on conflict do nothing`.catch((error: unknown) => log.warn({ err: error }, 'the row of this host stays behind'));
+  }
+
+  async function forget(): Promise<void> {
+    await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
+    await sql`delete from actor_outages where began_at < now() - interval '90 days'`;
   }
 
   await sendHeartbeat();
@@ -105,8 +151,7 @@ export async function startHeartbeat({
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++heartbeats % FORGET_EVERY === 0)
-        await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
+      if (++heartbeats % FORGET_EVERY === 0) await forget();
       silent = false;
     },
     onError(error) {

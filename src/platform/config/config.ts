@@ -89,7 +89,7 @@ export interface Config {
     restrictDomains: readonly string[];
     localQuotaBytes: number;
   };
-  posts: { lateSeconds: number };
+  posts: { lateSeconds: number; missedAfterMinutes: number };
   social: {
     sandboxEnabled: boolean;
     /** Where the sandbox network listens; 0 picks a free port when it runs in this process. */
@@ -263,7 +263,7 @@ export function readConfig(source: Environment): Reading {
       restrictDomains: env.RESTRICT_UPLOAD_DOMAINS ?? [],
       localQuotaBytes: env.LOCAL_STORAGE_QUOTA_GB * 1024 ** 3,
     },
-    posts: { lateSeconds: env.POST_LATE_SECONDS },
+    posts: { lateSeconds: env.POST_LATE_SECONDS, missedAfterMinutes: env.MISSED_AFTER_MINUTES },
     social: {
       sandboxEnabled: env.SANDBOX_ENABLED ?? !production,
       sandboxPort: env.SANDBOX_PORT,

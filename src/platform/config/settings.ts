@@ -255,10 +255,7 @@ const posts = {
     60,
     'A post that is first seen so late, because the service was down, ' +
       "follows the organization's rule for missed posts.",
-    {
-      min: 1,
-      later: 'missed posts',
-    },
+    { min: 1 },
   ),
   POST_LATE_SECONDS: whole(60, 'A post published later than this is announced as `post.late`.', { min: 1 }),
   INTEGRATION_RETURN_URL_ALLOWLIST: list(

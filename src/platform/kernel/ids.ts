@@ -1,5 +1,4 @@
-import { randomFillSync } from 'node:crypto';
-import { sha256Hex } from './crypto.ts';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const SIZE = 16;
 /** Random bytes for many ids at a time: asking for them is what an id costs. Each is used once. */
@@ -21,14 +20,22 @@ export function newId(): string {
   bytes.writeUIntBE(Date.now(), 0, 6);
   bytes[6] = (bytes[6]! & 0x0f) | 0x70;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return written(bytes);
 }
 
-/** An id that is the same for the same text. */
+/**
+ * A UUID v8 by SHA-256 (RFC 9562, B.2): the same each time for the same text, so that making a row twice inserts one.
+ */
 export function idFrom(text: string): string {
-  const hex = sha256Hex(text);
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+  const bytes = createHash('sha256').update(text).digest().subarray(0, SIZE);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return written(bytes);
+}
+
+function written(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

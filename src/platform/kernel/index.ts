@@ -36,4 +36,5 @@ export { idFrom, isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type RowPage, pageOf } from './page.ts';
 export { asksNothing, judge, parse, UNBUILT, unbuilt } from './validation.ts';
 export { StartError } from './start-error.ts';
-export { isTimezone, zoneOf } from './zone.ts';
+export { instantOfUntil, localTimesAfter, localTimesBetween, parseRule, type RecurrenceRule } from './recurrence.ts';
+export { clockChangeOf, instantOfLocal, isTimezone, localTimeOf } from './zone.ts';

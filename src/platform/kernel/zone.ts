@@ -1,5 +1,7 @@
-const MINUTE = 60_000;
-const DAY = 1_440 * MINUTE;
+import { Temporal } from 'temporal-polyfill';
+
+// All arithmetic of wall clocks. A local time is what the clocks of a zone show, written without an offset:
+// `2026-09-01T10:00:00.000`.
 
 /** Tells whether a text is an IANA time zone that this platform knows; offsets such as `+01:00` are none. */
 export function isTimezone(text: string): boolean {
@@ -11,44 +13,28 @@ export function isTimezone(text: string): boolean {
   }
 }
 
-/** A time zone: wall-clock times are milliseconds, written as if they were UTC. */
-export interface Zone {
-  /** The wall-clock time of a zone at an instant. */
-  localOf(instant: number): number;
-  /**
-   * The instant at which they show this: of two the first; a time that the clocks skip moves forward by what they skip.
-   */
-  instantOf(local: number): number;
-}
+/** Writes the local time of a zone at an instant. */
+export const localTimeOf = (instant: Date, timezone: string): string =>
+  Temporal.Instant.fromEpochMilliseconds(instant.getTime())
+    .toZonedDateTimeISO(timezone)
+    .toPlainDateTime()
+    .toString({ fractionalSecondDigits: 3 });
 
-/** A zone by its IANA name. */
-export function zoneOf(timezone: string): Zone {
-  const format = new Intl.DateTimeFormat('en-u-hc-h23', {
-    timeZone: timezone,
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-  });
-  /** Milliseconds that the zone is ahead of UTC at an instant. */
-  function offsetAt(instant: number): number {
-    const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-    const shown = Date.UTC(
-      parts['year'] ?? 0,
-      (parts['month'] ?? 1) - 1,
-      parts['day'],
-      (parts['hour'] ?? 0) % 24,
-      parts['minute'],
-    );
-    return shown - Math.floor(instant / MINUTE) * MINUTE;
-  }
-  return {
-    localOf: (instant) => instant + offsetAt(instant),
-    instantOf(local) {
-      const [before, after] = [offsetAt(local - DAY), offsetAt(local + DAY)];
-      const [first, second] = [local - before, local - after];
-      return before !== after && offsetAt(first) !== before && offsetAt(second) === after ? second : first;
-    },
-  };
+/**
+ * Finds the instant at which the clocks of a zone show a local time: of two the first; a time that they skip moves
+ * forward by what they skip.
+ */
+export const instantOfLocal = (local: string, timezone: string): Date =>
+  new Date(
+    Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' }).epochMilliseconds,
+  );
+
+/** Tells whether the clocks of a zone skip a local time or show it twice; undefined: it is there once. */
+export function clockChangeOf(local: string, timezone: string): 'skipped' | 'doubled' | undefined {
+  const plain = Temporal.PlainDateTime.from(local);
+  const [first, last] = (['earlier', 'later'] as const).map((disambiguation) =>
+    plain.toZonedDateTime(timezone, { disambiguation }),
+  );
+  if (first!.epochMilliseconds === last!.epochMilliseconds) return undefined;
+  return first!.toPlainDateTime().equals(plain) ? 'doubled' : 'skipped';
 }

@@ -51,6 +51,13 @@ export const facts = {
     attempts: z.int(),
     retryable: z.boolean(),
   }),
+  /** It was due while the service was down, and `policy` of the organization says what becomes of it. */
+  'post.missed': z.strictObject({
+    ...post,
+    state: z.enum(['QUEUE', 'ERROR']),
+    detail: z.enum(['scheduled', 'missed']),
+    policy: z.enum(['publish', 'ask', 'drop']),
+  }),
   'post.unconfirmed': z.strictObject({
     ...post,
     state: z.enum(['QUEUE', 'ERROR']),

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
 import { deletedFact, failedFact, pausedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { braked, inFlight, paused, queued, waiting } from './state.ts';
+import { braked, inFlight, overLimit, paused, queued, waiting } from './state.ts';
 
 // CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
 // on their way are left to those who publish them.
@@ -74,7 +74,7 @@ export const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.u
  */
 const resumed = (sql: Sql): Fragment => {
   const late = sql`(p.publish_date < policy.horizon)`;
-  const stands = sql`(c.stopped or ${owed(sql)})`;
+  const stands = sql`(c.stopped or ${owed(sql)} or ${overLimit(sql)})`;
   const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
   const starts = sql`(${queued(sql)} and not ${late} and not ${stands})`;
   const runs = sql`(${starts} and not ${braked(sql, sql`p.group_id`)})`;
@@ -108,6 +108,7 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
       and not p.on_brake -- waits for nothing else
       and not c.stopped
       and not ${owed(sql)}
+      and not ${overLimit(sql)}
       and (p.publish_date >= policy.horizon or policy.choice = 'drop')
     returning ${post.names(sql, 'fact', 'p')}`;
 

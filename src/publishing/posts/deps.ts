@@ -8,7 +8,15 @@ import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
-import type { ChannelsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
+import type {
+  ChannelsPort,
+  Heartbeat,
+  LinksPort,
+  MediaPort,
+  PostEvents,
+  ProfilesPort,
+  ReminderMoves,
+} from './ports.ts';
 
 /** What the room is opened with. */
 export interface PostsOptions {
@@ -20,6 +28,7 @@ export interface PostsOptions {
   links: LinksPort;
   /** The room that the plan leaves for posts, and what is locked before channels. */
   billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg'>;
+  profiles: ProfilesPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;
@@ -33,6 +42,8 @@ export interface PostsOptions {
     inFlight: number;
     /** A post published later than this is announced as late. */
     lateMs: number;
+    /** A post that was due while the service was down is missed when it is seen so much later. */
+    missedAfterMs: number;
     /** How long deleted posts are kept. */
     deletedDays: number;
   };

@@ -1,5 +1,6 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
-export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
+export { CreateBody, EditBody, PostSettings, type SentBody } from './authoring/body.ts';
+export { asDate, DateText, readDate } from './authoring/dates.ts';
 export { type Admitted, Create, NewPost, PostAuthor, PostChange } from './authoring/input.ts';
 export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';

@@ -141,6 +141,11 @@ export interface LinksPort {
   apply(text: string, links: readonly Link[]): string;
 }
 
+export interface ProfilesPort {
+  /** The profile of a user, with the zone that their clocks are in. */
+  profile(userId: string): Promise<{ timezone: string }>;
+}
+
 /** A channel's next due time. */
 export interface DueChange {
   orgId: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { column, type RowOf, table } from '../../platform/db/index.ts';
+import { Recurrence } from './recurrence.ts';
 
 const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
 
@@ -57,6 +58,8 @@ export const post = table({
   approvalState: nullable(oneOf('awaiting', 'approved', 'rejected')('read')),
   approvalBy: nullable(uuid('read')),
   approvalAt: nullable(instant('read')),
+  recurrence: nullable(json(Recurrence)('create', 'edit', 'read')),
+  repeatedAt: nullable(instant('read')),
   version: int('read'),
   publishedAt: nullable(instant('read')),
   createdAt: instant('read'),

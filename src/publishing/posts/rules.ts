@@ -251,6 +251,7 @@ export function settle(
 export const lookUpOf = ({ detail, lookUpInMs }: Settlement): 'unconfirmed' | 'processing' | undefined =>
   lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'unconfirmed';
 
-const PAST_MS = 24 * HOUR;
+/** A post is not sent by accident when its date is so long ago. */
+export const PAST_MS = 24 * HOUR;
 /** Whether a date is too long ago to be sent by accident (S104). */
 export const tooLongAgo = (date: Date, now: Date): boolean => now.getTime() - date.getTime() > PAST_MS;

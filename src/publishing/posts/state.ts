@@ -51,6 +51,25 @@ export const awaitsApproval: Predicate = (sql, alias = 'p') =>
 export const paused: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'paused' and ${sql(alias)}.deleted_at is null)`;
 
+/** It waits for room in the plan, which does not count it yet: an occurrence that was made when the plan was full. */
+export const overLimit: Predicate = (sql, alias = 'p') =>
+  sql`
+    (${sql(alias)}.state = 'QUEUE'
+      and ${sql(alias)}.detail = 'paused'
+      and ${sql(alias)}.error_kind is not distinct from 'billing_required'
+      and ${sql(alias)}.deleted_at is null)`;
+
+/** Its series goes on from it. */
+export const recurs: Predicate = (sql, alias = 'p') =>
+  sql`
+    (${sql(alias)}.recurrence is not null
+      and ${sql(alias)}.repeated_at is null
+      and ${sql(alias)}.root_post_id is null)`;
+
+/** It waits no longer, and its series has no successor yet. A post that was deleted while it waited has none. */
+export const toRepeat: Predicate = (sql, alias = 'p') =>
+  sql`(${recurs(sql, alias)} and ${sql(alias)}.state in ('PUBLISHED', 'ERROR'))`;
+
 /** It is to be published, and no request has left. */
 export const queued: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail in ('paused', 'scheduled', 'retrying'))`;

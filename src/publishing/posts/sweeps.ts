@@ -1,5 +1,6 @@
 import { cleanStoredContents } from './authoring/clean.ts';
 import { dropOldPlans } from './authoring/plan-store.ts';
+import { findSeriesWork, type SeriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
 import { findUnprepared, type Unprepared } from './dispatch/ahead.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
@@ -25,6 +26,9 @@ export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, lim
 /** Posts whose look-up or poll was due 5 s ago. */
 export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
   recover.findUnasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
+
+/** Posts whose series goes on: with a successor, or because the plan may have room. */
+export const seriesWork = ({ sql }: PostsDeps, limit: number): Promise<SeriesWork[]> => findSeriesWork(sql, limit);
 
 /** Posts that nobody prepares ahead of their publish date, which is near. */
 export const unprepared = ({ sql, channels }: PostsDeps, limit: number): Promise<Unprepared[]> =>

@@ -53,7 +53,7 @@ test('one create is one commit of at most three statements, its channel read and
   await admit(world, orgId, [newPost(channelId, { state: 'DRAFT' })]); // the actor is there
   const before = await reminders();
   const create = async () => {
-    const composed = await world.posts.prepareCreate(orgId, body(channelId) as never);
+    const composed = await world.posts.prepareCreate(orgId, body(channelId) as never, userId);
     await admit(world, orgId, composed.posts, { createdBy: userId });
   };
   const first = await counted(sent, create);
@@ -67,9 +67,11 @@ test('one create is one commit of at most three statements, its channel read and
 test('concurrent creates read their channels together, and no organization sees those of another (H3)', async () => {
   const orgs = await Promise.all(Array.from({ length: 50 }, () => seedOrg(db.sql)));
   const { statements } = await counted(sent, async () => {
-    const own = orgs.map(({ orgId, channelId }) => world.posts.prepareCreate(orgId, body(channelId) as never));
-    const foreign = orgs.map(({ orgId }, n) =>
-      world.posts.prepareCreate(orgId, body(orgs[(n + 1) % 50]!.channelId) as never),
+    const own = orgs.map(({ orgId, userId, channelId }) =>
+      world.posts.prepareCreate(orgId, body(channelId) as never, userId),
+    );
+    const foreign = orgs.map(({ orgId, userId }, n) =>
+      world.posts.prepareCreate(orgId, body(orgs[(n + 1) % 50]!.channelId) as never, userId),
     );
     const composed = await Promise.all(own);
     expect(composed.map(({ posts }) => posts.map(({ channelId }) => channelId))).toEqual(
@@ -188,6 +190,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     entered: 0,
     asked: 0,
     prepared: 0,
+    series: 0,
     delivering: 0,
   });
   const own = sent.filter((text) => /all orgs|lease/.test(text));
@@ -198,6 +201,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     'reminder_due_at is distinct from c.next_due_at',
     'look_up_at < now()',
     'p.prepare_at is null',
+    'repeated_at is null',
     'slot_incarnation is not null and (',
   ]) {
     const text = own.map((one) => one.replaceAll(/\s+/g, ' ')).find((one) => one.includes(scan))!;

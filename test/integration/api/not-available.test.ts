@@ -38,9 +38,6 @@ const expectRefused = (answer: Answer, field: string) =>
 
 describe('posts with unavailable fields', () => {
   const asked: [string, object, object][] = [
-    ['inter', { inter: 1 }, {}],
-    ['inter', { inter: 365 }, {}],
-    ['recurrence', { recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC' } }, {}],
     ['republish', { republish: true }, {}],
     ['order', { order: 'after' }, {}],
     ['posts.0.settings.firstComment', {}, { firstComment: 'first!' }],
@@ -113,24 +110,6 @@ describe('posts with unavailable fields', () => {
       firstComment: { state: 'none' },
     });
   });
-});
-
-test('unavailable settings of an organization are refused; the effective values are accepted and shown', async () => {
-  for (const [field, value] of [
-    ['missedPolicy', 'ask'],
-    ['missedPolicy', 'drop'],
-  ] as const)
-    expectRefused(await ann.client.put('/settings', { shortlink: 'YES', [field]: value }), field);
-  const kept = await ann.client.put('/settings', { missedPolicy: 'publish' });
-  expect([kept.status, kept.body]).toEqual([
-    200,
-    expect.objectContaining({ missedPolicy: 'publish', shortlink: 'ASK' }),
-  ]);
-  await product.db.sql`
-      update organizations
-      set settings = settings || '{"missedPolicy":"drop"}'
-      where id = ${ann.orgId}`;
-  expect((await ann.client.get('/settings')).body).toMatchObject({ missedPolicy: 'publish' });
 });
 
 test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {

@@ -315,6 +315,7 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.failed',
         'post.retrying',
         'post.late',
+        'post.missed',
         'post.unconfirmed',
         'post.paused',
         'post.resumed',

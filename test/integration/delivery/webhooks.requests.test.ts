@@ -245,6 +245,12 @@ describe('opt-in events', () => {
       { state: 'QUEUE', detail: 'unconfirmed', error: 'no answer' },
     ],
     [
+      'post.missed',
+      { state: 'ERROR', detail: 'missed', policy: 'ask' },
+      [...base, 'policy'],
+      { state: 'ERROR', detail: 'missed', publishDate: '2026-09-01T10:00:00.000Z', policy: 'ask' },
+    ],
+    [
       'post.deleted',
       { state: 'QUEUE', detail: 'scheduled' },
       base,

@@ -204,6 +204,22 @@ describe('channels and posts', () => {
     };
     expect([await late({ POST_LATE_SECONDS: '10' }), await late({ POST_LATE_SECONDS: '86400' })]).toEqual([1, 0]);
   });
+  effect(['MISSED_AFTER_MINUTES'], 'what an outage made so late is missed', async () => {
+    const [channelId, postId] = [newId(), newId()];
+    await world.db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, next_due_at)
+      values (${channelId}, ${world.ann.orgId}, 'sandbox', 'v1', ${channelId}, 'c', 'v2:', now() - interval '2 hours')`;
+    await world.db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at, updated_at)
+      values (${postId}, ${world.ann.orgId}, ${channelId}, 'g', 'QUEUE', 'scheduled', 'Hi', now() - interval '2 hours',
+        now() - interval '2 hours', now() - interval '1 day')`;
+    const told = async (env: Env) => {
+      await using app = await open(env);
+      await app.context.posts.judgeMissed({ beganAt: new Date(Date.now() - 10_800_000), endedAt: new Date() });
+      return (await at(app).get(`/posts/${postId}/timeline`)).body.items.length;
+    };
+    expect([await told({ MISSED_AFTER_MINUTES: '150' }), await told({ MISSED_AFTER_MINUTES: '100' })]).toEqual([0, 1]);
+  });
   effect(['POST_LATE_SECONDS'], 'what goes out later than that is announced as late', async () => {
     await using hook = await startReceiver();
     await using product = await whole({ POST_LATE_SECONDS: '1800' }, { sandbox: true });

@@ -105,7 +105,7 @@ describe('POST /posts/bulk', () => {
       posts: [element(ids[n % 10]!, `<p>${n}</p>`, { value: [{ content: `<p>${n}</p>`, image: [picture(n)] }] })],
     }));
     const { result: planned, statements } = await workOf(db, () =>
-      app.context.posts.planPosts(ann.orgId, newId(), items),
+      app.context.posts.planPosts(ann.orgId, newId(), items, ann.userId),
     );
     expect(planned.filter(({ valid }) => valid)).toHaveLength(500);
     expect(statements.length).toBeLessThanOrEqual(20);
@@ -161,7 +161,7 @@ describe('POST /posts/bulk/:planId/apply', () => {
   test('goes on after a process that died while it applied the plan [S124]', async () => {
     const { planId } = await bulk([row('<p>after a kill</p>')]);
     const before = await rows();
-    const begun = await app.context.posts.beginPlan(ann.orgId, planId);
+    const begun = await app.context.posts.beginPlan(ann.orgId, planId, ann.userId);
     expect(begun.kind).toBe('claimed'); // and nobody commits it
     await db.sql`update idempotency_keys set claimed_until = now() where key = ${planId}`;
     expect((await apply(planId)).body.created).toBe(1);

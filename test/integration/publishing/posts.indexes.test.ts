@@ -135,6 +135,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'channels that come within the horizon': () => posts.sweeps.enter(500),
   'questions that are overdue': () => posts.sweeps.unasked(500),
   'posts to be prepared': () => posts.sweeps.unprepared(500),
+  'posts whose series goes on': () => posts.sweeps.seriesWork(500),
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 
@@ -205,6 +206,8 @@ const ON_PREDICATES = {
   posts_to_prepare: state.preparable,
   posts_unsettled: state.unsettled,
   posts_undecided: state.outcomeUnknown,
+  posts_to_repeat: state.toRepeat,
+  posts_over_limit: state.overLimit,
 };
 
 const conditionsOf = async () => {

@@ -2,10 +2,10 @@ import type { Database } from '../../db/index.ts';
 import { AppError, type Clock, draining, invalidField } from '../../kernel/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
-import type { Address, Engine, Reminder, ReminderCounts } from '../engine.ts';
+import type { Address, Engine, HostingOptions, Reminder, ReminderCounts } from '../engine.ts';
 import { type Hold, holdDatabase } from '../database-lock.ts';
 import type { Host, RuntimeLog } from '../host.ts';
-import { type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
+import { endOutage, type HeartbeatLoop, startHeartbeat } from '../hosts.ts';
 import { openDaprBus, type Subscriptions } from './bus.ts';
 import { drainHost } from './drain.ts';
 import { openCaller } from './invoke.ts';
@@ -147,7 +147,7 @@ async function countScheduled(link: Link): Promise<ReminderCounts | undefined> {
 }
 
 /** Serves the sidecar's calls until it is disposed of, which drains the host. */
-async function startHosting(link: Link, host: Host): Promise<AsyncDisposable> {
+async function startHosting(link: Link, host: Host, options?: HostingOptions): Promise<AsyncDisposable> {
   const { sidecar, reminders, probe, hold, bus } = link;
   const { appPort, appToken, clock, log, sql, incarnation } = link.options;
   const server = openHostServer({
@@ -160,6 +160,7 @@ async function startHosting(link: Link, host: Host): Promise<AsyncDisposable> {
     drainMs: DRAIN_MS,
     now: clock.monotonic,
   });
+  await endOutage({ sql: hold.session, log, ...options }); // before the sidecar can call an actor
   await server.listen();
   let rearming: AsyncDisposable | undefined;
   const leave = async (properly: boolean) => {
@@ -182,6 +183,7 @@ async function startHosting(link: Link, host: Host): Promise<AsyncDisposable> {
       engine: 'dapr',
       address: `127.0.0.1:${appPort}`,
       host,
+      ...options,
     });
     if (host.types.length > 0)
       rearming = startRearming({ reminders, types: host.types, sql, holder: incarnation, clock, log });
@@ -256,12 +258,12 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
         );
     },
     forget,
-    async host(host) {
+    async host(host, hosting) {
       if (link.hosted) throw new Error('This process hosts already');
       for (const type of host.types) known.add(type);
       link.hosted = host;
       host.attach({ remind, forget, ...openState(sidecar) });
-      return startHosting(link, host);
+      return startHosting(link, host, hosting);
     },
     heartbeatAgeMs: () => link.heartbeat?.heartbeatAgeMs() ?? Number.POSITIVE_INFINITY,
     steadySince: () => link.heartbeat?.steadySince() ?? Number.POSITIVE_INFINITY,

@@ -82,7 +82,7 @@ export async function openEmbeddedEngine({
     remind: reminders.remind,
     remindWithin: reminders.remindWithin,
     forget: reminders.forget,
-    async host(given) {
+    async host(given, options) {
       if (host) throw new Error('This engine has a host already');
       given.attach({
         remind: reminders.remind,
@@ -98,6 +98,7 @@ export async function openEmbeddedEngine({
         engine: 'embedded',
         address,
         host: given,
+        ...options,
       });
       host = given;
       reminders.fireTo(given);

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { writerOf } from '../../../providers/registry/index.ts';
-import { DateText, readDate } from './body.ts';
+import { CreateBody, dateShiftOf } from './body.ts';
 import { typedSettings } from './compose.ts';
+import { DateText, readDate } from './dates.ts';
 import { judgeThread } from './judge.ts';
 
 test.each([
@@ -41,6 +42,17 @@ test.each([
 ])('"%s" is told the rule that it breaks', (text, sentence) =>
   expect(judgeInput(DateText, text, ['date']).errors?.map(({ message }) => message)).toEqual([`date: ${sentence}`]),
 );
+
+test.each([
+  ['2027-03-28T02:30:00', 'Europe/Berlin', 'skipped'],
+  ['2027-10-31T02:30:00', 'Europe/Berlin', 'doubled'],
+  ['2027-03-28T04:30:00', 'Europe/Berlin', undefined],
+  ['2027-03-28T02:30:00+01:00', 'Europe/Berlin', undefined],
+  ['2027-03-28T02:30:00', undefined, undefined],
+])('%s in %s is shifted by the clocks: %s', (date, timezone, shift) => {
+  const posts = [{ integration: { id: 'x' }, value: [{ content: 'x' }] }];
+  expect(dateShiftOf(CreateBody.parse({ type: 'schedule', date, timezone, posts }))).toBe(shift);
+});
 
 const rules = {
   title: 'Net',

@@ -1,47 +1,21 @@
 import { z } from 'zod';
 import { cleanContents } from '../../../platform/content/index.ts';
-import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../../../platform/kernel/index.ts';
+import {
+  asksNothing,
+  clockChangeOf,
+  instantOfLocal,
+  isTimezone,
+  unbuilt,
+  UNBUILT,
+} from '../../../platform/kernel/index.ts';
+import { asLocalDate, DateText } from './dates.ts';
+import { RecurrenceFields } from './recurrence-wish.ts';
 
 // The bodies of create and edit, with the tolerance that clients in the field need (T4, T6): optional collections may
 // be missing, null or empty.
 
 /** A text that may be missing, null or empty, which all mean that it is not given. */
 const blank = (schema: z.ZodType<string, string>) => schema.nullish().transform((text) => text || undefined);
-
-const DATE = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?))?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
-/** Years of four digits that the database and every client can hold, in every time zone. */
-const [FIRST_YEAR, LAST_YEAR] = [1, 9_000];
-
-/**
- * A date of ISO 8601: with `Z`, with an offset, or with none, which is UTC (S104); else the sentence that says why it
- * is none.
- */
-function judgeDate(text: string): Date | string {
-  const parts = DATE.exec(text.trim());
-  if (!parts) return 'is not a date of ISO 8601, like 2026-01-31T18:00:00Z';
-  const [, day = '', time = '00:00', zone = 'Z'] = parts;
-  const midnight = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || midnight.toISOString().slice(0, 10) !== day)
-    return 'names a day that no calendar has';
-  const offset = /^z$/i.test(zone) ? 'Z' : zone.replace(/^([+-]\d{2}):?(\d{2})$/, '$1:$2');
-  const date = new Date(`${day}T${time.replace(',', '.').replace(/(\.\d{3})\d+$/, '$1')}${offset}`);
-  if (Number.isNaN(date.getTime())) return 'names a time or an offset that no day has';
-  const year = date.getUTCFullYear();
-  return year < FIRST_YEAR || year > LAST_YEAR ? `must lie in the years ${FIRST_YEAR} to ${LAST_YEAR}` : date;
-}
-/** Undefined: unreadable, no day of the calendar, or out of range. */
-export function readDate(text: string): Date | undefined {
-  const date = judgeDate(text);
-  return typeof date === 'string' ? undefined : date;
-}
-/** Reads a date, or notes on the field why it is none. */
-export function asDate(text: string, { issues }: { issues: z.core.$ZodRawIssue[] }): Date {
-  const date = judgeDate(text);
-  if (typeof date !== 'string') return date;
-  issues.push({ code: 'custom', message: date, input: text });
-  return z.NEVER;
-}
-export const DateText = z.string().max(100).transform(asDate);
 
 const Content = z.string().max(100_000);
 const Delay = z.int().min(0).max(10_080);
@@ -119,17 +93,15 @@ export const CreateBody = z
       .string()
       .max(100)
       .nullish()
-      .transform((text, check) =>
-        text ? { at: asDate(text, check), isLocal: DATE.exec(text.trim())?.[3] === undefined } : undefined,
-      ),
+      .transform((text, check) => (text ? asLocalDate(text, check) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
     posts: z.array(Element).min(1).max(100),
     order: unbuilt(),
-    inter: unbuilt(),
+    inter: RecurrenceFields.inter,
     republish: unbuilt(),
     creationMethod: z.string().max(50).nullish(),
-    recurrence: unbuilt(),
+    recurrence: RecurrenceFields.recurrence,
     timezone: blank(
       z
         .string()
@@ -145,8 +117,11 @@ export const CreateBody = z
     message: 'is needed to schedule',
   });
 export type SentBody = z.output<typeof CreateBody>;
-/** A create body with its date as an instant and its contents as they are stored. */
-export type CreateBody = Omit<SentBody, 'date'> & { date?: Date | undefined };
+/**
+ * A create body with its date as an instant and its contents as they are stored; `local`: the date as a local time of
+ * `timezone`, where it was written so.
+ */
+export type CreateBody = Omit<SentBody, 'date'> & { date?: Date | undefined; local?: string | undefined };
 export type ElementBody = CreateBody['posts'][number];
 
 /** The body of `PUT` and `PATCH /posts/:id` (S109). */
@@ -155,6 +130,8 @@ export const EditBody = z.strictObject({
   image: z.array(Image).max(100).optional(),
   settings: PostSettings.optional(),
   publishDate: DateText.optional(),
+  inter: RecurrenceFields.inter,
+  recurrence: RecurrenceFields.recurrence,
   tags: z.array(Tag).max(100).optional(),
   group: Group.optional(),
   title: z.string().max(1_000).nullish(),
@@ -178,14 +155,25 @@ const fieldsOf = ({ posts }: Pick<SentBody, 'posts'>) =>
     value.map(({ content }, item) => ({ field: `posts.${n}.value.${item}.content`, content })),
   );
 
+/** The date of a body as a local time of `timezone` or of UTC; undefined where it has an offset of its own. */
+const localOf = ({ date }: Pick<SentBody, 'date'>): string | undefined =>
+  date?.isLocal ? date.at.toISOString().slice(0, -1) : undefined;
+
+/** Tells whether the clocks of `timezone` skip the date of a body or show it twice. */
+export function dateShiftOf(body: Pick<SentBody, 'date' | 'timezone'>): 'skipped' | 'doubled' | undefined {
+  const local = localOf(body);
+  return local !== undefined && body.timezone ? clockChangeOf(local, body.timezone) : undefined;
+}
+
 /** What a create body means. A date without an offset is a wall-clock time of `timezone`, or of UTC (S104). */
 export function readBody({ date, ...body }: SentBody): CreateBody {
   const clean = cleanContents(fieldsOf(body));
+  const local = localOf({ date });
   let at = 0;
   return {
     ...body,
-    date:
-      date && (date.isLocal && body.timezone ? new Date(zoneOf(body.timezone).instantOf(date.at.getTime())) : date.at),
+    local,
+    date: local !== undefined && body.timezone ? instantOfLocal(local, body.timezone) : date?.at,
     posts: body.posts.map((post) => ({
       ...post,
       value: post.value.map((item) => ({ ...item, content: clean[at++]! })),

@@ -1,4 +1,5 @@
 import { newId } from '../../../platform/kernel/index.ts';
+import type { Recurrence } from '../recurrence.ts';
 import { post } from '../row.ts';
 import type { ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
@@ -38,9 +39,9 @@ const itemsOf = ({ value }: ElementBody) =>
 /** What a body means whose judgement found no fault. */
 export function compose(judged: JudgedBody, tagIds: string[]): Composed {
   const composed: Composed = { posts: [], edits: [], reply: [] };
-  for (const { element, channel, root } of judged.elements) {
+  for (const { element, channel, root, recurrence } of judged.elements) {
     const items = itemsOf(element);
-    const part = { judged, element, channel: channel!, items, tagIds }; // without a channel there is a fault
+    const part = { judged, element, channel: channel!, recurrence, items, tagIds }; // without a channel there is a fault
     if (root) composed.edits.push(editOf(part, root));
     const made = root ? [] : postsOf(part);
     composed.posts.push(...made);
@@ -53,11 +54,15 @@ interface Part {
   judged: JudgedBody;
   element: ElementBody;
   channel: ChannelSummary;
+  recurrence: Recurrence | undefined;
   items: readonly Item[];
   tagIds: string[];
 }
 
-function editOf({ judged, element, channel, items, tagIds }: Part, root: Existing): Composed['edits'][number] {
+function editOf(
+  { judged, element, channel, recurrence, items, tagIds }: Part,
+  root: Existing,
+): Composed['edits'][number] {
   const { body, existing, now } = judged;
   const { group, settings } = element;
   const [first, ...others] = items;
@@ -75,6 +80,7 @@ function editOf({ judged, element, channel, items, tagIds }: Part, root: Existin
       ...(shortLinks !== undefined && { shortLinks }),
       ...(body.tags.length > 0 && { tagIds }),
       ...(body.type === 'now' ? { publishDate: now } : body.date && { publishDate: body.date }),
+      ...(recurrence && { recurrence }),
       ...(body.type === 'draft'
         ? { status: 'draft' as const }
         : body.type !== 'update' && { status: 'schedule' as const }),
@@ -82,7 +88,7 @@ function editOf({ judged, element, channel, items, tagIds }: Part, root: Existin
   };
 }
 
-function postsOf({ judged, element, channel, items, tagIds }: Part): NewPost[] {
+function postsOf({ judged, element, channel, recurrence, items, tagIds }: Part): NewPost[] {
   const { body, now } = judged;
   const { group = newId(), settings } = element;
   const shortLinks = shortensLinks(channel, body.shortLink);
@@ -93,6 +99,7 @@ function postsOf({ judged, element, channel, items, tagIds }: Part): NewPost[] {
     channelId: channel.id,
     group,
     ...(index > 0 && { parentPostId: ids[index - 1]!, rootPostId: ids[0]! }),
+    ...(index === 0 && recurrence && { recurrence }),
     state: body.type === 'draft' ? 'DRAFT' : 'QUEUE',
     settings: typedSettings(settings, channel.providerId),
     publishDate: body.type === 'now' ? null : (body.date ?? now),

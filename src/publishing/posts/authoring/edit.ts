@@ -5,7 +5,7 @@ import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, queuedDetail } from '../state.ts';
+import { braked, overLimit, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -100,6 +100,8 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
         when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
+        when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
+        when ${status !== undefined} and ${overLimit(sql, 'r')} then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
             ${status === 'schedule'} and r.state <> 'QUEUE'
@@ -158,8 +160,8 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         detail = ${editedDetail(sql, status)},
         due_at = ${editedDueAt(sql)},
         on_brake = case when s.enters then ${braked(sql, groupAfter(sql))} else s.state = 'QUEUE' and p.on_brake end,
-        error_kind = case when s.state = 'ERROR' then p.error_kind end,
-        error = case when s.state = 'ERROR' then p.error end,
+        error_kind = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error_kind end,
+        error = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
         -- what the network was given for the post as it was; of an attempt whose outcome is open it is kept
         saved = case

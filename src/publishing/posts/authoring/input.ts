@@ -54,9 +54,12 @@ export type PostChange = z.output<typeof PostChange>;
 export const Create = z.strictObject({
   posts: z.array(NewPost),
   edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
-  createdBy: z.string(),
+  /** Null: whoever made the post before it in its series is gone. */
+  createdBy: z.string().nullable(),
   /** As of a `PostAuthor`; where it is not said, posts are held. */
   schedulesFreely: z.boolean().optional(),
+  /** The approval that its thread has already: that of the post before it in its series, whose content it has. */
+  approval: z.strictObject({ by: z.string().nullable(), at: z.coerce.date(), hash: z.string() }).optional(),
   idempotency: z
     .strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() })
     .optional(),

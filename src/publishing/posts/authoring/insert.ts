@@ -169,7 +169,7 @@ const linkedOf = (admissions: readonly PostAdmission[]) =>
   );
 
 /** Runs the statement, and says what became of each create and which reminders have to move. */
-async function insertAll(
+export async function insertAll(
   { links, options }: Pick<Needs, 'links' | 'options'>,
   sql: Sql,
   admissions: readonly PostAdmission[],
@@ -200,6 +200,9 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       orgId,
       createdBy: create.createdBy,
       schedulesFreely: create.schedulesFreely ?? false,
+      approvalBy: create.approval?.by ?? null,
+      approvalAt: create.approval?.at ?? null,
+      approvalHash: create.approval?.hash ?? null,
       n,
       ordinal: ordinal++,
     })),
@@ -213,6 +216,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
       select *
       from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
         n int, ordinal int, "orgId" uuid, state text, "createdBy" uuid, "schedulesFreely" boolean,
+        "approvalBy" uuid, "approvalAt" timestamptz, "approvalHash" text,
         "publishDate" timestamptz, ${post.record(sql, 'create')}
       ) ${quotas.fresh}
     ), claim as materialized (
@@ -285,7 +289,7 @@ const keepReplies = (sql: Sql): Fragment => sql`
 const insertItems = (sql: Sql): Fragment => sql`
       insert into posts (
         ${post.names(sql, 'create')}, org_id, state, detail, content_clean, publish_date, due_at, created_by,
-        approval_state, approval_by, approval_at, on_brake
+        approval_state, approval_by, approval_at, approval_hash, on_brake
       )
       select ${post.values(sql, 'create', 'i')}, c.org_id,
         case when h.held then 'DRAFT' else i.state end,
@@ -293,13 +297,17 @@ const insertItems = (sql: Sql): Fragment => sql`
         coalesce(i."publishDate", now()),
         case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
         i."createdBy",
-        case when h.asked then 'awaiting' end, case when h.asked then i."createdBy" end, case when h.asked then now() end,
+        case when h.asked then 'awaiting' when h.approved then 'approved' end,
+        case when h.asked then i."createdBy" when h.approved then i."approvalBy" end,
+        case when h.asked then now() when h.approved then i."approvalAt" end,
+        case when h.approved then i."approvalHash" end,
         i.state = 'QUEUE' and not h.held and ${braked(sql, sql`i."group"`)}
       from item i
       join channel c on c.id = i."channelId" and c.org_id = i."orgId"
       cross join lateral (
-        select held, held and i."rootPostId" is null as asked
-        from (select i.state = 'QUEUE' and ${isHeld(sql, sql`c.approval_required`, sql`i."schedulesFreely"`)} as held) q
+        select held, held and i."rootPostId" is null as asked,
+          i."approvalHash" is not null and i."rootPostId" is null as approved
+        from (select i.state = 'QUEUE' and i."approvalHash" is null and ${isHeld(sql, sql`c.approval_required`, sql`i."schedulesFreely"`)} as held) q
       ) h
       where i.n not in (select n from refused)
       order by i.ordinal

@@ -2,12 +2,14 @@ import { AppError, invalidField, isId } from '../../../platform/kernel/index.ts'
 import type { FileFacts, Issue } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { NetworkRules } from '../ports.ts';
+import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
 import { rulesOf } from './judge.ts';
 import { type Existing, findExisting } from './named.ts';
+import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
 import { refusalOfEdit } from './verdict.ts';
 
 // The judgement of create bodies. Create throws the first fault that it finds, preflight and bulk list them all.
@@ -25,6 +27,8 @@ export interface JudgedElement {
   thread: JudgedThread | undefined;
   /** What the network would refuse of the thread; undefined of a draft, which is not judged before it is queued. */
   issues: Issue[] | undefined;
+  /** How its posts recur, where the body says so. */
+  recurrence: Recurrence | undefined;
   /** Why it cannot be stored, in the order in which create says it. */
   faults: AppError[];
 }
@@ -36,24 +40,30 @@ export interface JudgedBody {
   now: Date;
 }
 
-type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
 /** Bodies that are judged before others get their turn in this process. */
 const AT_ONCE = 20;
 
-/** Judges create bodies: three statements at most, however many there are. Nothing is stored. */
-export async function judgeBodies(deps: Needs, orgId: string, bodies: readonly CreateBody[]): Promise<JudgedBody[]> {
-  const { sql, clock, media } = deps;
+/** Judges create bodies of `userId`: four statements at most, however many there are. Nothing is stored. */
+export async function judgeBodies(
+  deps: Needs,
+  orgId: string,
+  bodies: readonly CreateBody[],
+  userId: string,
+): Promise<JudgedBody[]> {
+  const { sql, clock, media, profiles } = deps;
   const elements = bodies.flatMap(({ posts }) => posts);
   const ids = [...new Set(elements.map(({ integration }) => integration.id).filter(isId))];
   const named = bodies.flatMap(namedPosts);
   const fields = bodies.flatMap(({ posts }) =>
     posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: fileField(n, index), items: image }))),
   );
-  const [summaries, posts, files] = await Promise.all([
+  const [summaries, posts, files, profile] = await Promise.all([
     ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
     named.length === 0 ? [] : findExisting(sql, orgId, named),
     fields.some(({ items }) => items.length > 0) ? media.judgeFiles(orgId, fields) : fields.map(() => []),
+    bodies.some(usesProfileZone) ? profiles.profile(userId) : undefined,
   ]);
   const channels = new Map(summaries.map((channel) => [channel.id, channel]));
   const existing = new Map(posts.map((one) => [one.id, one]));
@@ -74,6 +84,7 @@ export async function judgeBodies(deps: Needs, orgId: string, bodies: readonly C
           channel: channels.get(element.integration.id),
           root: existing.get(element.value[0]!.id ?? ''),
           files: element.value.map(() => files[next++]!),
+          profileZone: profile?.timezone ?? 'UTC',
           now,
         }),
       ),
@@ -97,16 +108,20 @@ interface Given {
   root: Existing | undefined;
   /** Of each item. */
   files: readonly (readonly { facts: FileFacts | undefined; fault: AppError | undefined }[])[];
+  profileZone: string;
   now: Date;
 }
 
 function judgeElement(deps: Needs, given: Given): JudgedElement {
   const { body, element, at, channel, root, files } = given;
   const faults = [...checkDates(given), ...checkChannel(given)];
+  const wish = recurrenceOrFault(given);
+  const recurrence = wish instanceof AppError ? undefined : wish;
+  if (wish instanceof AppError) faults.push(wish);
   const rules = channel && rulesOrFault(deps, channel);
   if (rules instanceof AppError) faults.push(rules);
   if (!channel || !rules || rules instanceof AppError)
-    return { element, to: undefined, channel, root, thread: undefined, issues: undefined, faults };
+    return { element, to: undefined, channel, root, thread: undefined, issues: undefined, recurrence, faults };
   const thread: JudgedThread = {
     rules,
     channel,
@@ -128,7 +143,17 @@ function judgeElement(deps: Needs, given: Given): JudgedElement {
     ...(content ? [content] : []),
     ...files.flat().flatMap(({ fault }) => fault ?? []),
   );
-  return { element, to: { channel, rules }, channel, root, thread, issues, faults };
+  return { element, to: { channel, rules }, channel, root, thread, issues, recurrence, faults };
+}
+
+function recurrenceOrFault({ body, root, profileZone, now }: Given): Recurrence | AppError | undefined {
+  if (!asksRecurrence(body)) return undefined;
+  const at = body.type === 'now' ? now : (body.date ?? root?.publishDate ?? now);
+  try {
+    return wishedRecurrence(body, { at, local: at === body.date ? body.local : undefined }, profileZone);
+  } catch (error) {
+    return refusal(error);
+  }
 }
 
 /** Whether the posts of an element are to be published, and have to be held against their network. */

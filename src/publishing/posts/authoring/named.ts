@@ -14,8 +14,7 @@ export interface Existing {
   publishDate: Date;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail,
-    publish_date as "publishDate"
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail, publish_date as "publishDate"
   from posts
   where org_id = ${orgId}
     and id = any(${[...ids]}::uuid[])

@@ -33,7 +33,7 @@ export interface AppliedPlan {
   rows: PlanRow[];
 }
 
-type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
 /** Signs of markup that all rows may have together: reading them is what a plan costs. */
 const MOST_MARKUP = 40_000;
@@ -46,11 +46,13 @@ export async function planPosts(
   orgId: string,
   planId: string,
   bodies: readonly unknown[],
+  userId: string,
 ): Promise<PlanRow[]> {
   const rows = await judgeRows(
     deps,
     orgId,
     bodies.map((body, index) => ({ index, body })),
+    userId,
   );
   const items = rows.map(({ index, errors }): PlanItem =>
     errors.length > 0 ? { index, errors } : { index, body: bodies[index] },
@@ -74,7 +76,7 @@ const LOOK_MS = 200;
  * comes while somebody applies it waits for that, and goes on in the place of a process that died.
  * @throws AppError `not_found`, and `link_expired` an hour after it was made
  */
-export async function beginPlan(deps: Needs, orgId: string, planId: string): Promise<BegunPlan> {
+export async function beginPlan(deps: Needs, orgId: string, planId: string, userId: string): Promise<BegunPlan> {
   const plan = await findPlan(deps.sql, orgId, planId);
   if (!plan) throw notFound('Plan not found');
   const claim = { orgId, scope: 'post plan', key: planId, claim: newId() };
@@ -82,7 +84,7 @@ export async function beginPlan(deps: Needs, orgId: string, planId: string): Pro
   if (reply !== undefined) return { kind: 'done', applied: JSON.parse(reply) as AppliedPlan }; // as `posts` wrote it
   try {
     if (plan.isOver) throw new AppError('link_expired', 'The plan is older than an hour: send its rows again');
-    return { kind: 'claimed', claim, ...(await composePlan(deps, orgId, plan.items)) };
+    return { kind: 'claimed', claim, ...(await composePlan(deps, orgId, plan.items, userId)) };
   } catch (error) {
     await releasePlan(deps, claim);
     throw error;
@@ -107,11 +109,13 @@ async function composePlan(
   deps: Needs,
   orgId: string,
   items: readonly PlanItem[],
+  userId: string,
 ): Promise<{ posts: NewPost[]; applied: AppliedPlan }> {
   const rows = await judgeRows(
     deps,
     orgId,
     items.flatMap((item) => ('body' in item ? [item] : [])),
+    userId,
   );
   const valid = rows.flatMap(({ judged, errors }) => (judged && errors.length === 0 ? [judged] : []));
   const tagIds = await tagsOf(
@@ -145,12 +149,13 @@ async function judgeRows(
   deps: Needs,
   orgId: string,
   rows: readonly { index: number; body: unknown }[],
+  userId: string,
 ): Promise<JudgedRow[]> {
   const read = rows.map(({ index, body }) => ({ index, ...readRow(body) }));
   checkMarkup(read.flatMap(({ sent }) => sent ?? []));
   const clean = read.map(({ index, sent, errors }) => ({ index, errors, ...(sent && cleanRow(sent)) }));
   const bodies = clean.flatMap(({ body }) => body ?? []);
-  const judged = bodies.length === 0 ? [] : await judgeBodies(deps, orgId, bodies);
+  const judged = bodies.length === 0 ? [] : await judgeBodies(deps, orgId, bodies, userId);
   const byBody = new Map(judged.map((one) => [one.body, one]));
   return clean.map(({ index, body, errors = [] }) => {
     const one = body && byBody.get(body);

@@ -2,7 +2,7 @@ import type { FieldError } from '../../../platform/kernel/index.ts';
 import { limitsOfItem } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { LoginFacts } from '../ports.ts';
-import { readBody, type SentBody } from './body.ts';
+import { dateShiftOf, readBody, type SentBody } from './body.ts';
 import { findIssues } from './faults.ts';
 import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
@@ -33,15 +33,15 @@ export interface Preflight {
   edits: string[];
 }
 
-type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing'>;
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing' | 'profiles'>;
 
 /**
  * Judges a create body as create does, and says what is worth knowing beside it. Six statements at most; no network is
  * called, and nothing is stored.
  */
 export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody, by: PostAuthor): Promise<Preflight> {
-  const [judged] = (await judgeBodies(deps, orgId, [readBody(sent)])) as [JudgedBody]; // one for each body
-  const outlooks = await lookAhead(deps, orgId, judged, by);
+  const [judged] = (await judgeBodies(deps, orgId, [readBody(sent)], by.userId)) as [JudgedBody]; // one for each body
+  const outlooks = await lookAhead(deps, orgId, judged, { by, shift: dateShiftOf(sent) });
   return {
     entries: judged.elements.map((element) => entryOf(element, outlooks.get(element))),
     edits: judged.elements.flatMap(({ root }) => root?.id ?? []),
@@ -85,7 +85,7 @@ async function lookAhead(
   deps: Needs,
   orgId: string,
   { body, elements, now }: JudgedBody,
-  { schedulesFreely }: PostAuthor,
+  { by, shift }: { by: PostAuthor; shift: Outlook['shift'] },
 ): Promise<Map<JudgedElement, Outlook>> {
   const dateOf = ({ root }: JudgedElement) => (body.type === 'now' ? now : (body.date ?? root?.publishDate));
   const known = elements.flatMap((one) =>
@@ -130,7 +130,8 @@ async function lookAhead(
         isHeld:
           isQueued(body.type, one.root) &&
           (one.to.channel.approvalRequired === 'all' ||
-            (one.to.channel.approvalRequired === 'members' && !schedulesFreely)),
+            (one.to.channel.approvalRequired === 'members' && !by.schedulesFreely)),
+        shift,
         overLimit: one.root ? undefined : overLimit,
       },
     ]),

@@ -1,6 +1,8 @@
-import { AppError, newId } from '../../../platform/kernel/index.ts';
+import { AppError, invalidField, newId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
+import type { PostRow } from '../reading/row.ts';
+import type { Recurrence } from '../recurrence.ts';
 import { post, type PostMedia } from '../row.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
@@ -8,33 +10,35 @@ import type { PostChange } from './input.ts';
 import { channelOf, judgeThread, rulesOf } from './judge.ts';
 import { dateFault, judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
+import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
 
-type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
-/** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
-export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Composed> {
-  const [judged] = await judgeBodies(deps, orgId, [readBody(sent)]);
+/** Judges a create body of `userId` whole and says what it means; makes missing tags. Nothing else is stored yet. */
+export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody, userId: string): Promise<Composed> {
+  const [judged] = await judgeBodies(deps, orgId, [readBody(sent)], userId);
   const fault = judged!.elements.find(({ faults }) => faults.length > 0)?.faults[0];
   if (fault) throw fault;
   const [tagIds] = await tagsOf(deps, orgId, [judged!.body.tags]); // written only for a body that is accepted
   return compose(judged!, tagIds!);
 }
 
-/** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
+/** Judges an edit of `userId` and says what it changes; `merge` keeps settings that are not named. */
 export async function prepareEdit(
   deps: Needs,
   orgId: string,
   postId: string,
   sent: EditBody,
-  { merge, version }: { merge: boolean; version?: number | undefined },
+  { userId, merge, version }: { userId: string; merge: boolean; version?: number | undefined },
 ): Promise<PostChange> {
-  const body = cleanEdit(sent);
+  const { inter, recurrence: rule, ...body } = cleanEdit(sent);
   const rows = await getPost(deps, orgId, postId);
   const stored = rows.find(({ id }) => id === postId)!;
   if (stored.rootPostId !== null && body.thread)
     throw new AppError('validation_failed', 'thread: only the first post of a thread has one', {
       errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }],
     });
+  const recurrence = await editedRecurrence(deps, userId, stored, { inter, recurrence: rule, date: body.publishDate });
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
@@ -78,7 +82,28 @@ export async function prepareEdit(
     ...(shortLinks !== undefined && { shortLinks }),
     ...(body.tags && { tagIds: (await tagsOf(deps, orgId, [body.tags]))[0]! }),
     ...(thread && { thread }),
+    ...(recurrence !== undefined && { recurrence }),
   };
+}
+
+/** What an edit says of how its post recurs; null: once, undefined: nothing. */
+async function editedRecurrence(
+  deps: Needs,
+  userId: string,
+  { rootPostId, publishDate }: PostRow,
+  wished: Pick<EditBody, 'inter' | 'recurrence'> & { date: Date | undefined },
+): Promise<Recurrence | null | undefined> {
+  const { inter, recurrence } = wished;
+  if (inter === undefined && recurrence === undefined) return undefined;
+  if (rootPostId !== null)
+    throw invalidField(
+      inter === undefined ? 'recurrence' : 'inter',
+      'only the first post of a thread recurs',
+      'not_root',
+    );
+  if (!asksRecurrence(wished)) return null;
+  const zone = usesProfileZone(wished) ? (await deps.profiles.profile(userId)).timezone : 'UTC';
+  return wishedRecurrence(wished, { at: wished.date ?? publishDate }, zone);
 }
 
 const isSame = (a: PostMedia, b: PostMedia) =>

@@ -27,6 +27,8 @@ export type ThreadVerdict =
   | 'changed'
   | 'braked'
   | 'too_old'
+  | 'over_limit'
+  | 'repeated'
   | 'unjudged';
 /**
  * What a change means for the consent to its thread. `asked`: it is held and has to be approved (again). `kept`: it

@@ -18,6 +18,12 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
   not_draft: () => new AppError('conflict', 'Only a draft can wait for approval'),
   changed: () => new AppError('conflict', 'The post was changed since its contentHash was read: look at it again'),
   braked: () => new AppError('conflict', 'A brake holds the post in its group: resume it before it moves to another'),
+  over_limit: () =>
+    new AppError('limit_exceeded', 'The plan has no room for this post: it goes on by itself when there is some'),
+  repeated: () =>
+    new AppError('conflict', 'The series goes on with another post already: change how that one recurs', {
+      errors: [{ field: 'recurrence', message: 'another post of the series waits already', rule: 'repeated' }],
+    }),
   too_old: () =>
     new AppError('date_in_past', 'The date is more than a day ago', {
       errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],

@@ -14,6 +14,7 @@ export const WARNING_CODES = [
   'duplicate_content',
   'rate_budget',
   'media_will_be_converted',
+  'dst_shift',
   'limit_exceeded',
   'approval_needed',
 ] as const;
@@ -30,6 +31,8 @@ export interface Outlook extends JudgedElement {
   budgets: readonly PaceBudget[];
   /** It would be queued, by somebody whose posts have to be approved. */
   isHeld: boolean;
+  /** What the clocks of its zone do at its local date. */
+  shift: 'skipped' | 'doubled' | undefined;
   /** With billing: the limit of posts, where the body has more of them than it leaves room for. */
   overLimit: number | undefined;
 }
@@ -46,6 +49,7 @@ const WARNINGS: readonly ((outlook: Outlook) => Iterable<Warning>)[] = [
   warnOfDuplicate,
   warnOfBudgets,
   warnOfMedia,
+  warnOfShift,
   warnOfLimit,
   warnOfApproval,
 ];
@@ -104,6 +108,12 @@ function* warnOfMedia({ to: { rules, channel }, thread }: Outlook): Generator<Wa
     const message = `${rules.title} does not take these pictures as they are, so they are converted: ${converted.join(', ')}`;
     yield { code: 'media_will_be_converted', message };
   }
+}
+
+function* warnOfShift({ shift, date }: Outlook): Generator<Warning> {
+  if (!shift || !date) return;
+  const what = shift === 'skipped' ? 'do not show this time on that day' : 'show this time twice on that day';
+  yield { code: 'dst_shift', message: `The clocks of the time zone ${what}: it goes out at ${date.toISOString()}` };
 }
 
 function* warnOfLimit({ overLimit }: Outlook): Generator<Warning> {

@@ -55,6 +55,20 @@ export const earliestDue = (sql: Sql): Fragment => sql`
           limit 1
           for no key update`;
 
+/** When no host was heard for so long, what was due meanwhile is judged before anything is claimed (S126). */
+const SILENT_MS = 60_000;
+/**
+ * This host has been heard, as far as its row says: after a long silence nothing is claimed before its next heartbeat,
+ * and what was due meanwhile is judged before that one.
+ */
+export const hostIsHeard = (sql: Sql, incarnation: string): Fragment => sql`
+          not exists (
+            select
+            from actor_hosts h
+            where h.incarnation = ${incarnation}
+              and h.last_heartbeat < now() - ${SILENT_MS}::float8 * interval '1 ms'
+          )`;
+
 /** Claims the posts `picked.post_id`; `picked` holds the columns of their channels as well. */
 export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
         update posts p
@@ -129,7 +143,7 @@ const nextDue = (sql: Sql): Fragment => sql`
 const free = (sql: Sql): Fragment =>
   sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
 
-const lockedFreeChannels = (sql: Sql): Fragment => sql`
+const lockedFreeChannels = (sql: Sql, incarnation: string): Fragment => sql`
         select c.*
         from asked i
         cross join lateral (
@@ -139,6 +153,7 @@ const lockedFreeChannels = (sql: Sql): Fragment => sql`
           where c.id = i.channel_id
             and c.org_id = i.org_id
             and ${free(sql)}
+            and ${hostIsHeard(sql, incarnation)} -- else they count as locked, and are tried again
           for no key update of c
           skip locked -- whoever holds it, a long transition or a host that stands still, keeps nobody else waiting
         ) c`;
@@ -176,7 +191,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       with asked (org_id, channel_id) as materialized (
         select *
         from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
-      ), channel as materialized (${lockedFreeChannels(sql)}
+      ), channel as materialized (${lockedFreeChannels(sql, incarnation)}
       ), picked as materialized (
         select c.*, c.resting_until > now() as rests, p.id as post_id
         from channel c

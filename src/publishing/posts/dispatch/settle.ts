@@ -5,7 +5,15 @@ import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, 
 import { PARENT_FAILED, post } from '../row.ts';
 import { behindAnother, braked, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
-import { claimedColumns, claimedEntry, claimedOf, type ClaimedRow, claimPicked, earliestDue } from './claim.ts';
+import {
+  claimedColumns,
+  claimedEntry,
+  claimedOf,
+  type ClaimedRow,
+  claimPicked,
+  earliestDue,
+  hostIsHeard,
+} from './claim.ts';
 
 /** What one attempt's end writes. `null` leaves a time as it is. */
 export interface Settlement extends Attempt {
@@ -85,7 +93,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
           max(due_at) filter (where kind = 'rate_limited') as rests_until
         from settled
         group by channel_id
-      ), picked as materialized (${pickNext(sql)}
+      ), picked as materialized (${pickNext(sql, incarnation)}
       ), claimed as (${claimPicked(sql, incarnation)}, c.n
       ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
       ), ${timeline(
@@ -173,7 +181,7 @@ const abandonLaterItems = (sql: Sql): Fragment => sql`
         returning p.id, p.org_id`;
 
 /** The next post of each channel whose slot goes on, of another thread. */
-const pickNext = (sql: Sql): Fragment => sql`
+const pickNext = (sql: Sql, incarnation: string): Fragment => sql`
         select c.*, s.n, q.id as post_id
         from settled s
         join channel c on c.id = s.channel_id
@@ -181,6 +189,7 @@ const pickNext = (sql: Sql): Fragment => sql`
         cross join lateral (${earliestDue(sql)}
         ) q
         where s.goes_on
+          and ${hostIsHeard(sql, incarnation)}
           and e.rests_until is null
           and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
           and s.channel_id not in (select channel_id from opened)`;

@@ -1,6 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { AppError, notFound } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
+import { withoutOccurrences } from './occurrences.ts';
 import { slotsOf } from './slots.ts';
 
 const DEFAULT_TIMES = [120, 400, 700];
@@ -15,14 +16,27 @@ export async function findSlot(
 ): Promise<Date> {
   if (channelId !== undefined && !(await hasChannel(sql, orgId, channelId))) throw notFound('Integration not found');
   const times = await findPostingTimes(sql, orgId, channelId);
-  const slots = [
-    ...slotsOf({ minutes: times?.minutes ?? DEFAULT_TIMES, timezone: times?.timezone ?? 'UTC', now: clock.now() }),
-  ];
-  for (let n = 0; n < slots.length; n += SLOTS_AT_ONCE) {
-    const [slot] = await findFreeMinutes(sql, orgId, slots.slice(n, n + SLOTS_AT_ONCE), channelId);
+  const slots = slotsOf({
+    minutes: times?.minutes ?? DEFAULT_TIMES,
+    timezone: times?.timezone ?? 'UTC',
+    now: clock.now(),
+  });
+  for (let some = take(slots); some.length > 0; some = take(slots)) {
+    const free = await findFreeMinutes(sql, orgId, some, channelId);
+    const [slot] = await withoutOccurrences(sql, orgId, free, channelId);
     if (slot) return slot;
   }
   throw new AppError('conflict', 'Every posting time of the next year is taken');
+}
+
+function take(slots: Iterator<Date>): Date[] {
+  const some: Date[] = [];
+  while (some.length < SLOTS_AT_ONCE) {
+    const { done, value } = slots.next();
+    if (done) break;
+    some.push(value);
+  }
+  return some;
 }
 
 const hasChannel = async (sql: Sql, orgId: string, channelId: string): Promise<boolean> =>

@@ -3,3 +3,4 @@ export * from './find-slot.ts';
 export * from './list.ts';
 export * from './published.ts';
 export * from './timeline.ts';
+export { listDates } from './occurrences.ts';

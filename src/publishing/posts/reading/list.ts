@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
+import { asOccurrence, isBefore, listOccurrences, type PlacedRow } from './occurrences.ts';
 import { postColumns, type PostRow } from './row.ts';
 
 type Needs = Pick<PostsDeps, 'sql'>;
@@ -35,20 +36,17 @@ const MOST_LISTED = 10_000;
 export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
   const { from, to, customerId, state, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
-  const rows = await sql<(PostRow & { at: string; seq: string })[]>`
-    select ${postColumns(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq
-    from posts p
-    join channels c on c.id = p.channel_id and c.org_id = p.org_id
-    where p.org_id = ${orgId}
-      and p.root_post_id is null
-      and p.deleted_at is null
-      and p.publish_date >= ${from}
-      and p.publish_date <= ${to}
+  const narrowed = sql`
       ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
-      ${state === undefined ? sql`` : sql`and p.state = ${state}`}
-      ${after === undefined ? sql`` : isAfter(sql, after)}
-    order by p.publish_date, p.seq
-    limit ${limit + 1}`;
+      ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
+  const [stored, occurrences] = await Promise.all([
+    listStored(sql, orgId, { ...filter, narrowed, most: limit + 1 }),
+    listOccurrences(sql, orgId, { from, to, after, most: limit + 1, filter: narrowed }),
+  ]);
+  const rows =
+    occurrences.length === 0
+      ? stored
+      : [...stored, ...occurrences].toSorted((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   if (last && filter.limit === undefined)
     throw invalidField(
@@ -59,6 +57,27 @@ export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilte
     );
   return { posts: rows.slice(0, limit), next: last && { at: last.at, seq: Number(last.seq) } };
 }
+
+const listStored = async (
+  sql: Sql,
+  orgId: string,
+  { from, to, after, narrowed, most }: Pick<ListFilter, 'from' | 'to' | 'after'> & { narrowed: Fragment; most: number },
+): Promise<PlacedRow[]> => {
+  const rows = await sql<PlacedRow[]>`
+    select ${postColumns(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq
+    from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId}
+      and p.root_post_id is null
+      and p.deleted_at is null
+      and p.publish_date >= ${from}
+      and p.publish_date <= ${to}
+      ${narrowed}
+      ${after === undefined ? sql`` : isAfter(sql, after)}
+    order by p.publish_date, p.seq
+    limit ${most}`;
+  return rows.map(asOccurrence);
+};
 
 const isAfter = (sql: Sql, { at, seq }: PostCursor): Fragment =>
   sql`and (p.publish_date, p.seq) > ((${at} || 'Z')::timestamptz, ${seq}::bigint)`;

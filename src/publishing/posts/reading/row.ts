@@ -10,6 +10,8 @@ export interface PostRow extends ReadColumns {
   /** Of what was approved or rejected, or of what waits for it. */
   contentHash: string | null;
   tags: { id: string; name: string; color: string }[];
+  /** Of a date of a series: that of the post which waits, and stands for it. */
+  actualDate?: Date;
 }
 
 /** The columns of a `PostRow`, from `posts p` and `channels c`. */

@@ -1,4 +1,4 @@
-import { zoneOf } from '../../../platform/kernel/index.ts';
+import { instantOfLocal, localTimeOf } from '../../../platform/kernel/index.ts';
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
@@ -13,11 +13,11 @@ export function* slotsOf({
   timezone: string;
   now: Date;
 }): Generator<Date> {
-  const zone = zoneOf(timezone);
-  const midnight = Math.floor(zone.localOf(now.getTime()) / DAY) * DAY; // of today there
+  const midnight = Date.parse(`${localTimeOf(now, timezone).slice(0, 10)}T00:00:00Z`); // of today there, without a zone
   for (let day = 0; day < 366; day++)
     for (const minute of minutes) {
-      const instant = zone.instantOf(midnight + day * DAY + minute * MINUTE);
-      if (instant > now.getTime()) yield new Date(instant);
+      const local = new Date(midnight + day * DAY + minute * MINUTE).toISOString().slice(0, -1);
+      const instant = instantOfLocal(local, timezone);
+      if (instant > now) yield instant;
     }
 }

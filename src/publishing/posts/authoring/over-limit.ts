@@ -1,0 +1,158 @@
+import type { PostQuota } from '../../../entitlements/index.ts';
+import { LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { busy } from '../../../platform/kernel/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { pausedFact, timeline, withChannel } from '../journal.ts';
+import { followingDate } from '../recurrence.ts';
+import { post, type ReadColumns } from '../row.ts';
+import { PAST_MS } from '../rules.ts';
+import { braked, overLimit, queuedDetail } from '../state.ts';
+import type { Create } from './input.ts';
+import { insertAll } from './insert.ts';
+import { answer, channelsUpdated, type FoundThread, lockedThread, outdated, runChange, runSeeing } from './thread.ts';
+
+// Posts of a series that the plan has no room for: they are there and wait, counted by nobody, until there is room.
+
+const RETRY_MS = 500;
+/** How long a post waits until somebody looks for room again. */
+const LOOK_MS = 10 * 60_000;
+
+/** Stores a post that the plan has no room for: it waits, and its timeline says why. */
+export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Create, reason: string): Promise<void> {
+  const committed = await deps.sql.begin(async (sql) => {
+    const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create }]);
+    const [stored] = admitted;
+    if (stored === LOCKED || stored === undefined) throw busy(RETRY_MS); // somebody has the channel: the scan comes again
+    if (stored.refused) throw stored.refused;
+    await sql`
+      with paused as (
+        update posts p
+        set detail = 'paused', on_brake = false, error_kind = 'billing_required', error = ${reason},
+          look_up_at = now() + ${LOOK_MS}::float8 * interval '1 ms', updated_at = now()
+        where p.org_id = ${orgId}
+          and p.id = ${create.posts[0]!.id}
+          and p.state = 'QUEUE'
+          and p.attempt = 0
+        returning ${post.names(sql, 'fact', 'p')}
+      ), ${timeline(sql, {
+        from: sql`paused`,
+        kind: 'paused',
+        message: 'The plan has no room for this post',
+        data: sql`jsonb_build_object('reason', 'billing')`,
+      })}, ${announce(sql, {
+        'post.paused': { from: withChannel(sql, sql`paused`), payload: pausedFact(sql, sql`'billing'`) },
+      })}
+      select 1`;
+    // the row of the channel says that it is set, and a post behind this one relies on it
+    return earlier.length > 0 ? deps.reminders.within(sql, earlier) : undefined;
+  });
+  committed?.();
+}
+
+type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
+
+/** A post that waits for room in the plan, at the date that it would have now. */
+async function findOverLimit(sql: Sql, orgId: string, postId: string) {
+  const [row] = await sql<(Dates & { now: Date })[]>`
+    select p.recurrence, p.publish_date as "publishDate", now() as now
+    from posts p
+    where p.org_id = ${orgId}
+      and p.id = ${postId}
+      and ${overLimit(sql)}`;
+  return row && dateNow(row, row.now);
+}
+
+/** A date that is long gone is not made up for: the series goes on with the next one. Undefined: there is none. */
+function dateNow({ recurrence, publishDate }: Dates, now: Date) {
+  if (now.getTime() - publishDate.getTime() < PAST_MS) return { at: publishDate, recurrence, skipped: [] };
+  const following = recurrence && followingDate(recurrence, publishDate, now, PAST_MS);
+  return following && { ...following, skipped: [publishDate, ...following.skipped] };
+}
+
+/**
+ * Lets a post go on that waited for room: it counts from now on. `quota`: what the plan leaves room for; without one
+ * everything has room. False: there is no room, or the post no longer waits for it.
+ */
+export async function releaseOverLimit(
+  deps: PostsDeps,
+  orgId: string,
+  postId: string,
+  quota: (PostQuota & { used: number }) | undefined,
+): Promise<boolean> {
+  const date = await findOverLimit(deps.sql, orgId, postId);
+  if (!date || (quota && quota.used >= quota.max)) {
+    await defer(deps.sql, orgId, postId);
+    return false;
+  }
+  const found = await runChange(deps, async (sql) => {
+    if (quota && !(await countOne(sql, orgId, quota))) throw busy(RETRY_MS); // the rows say something else by now
+    const seen = await runSeeing(() => release(sql, { orgId, postId }, date, deps.options.horizonMs));
+    if (seen?.verdict !== 'done') throw busy(RETRY_MS); // nothing is counted for it
+    return seen;
+  });
+  return found?.verdict === 'done';
+}
+
+const defer = (sql: Sql, orgId: string, postId: string) => sql`
+    update posts p
+    set look_up_at = now() + ${LOOK_MS}::float8 * interval '1 ms'
+    where p.org_id = ${orgId}
+      and p.id = ${postId}
+      and ${overLimit(sql)}`;
+
+const countOne = async (sql: Sql, orgId: string, quota: PostQuota): Promise<boolean> => {
+  const { count } = await sql`
+    update org_counters
+    set posts = posts + 1
+    where org_id = ${orgId}
+      and month_anchor = ${quota.anchor}
+      and month_start = ${quota.monthStart}
+      and now() < ${quota.until}
+      and posts < ${quota.max}
+      and entitlement_version::text = ${quota.entitlementVersion}`;
+  return count > 0;
+};
+
+const release = (
+  sql: Sql,
+  target: { orgId: string; postId: string },
+  { at, recurrence, skipped }: NonNullable<ReturnType<typeof dateNow>>,
+  horizonMs: number,
+) => sql<FoundThread[]>`
+    with ${lockedThread(sql, target)}, verdict as (
+      select case
+        ${outdated(sql)}
+        when t.id is null then 'not_found'
+        when not ${overLimit(sql, 't')} then 'not_failed'
+        else 'done'
+      end as verdict
+      from (select 1) one
+      left join thread t on t.is_target
+    ), changed as (
+      update posts p
+      set publish_date = ${at},
+        recurrence = case when b.is_target then nullif(${JSON.stringify(recurrence)}::text::jsonb, 'null') end,
+        detail = case when b.is_target then ${queuedDetail(sql, sql`p.group_id`)} else p.detail end,
+        on_brake = case when b.is_target then ${braked(sql, sql`p.group_id`)} else p.on_brake end,
+        due_at = case when b.is_target then greatest(${at}, now()) else p.due_at end,
+        error_kind = null, error = null, look_up_at = null,
+        created_at = now(), -- it counts in the billing month of today
+        updated_at = now()
+      from thread b, channel c, verdict v
+      where v.verdict = 'done'
+        and p.id = b.id
+        and p.org_id = ${target.orgId}
+      returning ${post.names(sql, 'fact', 'p')}, p.on_brake
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
+      from: sql`changed where root_post_id is null`,
+      kind: 'resumed',
+      message: 'The plan has room for this post',
+      data: sql`${JSON.stringify({ publishDate: at, skipped })}::text::jsonb`,
+    })}, ${announce(sql, {
+      'post.resumed': {
+        from: withChannel(sql, sql`(select * from changed where root_post_id is null and not on_brake)`, sql`channel`),
+        payload: pausedFact(sql, sql`'billing'`),
+      },
+    })}
+    ${answer(sql, target)}`;

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { instantOfLocal, localTimeOf, localTimesAfter, localTimesBetween } from '../../platform/kernel/index.ts';
+
+// Posts that recur: each date is a post of its own. The one that waits holds the rule, and hands it on to its
+// successor, which is made when it waits no longer.
+
+/** How the post goes on: its rule, as of its own date. */
+export const Recurrence = z.strictObject({
+  /** The days of a `RecurrenceRule`. */
+  days: z.string(),
+  timezone: z.string(),
+  /** The local time that the rule names for this post, which its clocks may skip. */
+  local: z.string(),
+  /** No date comes after it. */
+  until: z.iso.datetime().nullable(),
+  /** So many dates, with that of this post; null: without end. */
+  left: z.int().min(1).nullable(),
+  /** Every so many days, where it was asked for so. */
+  inter: z.int().nullable(),
+});
+export type Recurrence = z.output<typeof Recurrence>;
+
+/** A date of a series. */
+export interface SeriesDate {
+  at: Date;
+  local: string;
+}
+
+const DAY = 86_400_000;
+/** Years that the database and every client can hold. */
+const LAST = new Date(Date.UTC(9_000, 0));
+
+/** The local time of a post's date: another one than the rule named, once a person has changed the date. */
+const localOf = ({ local, timezone }: Recurrence, publishDate: Date): string =>
+  instantOfLocal(local, timezone).getTime() === publishDate.getTime() ? local : localTimeOf(publishDate, timezone);
+
+/** The local time after which the clocks of a zone show no instant up to `at`: they differ by less than a day. */
+const lastLocal = (at: Date, timezone: string): string => localTimeOf(new Date(at.getTime() + DAY), timezone);
+const endOf = ({ until }: Recurrence, to: Date): Date =>
+  until !== null && new Date(until) < to ? new Date(until) : to;
+
+/** The dates of a series after that of the post `publishDate`, at most `most` and none after `to`. */
+export function datesAfter(
+  recurrence: Recurrence,
+  publishDate: Date,
+  { most, to = LAST }: { most: number; to?: Date },
+): SeriesDate[] {
+  const { timezone, left } = recurrence;
+  const end = endOf(recurrence, to);
+  return localTimesAfter(recurrence, localOf(recurrence, publishDate), {
+    most: left === null ? most : Math.min(most, left - 1),
+    last: lastLocal(end, timezone),
+  })
+    .map((local) => ({ local, at: instantOfLocal(local, timezone) }))
+    .filter(({ at }) => at <= end);
+}
+
+/**
+ * The dates of a series after that of the post `publishDate` which lie in a range, however far ahead, and how many had
+ * to be reckoned for them.
+ */
+export function datesBetween(
+  recurrence: Recurrence,
+  publishDate: Date,
+  from: Date,
+  to: Date,
+): { dates: Date[]; count: number } {
+  const { timezone, left } = recurrence;
+  const end = endOf(recurrence, to);
+  if (end < from) return { dates: [], count: 0 };
+  const all =
+    left === null
+      ? localTimesBetween(
+          recurrence,
+          localOf(recurrence, publishDate),
+          localTimeOf(new Date(from.getTime() - DAY), timezone),
+          lastLocal(end, timezone),
+        ).map((local) => instantOfLocal(local, timezone))
+      : datesAfter(recurrence, publishDate, { most: left, to }).map(({ at }) => at); // they have to be counted
+  return { dates: all.filter((at) => at >= from && at <= end), count: all.length };
+}
+
+/** What follows a post in its series, and the dates between them that are left out. */
+export interface Following extends SeriesDate {
+  recurrence: Recurrence;
+  skipped: Date[];
+}
+const AT_ONCE = 500;
+
+/**
+ * The date that follows a post: when several have gone by, only the latest of them, where that is less than `pastMs`
+ * ago, else the first one to come. Undefined: the series has ended.
+ */
+export function followingDate(
+  recurrence: Recurrence,
+  publishDate: Date,
+  now: Date,
+  pastMs: number,
+): Following | undefined {
+  const gone = datesUpTo(recurrence, publishDate, now);
+  const latest = gone.at(-1);
+  const isMeant = latest !== undefined && now.getTime() - latest.at.getTime() < pastMs;
+  const chosen = isMeant ? latest : comingDate(recurrence, publishDate, gone);
+  if (!chosen) return undefined;
+  const skipped = gone.filter((date) => date !== chosen).map(({ at }) => at);
+  return { ...chosen, skipped, recurrence: advanced(recurrence, chosen.local, skipped.length + 1) };
+}
+
+function datesUpTo(recurrence: Recurrence, publishDate: Date, to: Date): SeriesDate[] {
+  const dates: SeriesDate[] = [];
+  for (let full = true; full;) {
+    const from = dates.at(-1);
+    const part = datesAfter(
+      from ? advanced(recurrence, from.local, dates.length) : recurrence,
+      from?.at ?? publishDate,
+      {
+        most: AT_ONCE,
+        to,
+      },
+    );
+    dates.push(...part);
+    full = part.length === AT_ONCE;
+  }
+  return dates;
+}
+
+function comingDate(recurrence: Recurrence, publishDate: Date, gone: readonly SeriesDate[]): SeriesDate | undefined {
+  const from = gone.at(-1);
+  return from
+    ? datesAfter(advanced(recurrence, from.local, gone.length), from.at, { most: 1 })[0]
+    : datesAfter(recurrence, publishDate, { most: 1 })[0];
+}
+
+/** The recurrence as of a later date of the series, so many dates after its own. */
+const advanced = (recurrence: Recurrence, local: string, dates: number): Recurrence => ({
+  ...recurrence,
+  local,
+  left: recurrence.left === null ? null : recurrence.left - dates,
+});
