@@ -206,6 +206,29 @@ describe('warnings of preflight', () => {
     expect(await warned(on(id, { date: later(6 * HOUR) }))).toEqual([]);
   });
 
+  test('a local date that the clocks of its zone skip, or show twice [S116, S104]', async () => {
+    const shiftOf = async (date: string, timezone?: string) => {
+      const { body } = await ann.client.post('/posts/preflight', schedule({ date, timezone }));
+      return body[0].warnings.filter(({ code }: { code: string }) => code === 'dst_shift');
+    };
+    expect(await shiftOf('2035-03-25T02:30:00', 'Europe/Berlin')).toEqual([
+      { code: 'dst_shift', message: expect.stringContaining('2035-03-25T01:30:00.000Z') },
+    ]);
+    expect(await shiftOf('2035-10-28T02:30:00', 'Europe/Berlin')).toEqual([
+      { code: 'dst_shift', message: expect.stringContaining('2035-10-28T00:30:00.000Z') },
+    ]);
+    expect(await shiftOf('2035-03-25T04:30:00', 'Europe/Berlin')).toEqual([]);
+    expect(await shiftOf('2035-03-25T02:30:00')).toEqual([]);
+  });
+
+  test('the rule by which a post recurs is judged as create judges it [S116, S120]', async () => {
+    const recurrence = { rrule: 'FREQ=DAILY', timezone: 'UTC', until: '2030-01-01' };
+    const body = schedule({ date: '2035-01-01T10:00:00Z', recurrence });
+    const [entry] = (await ann.client.post('/posts/preflight', body)).body;
+    expect(entry).toMatchObject({ valid: false, issues: [{ field: 'recurrence.until', rule: 'no_dates' }] });
+    expect((await ann.client.post('/posts', body)).body.errors).toEqual(entry.issues);
+  });
+
   test('pictures that the network does not take as they are [S116]', async () => {
     network.declares = {
       limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/jpeg'], image: { bytes: 2_000 } },

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { ProviderError } from '../../../src/platform/kernel/errors.ts';
@@ -324,5 +324,43 @@ describe('a body is refused, with the field and the rule, and nothing is stored'
     expect((await edit(id, { inter: 1 }, eve.client)).status).toBe(404);
     expect((await create(daily({ posts: [element(foreign)] }))).status).toBe(400);
     expect((await read(id)).recurrence).toBeNull();
+  });
+});
+
+describe('what follows a post of a series that was approved', () => {
+  const setting = async (approvalRequired: false | 'members' | 'all') =>
+    expect((await ann.client.put('/settings', { approvalRequired })).status).toBe(200);
+  afterEach(() => setting(false));
+
+  test('is approved with it, and asks again when it is changed [S120, S121]', async () => {
+    await setting('all');
+    const id = await made(now());
+    expect((await ann.client.post(`/posts/${id}/approve`, {})).status).toBe(200);
+    await published(id);
+    await sweep();
+    const [first, next] = await all();
+    expect(next).toMatchObject({ state: 'QUEUE', detail: 'scheduled', approval: first.approval });
+    await patch(ann.client, `/posts/${next.id}`, { content: 'other' });
+    expect(await read(next.id)).toMatchObject({ state: 'DRAFT', detail: 'awaiting_approval' });
+  });
+
+  test('is held where the post before it was never asked about and everybody is by now [S120, S121]', async () => {
+    const id = await made(now());
+    await published(id);
+    await setting('all');
+    await sweep();
+    const [, next] = await all();
+    expect(next).toMatchObject({ state: 'DRAFT', detail: 'awaiting_approval' });
+  });
+
+  test('waits under a brake [S120, S123]', async () => {
+    const id = await made(now());
+    await published(id);
+    expect((await ann.client.post('/posts/pause', { scope: 'org' })).status).toBe(200);
+    await sweep();
+    const [, next] = await all();
+    expect(next).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+    await ann.client.post('/posts/resume', { scope: 'org' });
+    expect(await read(next.id)).toMatchObject({ detail: 'scheduled' });
   });
 });

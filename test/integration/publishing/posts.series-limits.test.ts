@@ -71,7 +71,7 @@ test('a post of a series beyond the plan waits, uncounted, and says why; with ro
   });
   expect(await kinds(id)).toContain('paused: The plan has no room for this post');
   expect(await db.sql`select payload from outbox where topic = 'post.paused' and entity_id = ${id}`).toEqual([
-    { payload: { channelId: org.channelId, reason: 'billing' } },
+    { payload: expect.objectContaining({ channelId: org.channelId, detail: 'paused', reason: 'billing' }) },
   ]);
   expect(await used()).toBe(1);
   expect(await lookAgain()).toMatchObject({ series: 1 });
