@@ -36,4 +36,4 @@ export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type RowPage, pageOf } from './page.ts';
 export { asksNothing, judge, parse, UNBUILT, unbuilt } from './validation.ts';
 export { StartError } from './start-error.ts';
-export { isTimezone, zoneOf } from './zone.ts';
+export { isTimezone, type Zone, zoneOf } from './zone.ts';

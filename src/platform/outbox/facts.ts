@@ -9,6 +9,8 @@ const post = {
   channelId: id,
   providerId: z.string(),
   channelName: z.string(),
+  /** Who made it; null: somebody who is gone, or a fact of an older release. */
+  createdBy: id.nullable().default(null),
   /** The first item of the thread that it belongs to; null for a first item. */
   rootPostId: id.nullable(),
   groupId: z.string(),
