@@ -243,7 +243,7 @@ describe('POST /notifications/broadcast', () => {
     [{ channels: [] }, 'channels'],
     [{ channels: ['sms'] }, 'channels.0'],
     [{ when: 'now' }, 'when'],
-  ])('refuses %.60j by name, and tells nobody', async (change, field) => {
+  ])('refuses %j by name, and tells nobody', async (change, field) => {
     const answer = await send({ ...BODY, ...change });
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [field]]);
     expect(await world.rowsOf(ann)).toEqual([]);
