@@ -56,7 +56,7 @@ function collect(deps: NotificationsDeps, notices: readonly Notice[]): Written {
     for (const person of notice.to) {
       let wishes = preferences.get(person.userId);
       if (!wishes) preferences.set(person.userId, (wishes = completePreferences(person.chosen)));
-      written.people.set(person.userId, person);
+      written.people.set(memberOf(person), person);
       collectFor(deps, written, { notice, person, wishes });
     }
   return written;
@@ -82,13 +82,14 @@ function collectFor(
     goes('email') && email.enabled && !person.isUndeliverable
       ? mailWindow(wishes, { orgId, category, now, zone })
       : undefined;
-  if (window) written.lines.push({ id: newId(), ...said, ...window });
+  if (window) written.lines.push({ ...said, ...window });
   if (!goes('push') || !push.enabled) return;
   const dueAt = afterQuiet(now, wishes.quietHours, zone);
-  if (dueAt > now) written.lines.push({ id: newId(), ...said, kind: 'quiet-push', dueAt, isBurst: false });
+  if (dueAt > now) written.lines.push({ ...said, kind: 'quiet-push', dueAt, isBurst: false });
   else written.pushes.push(said);
 }
 
+const memberOf = ({ orgId, userId }: { orgId: string; userId: string }): string => `${orgId} ${userId}`;
 const keyOf = ({ userId, kind }: WindowKey): string => `${userId} ${kind}`;
 
 /** Collects lines in their windows; the first line of a burst leaves at once, and opens the window for those behind it. */
@@ -105,7 +106,7 @@ async function sendOrCollect(
   const mails: Promise<Mail>[] = [];
   for (const line of lines) {
     if (!line.isBurst || !fresh.delete(keyOf(line))) collected.push(line);
-    else mails.push(mailOfLine(deps, line, people.get(line.userId)!));
+    else mails.push(mailOfLine(deps, line, people.get(memberOf(line))!));
   }
   if (collected.length > 0) await insertLines(tx, collected);
   await deps.email.queueAll(tx, await Promise.all(mails));

@@ -72,19 +72,19 @@ export async function findNotifications(
       ${category === undefined ? sql`` : sql`and category = ${category}`}
       ${unread ? sql`and read_at is null` : sql``}`;
   const rows = await sql<(NotificationRow & { total: number; lastRead: Date })[]>`
-    select n.*, (select count(*)::int from notifications where ${wanted}) as total,
+    select n.id, n.title, n.content, n.link, n.category, n.data, n."readAt", n."createdAt", (select count(*)::int from notifications where ${wanted}) as total,
       u.last_read_notifications as "lastRead"
     from users u
     left join lateral (
-      select id, title, content, link, category, data, read_at as "readAt", created_at as "createdAt"
+      select id, title, content, link, category, data, read_at as "readAt", created_at as "createdAt", seq
       from notifications
       where ${wanted}
-      order by id desc
+      order by seq desc
       limit ${limit}
       offset ${page * limit}
     ) n on true
     where u.id = ${reader.userId}
-    order by n.id desc`;
+    order by n.seq desc`;
   const [first] = rows;
   return {
     rows: rows.filter(({ id }: { id: string | null }) => id !== null),

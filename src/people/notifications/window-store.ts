@@ -8,7 +8,6 @@ export interface WindowKey {
   kind: string;
 }
 export interface WindowLine extends WindowKey {
-  id: string;
   orgId: string;
   category: string;
   title: string;
@@ -33,15 +32,15 @@ export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: nu
   returning user_id as "userId", kind, xmax = 0 as "isNew"`;
 
 export const insertLines = (sql: Sql, lines: readonly WindowLine[]) => sql`/* all orgs */
-  insert into notification_lines (id, user_id, kind, org_id, category, title, content, link)
+  insert into notification_lines (user_id, kind, org_id, category, title, content, link)
   select *
-  from unnest(${lines.map(({ id }) => id)}::uuid[], ${lines.map(({ userId }) => userId)}::uuid[],
+  from unnest(${lines.map(({ userId }) => userId)}::uuid[],
     ${lines.map(({ kind }) => kind)}::text[], ${lines.map(({ orgId }) => orgId)}::uuid[],
     ${lines.map(({ category }) => category)}::text[], ${lines.map(({ title }) => title)}::text[],
     ${lines.map(({ content }) => content)}::text[], ${lines.map(({ link }) => link)}::text[])`;
 
 /** A line of a closed window that its reader gets to see, and how many of its organization and category there are. */
-export interface ClosedLine extends Omit<WindowLine, 'id'> {
+export interface ClosedLine extends WindowLine {
   count: number;
   orgName: string;
   email: string;
@@ -79,9 +78,9 @@ export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: n
     ), numbered as (
       select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category)::int as count
       from lines
-      window same as (partition by user_id, kind, org_id, category order by id)
+      window same as (partition by user_id, kind, org_id, category order by seq)
     ), shown as (
-      select l.id, l.user_id as "userId", l.kind, l.org_id as "orgId", l.category, l.title, l.content, l.link, l.count,
+      select l.seq, l.user_id as "userId", l.kind, l.org_id as "orgId", l.category, l.title, l.content, l.link, l.count,
         o.name as "orgName", u.email, p.name, p.notification_preferences as chosen,
         ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
       from numbered l
@@ -94,7 +93,7 @@ export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: n
     select (select count(*)::int from closed) as closed, s.*
     from (select) always
     left join shown s on true
-    order by s.id`;
+    order by s.seq`;
   return {
     closed: rows[0]!.closed,
     lines: rows.filter((row): row is ClosedLine & { closed: number } => row.orgId !== null),

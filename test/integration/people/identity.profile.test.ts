@@ -134,10 +134,13 @@ describe('notification preferences', () => {
   };
   const URL = '/notifications/preferences';
 
-  test('have the defaults of the interface [S178, US3]', async () => {
+  test('have the defaults of the interface, `Instant` among them [S178, US3, NO26]', async () => {
     const { client } = await somebody();
     const { status, body } = await client.get(URL);
-    expect([status, body]).toEqual([200, { master: all(true, true, true), categories: DEFAULTS, digest: 'Instant' }]);
+    expect([status, body]).toEqual([
+      200,
+      { master: all(true, true, true), categories: DEFAULTS, digest: 'Instant', quietHours: null },
+    ]);
   });
   test('are merged field by field; an unknown category is stored and follows the master [S178]', async () => {
     const { client } = await somebody();
@@ -146,6 +149,7 @@ describe('notification preferences', () => {
       master: all(true, true, true),
       categories: { ...DEFAULTS, replies: all(true, true, true) },
       digest: 'Weekly',
+      quietHours: null,
     });
     const second = await client.put(URL, {
       master: { push: false },
@@ -155,6 +159,7 @@ describe('notification preferences', () => {
       master: all(true, false, true),
       categories: { ...DEFAULTS, replies: all(false, true, true), news: all(true, false, false) },
       digest: 'Weekly',
+      quietHours: null,
     });
     expect((await client.put(URL, { master: { email: false } })).body.categories.news).toEqual(
       all(false, false, false),

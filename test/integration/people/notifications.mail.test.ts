@@ -3,7 +3,8 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { Client } from '../../support/worlds/app.ts';
 import { mailsOf } from '../../support/worlds/mails.ts';
 import { emptyTables } from '../../support/wire/database.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { type Notified, notified, postPayload } from '../../support/worlds/notified.ts';
 
 let world: Notified;
 type Member = Awaited<ReturnType<Notified['member']>>;
@@ -144,12 +145,13 @@ describe('digests', () => {
     await hear(2);
     expect([await headings(), await windows()]).toEqual([[], []]);
     expect(await world.rowsOf(ann)).toHaveLength(2);
+    const { url: _, ...payload } = postPayload(ann.userId);
     await world.hear([
       {
         orgId: world.orgId,
         topic: 'post.unconfirmed',
         entityId: newId(),
-        payload: { ...payloadOf(), state: 'QUEUE', detail: null, error: '' },
+        payload: { ...payload, state: 'QUEUE', detail: null, error: '' },
       },
     ]);
     expect(await headings()).toEqual(['Nobody can say whether a post was published on Acme']);
@@ -165,20 +167,6 @@ describe('digests', () => {
     expect(await headings()).toEqual(['Your digest: 5 notifications']);
   });
 });
-const payloadOf = () => {
-  const { url: _, ...payload } = world.published(ann.userId).payload as { url: string } & Record<string, never>;
-  return payload as never as {
-    channelId: string;
-    providerId: string;
-    channelName: string;
-    createdBy: string;
-    rootPostId: null;
-    groupId: string;
-    content: string;
-    publishDate: string;
-  };
-};
-
 describe('quiet hours', () => {
   test('hold mails and pushes, which leave as one each at their end; rows do not wait', async () => {
     const token = await world.device(ann);
@@ -201,19 +189,6 @@ describe('quiet hours', () => {
     await world.wish(ann, { quietHours: null });
     expect((await ann.client.get('/notifications/preferences')).body.quietHours).toBeNull();
   });
-  test('hold no transactional mail [NO32]', async () => {
-    await world.wish(ann, {
-      quietHours: span(-2, 2),
-      master: { email: false, push: false, inApp: false },
-      digest: 'Never',
-    });
-    await world.owner.client.post('/settings/team', { email: ann.email, role: 'viewer' });
-    await world.app.client().post('/auth/forgot', { email: ann.email });
-    await world.context.sweeps.find(({ name }) => name === 'requested-mails')!.run(10);
-    const templates = (await mailsOf(world.context, ann.email)).map(({ content }) => content.template);
-    expect(templates).toContain('password-reset');
-    expect(await world.rowsOf(ann)).toEqual([]);
-  });
   test.each([
     [{ quietHours: { from: '24:00', to: '07:00' } }, 'quietHours.from'],
     [{ quietHours: { from: '22:00' } }, 'quietHours.to'],
@@ -223,6 +198,31 @@ describe('quiet hours', () => {
   ])('refuse %j by name', async (change, field) => {
     const { status, body } = await ann.client.put('/notifications/preferences', change);
     expect([status, body.errors?.[0]?.field]).toEqual([400, field]);
+  });
+});
+
+describe('mails that nobody can refuse', () => {
+  test('leave whatever their reader has chosen, and are in no list [NO32, NO33]', async () => {
+    const email = `${newId()}@example.com`;
+    const NOTHING = { email: false, push: false, inApp: false };
+    await world.app
+      .client()
+      .post('/auth/register', { provider: 'LOCAL', email, password: 'correct horse battery', company: 'Eve' });
+    await world.sql`
+      update user_profiles
+      set notification_preferences = ${world.sql.json({ master: NOTHING, digest: 'Never', quietHours: span(-2, 2) })}
+      where user_id = (select id from users where email = ${email})`;
+    expect((await world.owner.client.post('/members/invitations', { email, role: 'viewer' })).status).toBe(201);
+    await world.app.client().post('/auth/resend-activation', { email });
+    await world.sql`update users set activated = true where email = ${email}`;
+    await world.app.client().post('/auth/forgot', { email });
+    const templates = async () => {
+      await world.context.sweeps.find(({ name }) => name === 'requested-mails')!.run(10);
+      return new Set((await mailsOf(world.context, email)).map(({ content }) => content.template));
+    };
+    await eventually('all are queued', async () => (await templates()).size === 3);
+    expect(await templates()).toEqual(new Set(['activation', 'invitation', 'password-reset']));
+    expect(await world.sql`select from notifications`).toEqual([]);
   });
 });
 

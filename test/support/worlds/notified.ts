@@ -112,7 +112,7 @@ export async function notified({
         select category, title, content, link
         from notifications
         where user_id = ${userId}
-        order by id`,
+        order by seq`,
     mailsTo: async ({ email }: { email: string }) =>
       (await mailsOf(context, email)).flatMap(({ content, orgId: org }) =>
         content.template === 'notification' ? [{ ...content.data, orgId: org }] : [],

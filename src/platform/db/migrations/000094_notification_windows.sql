@@ -9,7 +9,7 @@ create table notification_windows (
 create index notification_windows_due on notification_windows (due_at);   -- the sweep
 
 create table notification_lines (
-  id uuid primary key,
+  seq bigint primary key generated always as identity,
   user_id uuid not null,
   kind text not null,
   org_id uuid not null references organizations on delete cascade,
@@ -19,7 +19,7 @@ create table notification_lines (
   link text,
   foreign key (user_id, kind) references notification_windows on delete cascade
 );
-create index notification_lines_of_window on notification_lines (user_id, kind, id);   -- a window is closed
+create index notification_lines_of_window on notification_lines (user_id, kind, seq);   -- a window is closed
 create index notification_lines_of_org on notification_lines (org_id);                 -- an organization is deleted
 
 create index emails_undeliverable on emails (lower(to_address)) where status in ('bounced', 'complained') and sent_at is not null;   -- whether an address takes mail
