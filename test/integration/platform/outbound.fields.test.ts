@@ -363,6 +363,7 @@ describe('schema fields that look like addresses', () => {
     [/^POST \/(files|media)\/information thumbnail$/, 'names a file of the library'],
     [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
+    [/^POST \/notifications\/broadcast link$/, 'a path of the console'],
   ];
 
   test('each one is tested above or listed as never called [OB1]', () => {
