@@ -15,6 +15,7 @@ export const notificationsListener = (deps: NotificationsDeps): Listener =>
   listener({
     name: 'notifications',
     topics: TOLD_TOPICS,
+    lookMs: 1_000, // people do not notice
     async hear(tx, facts) {
       const heard = facts.map((fact) => ({ fact, told: toldOf(fact) }));
       const people = Map.groupBy(await findPeople(tx, wantedBy(heard)), ({ orgId }) => orgId);
