@@ -26,6 +26,7 @@ function excerpt(content: string): string {
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : words;
 }
 const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
+const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
 const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
 
 type PostFact = Fact<'post.published' | 'post.failed' | 'post.unconfirmed'>;
@@ -81,6 +82,14 @@ const CATALOG = {
     content: `${cents(spentMicros)} of ${(capCents / 100).toFixed(2)} USD${providerId === null ? '' : ` at ${providerId}`}.`,
     link: { path: '/settings', permission: 'settings:read' },
     data: { domain, providerId, period, percent },
+  }),
+  'storage.over_quota': ({ payload: { bytes, quotaBytes } }) => ({
+    category: 'storage',
+    permission: 'settings:update',
+    title: 'The local storage is over its soft quota',
+    content: `${gigabytes(bytes)} of ${gigabytes(quotaBytes)} GB are used. Uploads still pass.`,
+    link: { path: '/media', permission: 'media:read' },
+    data: { bytes, quotaBytes },
   }),
   'media.job_ended': ({ entityId, payload: { userId, operation, state, error } }) => ({
     category: 'media_jobs',

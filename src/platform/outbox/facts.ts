@@ -64,6 +64,8 @@ export const facts = {
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
   'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+  /** The local storage of an organization holds more than its soft quota, once a day. The fact's entity is the organization. */
+  'storage.over_quota': z.strictObject({ bytes: z.number(), quotaBytes: z.number() }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

@@ -48,6 +48,7 @@ describe('profile', () => {
       avatarUrl: null,
       pictureId: null,
       timezone: 'UTC',
+      emailUndeliverable: false,
     });
     const first = await client.post('/user/personal', {
       name: ' Zoe\u0308 ',
@@ -56,7 +57,15 @@ describe('profile', () => {
     });
     expect([first.status, first.body]).toEqual([
       200,
-      { name: 'Zoë', lastName: '', bio: '  as sent\n', avatarUrl: null, pictureId: null, timezone: 'Europe/Paris' },
+      {
+        name: 'Zoë',
+        lastName: '',
+        bio: '  as sent\n',
+        avatarUrl: null,
+        pictureId: null,
+        timezone: 'Europe/Paris',
+        emailUndeliverable: false,
+      },
     ]);
     const second = await client.put('/user/personal', { lastName: 'Smith', bio: '' });
     expect(second.body).toEqual({ ...first.body, lastName: 'Smith', bio: '' });

@@ -76,6 +76,12 @@ describe('facts that people are told of', () => {
       () => ({ ...CHANNEL, reason: 'plan' }),
       { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
     ],
+    [
+      'storage.over_quota',
+      '[S153]',
+      () => ({ bytes: 6e9, quotaBytes: 5e9 }),
+      { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
+    ],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {

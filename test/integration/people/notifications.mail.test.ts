@@ -299,6 +299,7 @@ describe('an address that takes no mail', () => {
       values (${newId()}, ${ann.email.toUpperCase()}, 'activation', 'smtp', 'v1', ${status}, null, now())`;
     await hear(2);
     expect([await headings(), await windows(), (await world.rowsOf(ann)).length]).toEqual([[], [], 2]);
+    expect((await ann.client.get('/user/personal')).body.emailUndeliverable).toBe(true);
   });
   test('is none that a server could not be reached for', async () => {
     await world.sql`
