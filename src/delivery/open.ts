@@ -78,6 +78,7 @@ export async function openDeliveryWing({
     rooms: { email, push, webhooks },
     sweeps: [
       { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
+      { name: 'pushes', everyMs: HOUR, run: (limit) => push.dropOld(limit) },
       { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
     ],
     listeners: [webhooksListener],

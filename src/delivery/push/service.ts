@@ -25,6 +25,8 @@ export const openPush = ({ sql, clock, outbound, account, log, events }: PushOpt
   async queueAll(transaction: Sql, pushes: readonly store.NewPush[]): Promise<void> {
     if (account && pushes.length > 0) await store.insertPushes(transaction, pushes);
   },
+  /** Gives up what waited for an hour, at most `limit`; answers how many. */
+  dropOld: (limit: number): Promise<number> => store.dropOldPushes(sql, limit),
   /** Sends what is queued until it is disposed of; undefined without an account. */
   startSender: (options: { restMs?: number } = {}): AsyncDisposable | undefined =>
     account && startPushSender({ sql, clock, send: openFcm({ outbound, clock }, account), log, events, ...options }),

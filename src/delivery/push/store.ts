@@ -110,6 +110,22 @@ export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: numbe
 
 export const deletePush = (sql: Sql, id: string) => sql`/* all orgs */ delete from pushes where id = ${id}`;
 
+/** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers how many. */
+export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`/* all orgs */
+    delete from pushes
+    where id = any(array(
+      select id
+      from pushes
+      where created_at < now() - interval '1 hour'
+      order by created_at
+      limit ${limit}
+      for update
+      skip locked
+    ))`;
+  return count;
+}
+
 export const retryPush = (sql: Sql, { id, attempts }: Pick<ClaimedPush, 'id' | 'attempts'>, inMs: number) =>
   sql`/* all orgs */
     update pushes

@@ -47,7 +47,8 @@ function headingOf(lines: readonly ClosedLine[], count: number): string {
   if (first!.kind === 'digest') return `Your digest: ${count} ${count === 1 ? 'notification' : 'notifications'}`;
   if (count === 1) return first!.title;
   const categories = new Set(lines.map(({ category }) => category));
-  return categories.size === 1 ? `${labelOf(first!.category)}: ${count} more` : `${count} notifications`;
+  if (categories.size > 1) return `${count} notifications`;
+  return `${labelOf(first!.category)}: ${count}${first!.kind.startsWith('burst') ? ' more' : ''}`;
 }
 
 function mailOfWindow(deps: NotificationsDeps, window: readonly ClosedLine[]): Promise<Mail> {

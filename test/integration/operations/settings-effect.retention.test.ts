@@ -118,6 +118,19 @@ describe('retention settings', () => {
           'notifications',
         ),
       ).toEqual([17.9]),
+    pushes: async () => {
+      const device = newId();
+      await sql`
+        insert into push_tokens (id, user_id, session_id, token, token_hash, platform)
+        select ${device}, user_id, id, 'x', 'x', 'ios'
+        from sessions
+        where user_id = ${bob.userId}
+        limit 1`;
+      const queued = (age: number, id: string) => sql`
+        insert into pushes (id, token_id, category, title, content, created_at)
+        values (${id}, ${device}, 'storage', 't', 'c', ${ago(age)})`;
+      expect(await left('pushes', [0.05, 0.03], queued, 'pushes')).toEqual([0.03]); // an hour is 0.042 days
+    },
     'notification-windows': async () => {
       const opened = (age: number, id: string) => sql`
         insert into notification_windows (user_id, kind, due_at)

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 const nobody = newId();
-const fact = <T extends Topic>(topic: T, payload: object, entityId = newId()): NewFact =>
+const fact = (topic: Topic, payload: object, entityId = newId()): NewFact =>
   ({ orgId: world.orgId, topic, entityId, payload }) as NewFact;
 const everybody = () => ({ owner: world.owner, admin, editor, maker });
 /** Who got a row and who a mail, by their names here. */

@@ -27,4 +27,5 @@ create table pushes (
   created_at timestamptz not null default now()
 );
 create index pushes_due on pushes (next_attempt_at);        -- the sender
+create index pushes_age on pushes (created_at);             -- the sweep
 create index pushes_of_token on pushes (token_id);          -- a token is deleted
