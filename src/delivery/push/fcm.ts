@@ -94,8 +94,7 @@ const messageOf = ({ token, platform, category, title, content, link }: ClaimedP
   ...(platform === 'web' && { webpush: { headers: { Topic: category } } }),
 });
 
-/** Exported for its test. */
-export function outcomeOfRefusal(status: number, body: string, retryAfter: string | null, now: Date): PushOutcome {
+function outcomeOfRefusal(status: number, body: string, retryAfter: string | null, now: Date): PushOutcome {
   const { error } = Failure.safeParse(jsonOf(body)).data ?? { error: undefined };
   const details = error?.details ?? [];
   const code = details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? error?.status ?? '';

@@ -7,7 +7,7 @@ const DAY = 1_440 * MINUTE;
 /** By the wall clock of the person, daily and on Mondays (S238). */
 const DIGEST_AT = 8 * 60 * MINUTE;
 /** What follows the first mail of a category is collected for so long. */
-export const BURST_MS = 10 * MINUTE;
+const BURST_MS = 10 * MINUTE;
 
 const zones = new Map<string, Zone>();
 /** The zone of a person; of one that this platform does not know, UTC. */

@@ -16,7 +16,7 @@ import { testDatabase } from '../wire/database.ts';
 import { eventually } from '../wire/eventually.ts';
 
 /** Push that is queued and never sent: the key is none. */
-export const WITH_PUSH = { FCM_PROJECT_ID: 'p', FCM_CLIENT_EMAIL: 'push@example.com', FCM_PRIVATE_KEY: 'none' };
+const WITH_PUSH = { FCM_PROJECT_ID: 'p', FCM_CLIENT_EMAIL: 'push@example.com', FCM_PRIVATE_KEY: 'none' };
 
 type Ways = { email?: boolean; push?: boolean; inApp?: boolean };
 interface Wishes {
