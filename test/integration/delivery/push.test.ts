@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { newId } from '../../../src/platform/kernel/index.ts';
@@ -42,24 +43,10 @@ let ann: Member;
 let bob: Member;
 beforeAll(async () => {
   const { key, cert } = makeCertificate(HOSTS);
-  server = createServer({ key, cert }, async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const one = {
-      host: request.headers.host!,
-      path: request.url!,
-      headers: request.headers,
-      body: Buffer.concat(parts).toString(),
-    };
-    asked.push(one);
-    const {
-      status,
-      body = {},
-      headers = {},
-    } = one.host === HOSTS[0]
-      ? { status: 200, body: { access_token: 'ya29.secret', expires_in: 3_600 } }
-      : says(JSON.parse(one.body).message);
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  server = createServer({ key, cert }, (request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => serve(request, response, text));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const beneath = socketConnector([cert]);
@@ -88,6 +75,25 @@ afterEach(async () => {
   await sender?.[Symbol.asyncDispose]();
   sender = undefined;
 });
+
+/** What stands where Google is. */
+function serve({ headers: sentHeaders, url }: IncomingMessage, response: ServerResponse, text: string): void {
+  const one = {
+    host: sentHeaders.host!,
+    path: url!,
+    headers: sentHeaders,
+    body: text,
+  };
+  asked.push(one);
+  const {
+    status,
+    body = {},
+    headers = {},
+  } = one.host === HOSTS[0]
+    ? { status: 200, body: { access_token: 'ya29.secret', expires_in: 3_600 } }
+    : says(JSON.parse(one.body).message);
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
 
 const start = () => (sender = world.context.push.startSender({ restMs: 10 }));
 const sent = () => asked.filter(({ host }) => host === HOSTS[1]);
