@@ -31,7 +31,7 @@ const ROOMS = {
     wing: ['telemetry', 'outbox'],
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
-  delivery: { email: [], webhooks: [] },
+  delivery: { email: [], push: [], webhooks: [] },
   library: { media: [], stock: ['media'] },
   people: {
     access: [],
@@ -40,6 +40,7 @@ const ROOMS = {
     auth: ['access', 'identity'],
     'federated-login': ['auth', 'identity'],
     organizations: ['members'],
+    notifications: ['access', 'identity', 'auth'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
   publishing: { egress: [], posts: [], shortlinks: ['posts'], channels: ['egress', 'posts'] },

@@ -114,7 +114,7 @@ export async function openContext(
   const library = enter(await openLibraryWing(low));
   const people = enter(await openPeopleWing({ ...low, ...delivery, ...ports }));
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
-  const billing = enter(await openBillingWing({ ...low, ...delivery, ...ports, paymentsServer }));
+  const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(

@@ -60,6 +60,36 @@ function show(reply: Reply, { html, policy }: Page): string {
   return html;
 }
 
+/** A page without a script: one form, or the word that it is done. */
+function plainPage(title: string, content: string): Page {
+  const style = text('console.css');
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${style}</style>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</html>
+`;
+  const policy = `default-src 'none'; style-src ${hashOf(style)}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`;
+  return { html, policy };
+}
+const unsubscribing = {
+  asks: plainPage(
+    'Get no more of these mails',
+    '<p>Other mails still come. All of them can be chosen in your settings.</p>\n' +
+      '<form method="post"><button>Unsubscribe</button></form>',
+  ),
+  done: plainPage('You are unsubscribed', '<p>These mails do not come any more. Your settings bring them back.</p>'),
+};
+/** The page behind the link of a mail, before and after its button. */
+export const unsubscribePage = (reply: Reply, step: keyof typeof unsubscribing): string =>
+  show(reply, unsubscribing[step]);
+
 export const devicePage = (reply: Reply): string => show(reply, device);
 
 /**

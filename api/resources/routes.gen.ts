@@ -28,7 +28,11 @@ import mediaStockRoutes from './media/stock.routes.ts';
 import membersApiKeysRoutes from './members/api-keys.routes.ts';
 import membersRoutes from './members/routes.ts';
 import metricsRoutes from './metrics/routes.ts';
+import notificationsPreferencesRoutes from './notifications/preferences.routes.ts';
+import notificationsPublic from './notifications/public.ts';
+import notificationsPushTokensRoutes from './notifications/push-tokens.routes.ts';
 import notificationsRoutes from './notifications/routes.ts';
+import notificationsUnsubscribeRoutes from './notifications/unsubscribe.routes.ts';
 import oauthDeviceRoutes from './oauth/device.routes.ts';
 import oauthRoutes from './oauth/routes.ts';
 import openapiPublic from './openapi/public.ts';
@@ -100,7 +104,11 @@ export const routes: readonly AnyRoute[] = [
   ...membersApiKeysRoutes,
   ...membersRoutes,
   ...metricsRoutes,
+  ...notificationsPreferencesRoutes,
+  ...notificationsPublic,
+  ...notificationsPushTokensRoutes,
   ...notificationsRoutes,
+  ...notificationsUnsubscribeRoutes,
   ...oauthDeviceRoutes,
   ...oauthRoutes,
   ...openapiPublic,

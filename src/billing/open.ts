@@ -2,6 +2,7 @@ import type { Email } from '../delivery/email/index.ts';
 import { addonsOf, type Billing } from '../entitlements/index.ts';
 import { permissionsOf, SYSTEM_ROLES } from '../people/access/index.ts';
 import { openAuthTokens } from '../people/auth/index.ts';
+import type { Notifications } from '../people/notifications/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock, Vault } from '../platform/kernel/index.ts';
@@ -18,6 +19,7 @@ export interface BillingNeeds {
   logs: Logs;
   events: Events;
   email: Email;
+  notifications: Pick<Notifications, 'tellHolders'>;
   billing: Billing;
   queue: Queue;
   /** Address of a payment processor in place of the real one. */

@@ -8,6 +8,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { EmailAdapter, Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openEmail, openOverride, type MailTransport, siteOf } from './email/index.ts';
+import { openPush } from './push/index.ts';
 import { openWebhooks, webhooksListener } from './webhooks/index.ts';
 
 export interface DeliveryNeeds {
@@ -72,14 +73,16 @@ export async function openDeliveryWing({
     log: logs.of('webhooks'),
     events,
   });
+  const push = openPush({ sql, clock, outbound, account: config.push, log: logs.of('push'), events });
   return wing(opened, {
-    rooms: { email, webhooks },
+    rooms: { email, push, webhooks },
     sweeps: [
       { name: 'emails', everyMs: HOUR, run: (limit) => email.dropOld(limit) },
+      { name: 'pushes', everyMs: HOUR, run: (limit) => push.dropOld(limit) },
       { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
     ],
     listeners: [webhooksListener],
-    workers: [() => email.startSender()],
+    workers: [() => email.startSender(), () => push.startSender()],
   });
 }
 

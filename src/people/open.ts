@@ -1,4 +1,5 @@
 import type { EmailRoom } from '../delivery/email/index.ts';
+import type { Push } from '../delivery/push/index.ts';
 import type { Billing } from '../entitlements/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -11,6 +12,7 @@ import { type Approvals, openAuth } from './auth/index.ts';
 import { environmentLogins, openFederatedLogin } from './federated-login/index.ts';
 import { openIdentity, setupTokenOf } from './identity/index.ts';
 import { openMembers } from './members/index.ts';
+import { notificationsListener, openNotifications } from './notifications/index.ts';
 import { type Endings, openOrganizations } from './organizations/index.ts';
 
 export interface PeopleNeeds {
@@ -21,6 +23,7 @@ export interface PeopleNeeds {
   logs: Logs;
   billing: Billing;
   email: EmailRoom;
+  push: Push;
   providers: Providers;
   providerSettings: ProviderSettings;
   approvals: Approvals;
@@ -41,6 +44,7 @@ export async function openPeopleWing({
   logs,
   billing,
   email,
+  push,
   providers,
   providerSettings,
   ...ports
@@ -91,8 +95,20 @@ export async function openPeopleWing({
     providers,
     ...ports.endings,
   });
+  const notices = {
+    sql,
+    email,
+    push,
+    identity,
+    tokens: auth.tokens,
+    frontendUrl,
+    backendUrl: config.http.backendUrl,
+    retentionDays: config.retention.notifications,
+  };
+  const notifications = openNotifications(notices);
   return wing(opened, {
-    rooms: { identity, auth, login, members, organizations },
+    rooms: { identity, auth, login, members, organizations, notifications },
+    listeners: [notificationsListener(notices)],
     sweeps: [
       { name: 'provider-logins', everyMs: 15 * MINUTE, run: (limit) => login.dropOld(limit) },
       // a mail that the process asked for it did not write
@@ -103,6 +119,8 @@ export async function openPeopleWing({
       { name: 'invitations', everyMs: HOUR, run: (limit) => members.invitations.dropOld(limit) },
       { name: 'traces', everyMs: HOUR, run: (limit) => auth.forgetTraces(limit) },
       { name: 'organizations', everyMs: HOUR, run: (limit) => organizations.dropRemoved(limit) },
+      { name: 'notification-windows', everyMs: MINUTE, run: (limit) => notifications.closeDueWindows(limit) },
+      { name: 'notifications', everyMs: HOUR, run: (limit) => notifications.dropOldNotifications(limit) },
       { name: 'users', everyMs: HOUR, run: (limit) => identity.dropRemoved(limit) },
     ],
   });

@@ -1,43 +1,99 @@
 import { z } from 'zod';
-import { DIGESTS } from '../../../src/people/identity/index.ts';
+import { BROADCAST_CHANNELS } from '../../../src/people/notifications/index.ts';
+import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import { listRoute } from './handlers.ts';
 
-const route = routesOf('identity');
+const route = routesOf('notifications');
 
-const Toggles = z.object({ email: z.boolean(), push: z.boolean(), inApp: z.boolean() });
-const Preferences = z.object({ master: Toggles, categories: z.record(z.string(), Toggles), digest: z.enum(DIGESTS) });
-const SomeToggles = z.strictObject(Toggles.partial().shape);
-const Change = z.strictObject({
-  master: SomeToggles.optional(),
-  categories: z
-    .record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), SomeToggles)
-    .refine((categories) => Object.keys(categories).length <= 100, 'at most 100 categories')
-    .optional(),
-  digest: z.enum(DIGESTS).optional(),
+const line = (max: number) => z.string().trim().normalize('NFC').min(1).max(max);
+const Broadcast = z.strictObject({
+  title: line(120),
+  content: line(2_000),
+  link: z
+    .string()
+    .max(500)
+    .regex(/^\/(?![/\\])[\x21-\x7e]*$/, 'must be a path of the console, such as /calendar')
+    .nullish(),
+  target: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('all') }),
+    z.strictObject({ type: z.literal('roles'), roles: z.array(z.string().max(64)).min(1).max(100) }),
+    z.strictObject({ type: z.literal('users'), userIds: z.array(z.string().max(64)).min(1).max(1_000) }),
+  ]),
+  channels: z.array(z.enum(BROADCAST_CHANNELS)).min(1).max(3),
 });
 
 export default [
   route({
     method: 'get',
-    path: '/notifications/preferences',
-    summary: 'Get notification preferences',
-    description: 'No notification is sent yet.',
+    path: '/notifications',
+    summary: 'Count unread notifications',
+    description: 'Those of the caller in this organization.',
     auth: ['session'],
-    answer: Preferences,
-    handle: ({ rooms, principal }) => rooms.identity.preferences(principal.userId),
-    present: (preferences) => preferences,
+    answer: z.strictObject({ total: z.int() }),
+    handle: ({ rooms, principal: { orgId, userId } }) => rooms.notifications.countUnread({ orgId, userId }),
+    present: (total) => ({ total }),
+  }),
+
+  listRoute('/notifications/list', ['session']),
+
+  route({
+    method: 'patch',
+    path: '/notifications/:id/read',
+    summary: 'Set a notification to read',
+    auth: ['session'],
+    answer: z.strictObject({ id: z.string(), readAt: instant }),
+    async handle({ rooms, principal: { orgId, userId }, params: { id } }) {
+      return { id, readAt: await rooms.notifications.readNotification({ orgId, userId }, id) };
+    },
+    present: ({ id, readAt }) => ({ id, readAt: readAt.toISOString() }),
   }),
 
   route({
-    method: 'put',
-    path: '/notifications/preferences',
-    summary: 'Change notification preferences',
-    description: 'What is absent stays. No notification is sent yet.',
+    method: 'post',
+    path: '/notifications/read-all',
+    summary: 'Set all notifications to read',
+    description: 'Those of the caller in this organization.',
     auth: ['session'],
-    impersonation: 'allowed',
-    body: Change,
-    answer: Preferences,
-    handle: ({ rooms, principal, body }) => rooms.identity.updatePreferences(principal.userId, body),
-    present: (preferences) => preferences,
+    answer: z.strictObject({ updated: z.int(), lastReadNotifications: instant }),
+    handle: ({ rooms, principal: { orgId, userId } }) => rooms.notifications.readAllNotifications({ orgId, userId }),
+    present: ({ updated, lastRead }) => ({ updated, lastReadNotifications: lastRead.toISOString() }),
+  }),
+
+  route({
+    method: 'delete',
+    path: '/notifications/:id',
+    summary: 'Delete a notification',
+    auth: ['session'],
+    answer: z.strictObject({ id: z.string() }),
+    async handle({ rooms, principal: { orgId, userId }, params: { id } }) {
+      await rooms.notifications.removeNotification({ orgId, userId }, id);
+      return id;
+    },
+    present: (id) => ({ id }),
+  }),
+
+  route({
+    method: 'post',
+    path: '/notifications/broadcast',
+    summary: 'Send a notification to members',
+    description:
+      'To all, to roles or to users, whatever they chose for announcements; what they turned off entirely stays off. Whoever is no member is left out and not counted.',
+    auth: ['session'],
+    permission: 'notifications:manage',
+    idempotent: true,
+    body: Broadcast,
+    answer: z.strictObject({ recipients: z.int(), channels: z.array(z.enum(BROADCAST_CHANNELS)) }),
+    async handle({ rooms, principal, body, idempotency }) {
+      const channels = BROADCAST_CHANNELS.filter((channel) => body.channels.includes(channel));
+      const reply = (recipients: number) => JSON.stringify({ recipients, channels });
+      const recipients = await rooms.notifications.broadcast(
+        principal.orgId,
+        body,
+        idempotency && { key: idempotency, reply },
+      );
+      return { recipients, channels };
+    },
+    present: (answer) => answer,
   }),
 ];

@@ -82,6 +82,7 @@ export const Profile = z.object({
   avatarUrl: z.string().nullable(),
   pictureId: z.string().nullable(),
   timezone: z.string(),
+  emailUndeliverable: z.boolean(),
 });
 
 export const presentProfile = ({
@@ -91,6 +92,7 @@ export const presentProfile = ({
   avatarUrl,
   pictureId,
   timezone,
+  emailUndeliverable,
 }: ProfileRow): z.input<typeof Profile> => ({
   name,
   lastName,
@@ -98,4 +100,5 @@ export const presentProfile = ({
   avatarUrl,
   pictureId,
   timezone,
+  emailUndeliverable,
 });

@@ -18,6 +18,7 @@ import type { OverLimit } from '../../entitlements/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import { openApply } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
+import type { Notifications } from '../../people/notifications/index.ts';
 import type { Queue } from './ports.ts';
 import { openTasks } from './tasks.ts';
 
@@ -34,6 +35,7 @@ export interface PaymentsOptions {
   frontendUrl: string;
   /** System roles that hold `billing:manage`. */
   payingRoles: readonly string[];
+  notifications: Pick<Notifications, 'tellHolders'>;
   queue: Queue;
   log: Log;
   events: PaymentEvents;
@@ -99,6 +101,7 @@ export function openPayments({
   settings,
   frontendUrl,
   payingRoles,
+  notifications,
   queue,
   log,
   events,
@@ -107,7 +110,7 @@ export function openPayments({
   const { lockOrg, enforceLimits } = billing;
   const resumePosts = queue.resumeQueue;
 
-  const notices = openNotices({ email, frontendUrl, payingRoles });
+  const notices = openNotices({ email, frontendUrl, payingRoles, notifications });
   const apply = openApply({ enforceLimits, resumePosts, notices });
   const tasks = openTasks({ sql, processor, apply, lockOrg, log });
   const checkouts = openCheckouts({

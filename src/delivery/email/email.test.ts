@@ -7,6 +7,8 @@ import { plain } from './escaping.ts';
 const SITE = { name: 'Rookery', url: 'https://app.example.com' };
 const URL_OF = 'https://app.example.com/auth/activate/code-1?a=1&b=2';
 
+const PAGE = 'https://app.example.com/posts/1';
+
 /** Every content, with this text wherever people give one. */
 const contentsWith = (theirs: string): MailContent[] => [
   { template: 'activation', data: { name: theirs, url: URL_OF } },
@@ -36,7 +38,31 @@ const contentsWith = (theirs: string): MailContent[] => [
   { template: 'payment-failed', data: { orgName: theirs, url: URL_OF, graceEndsAt: '2027-01-02T03:04:05Z' } },
   { template: 'subscription-lapsed', data: { orgName: theirs, url: URL_OF } },
   { template: 'card-refused', data: { orgName: theirs, url: URL_OF } },
+  {
+    template: 'notification',
+    data: {
+      name: theirs,
+      heading: `${theirs} 12 notifications`,
+      groups: [
+        { orgName: theirs, lines: [{ title: theirs, content: theirs, url: PAGE }], more: 0 },
+        {
+          orgName: theirs,
+          lines: [
+            { title: theirs, content: theirs, url: PAGE },
+            { title: theirs, content: theirs, url: null },
+          ],
+          more: 9,
+        },
+      ],
+      unsubscribeUrl: URL_OF,
+    },
+  },
 ];
+/** The addresses that a content declares as such. */
+const linksIn = (data: object): string[] =>
+  Object.entries(data).flatMap(([key, value]) =>
+    /url$/i.test(key) && typeof value === 'string' ? [value] : typeof value === 'object' && value ? linksIn(value) : [],
+  );
 const hrefs = (html: string) => [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
 
 test('the mail about a cancellation names the reason, the person and the organization in text and page [BI34]', () => {
@@ -55,17 +81,16 @@ test('there is a mail for every kind of mail', () => {
 describe.each(contentsWith('Ann').map((content) => [content.template, content] as const))(
   'mail %s',
   (template, content) => {
-    const wanted =
-      'url' in content.data ? content.data.url : 'loginUrl' in content.data ? content.data.loginUrl : undefined;
+    const wanted = linksIn(content.data);
 
     test('the mail has a subject, a text and a page, and links only where declared and only to the application', () => {
       const { subject, text, html } = render(content, SITE);
       expect(subject).toMatch(/^[^\n]{10,100}$/);
       expect(text).toContain('Rookery');
       expect(new Set(hrefs(html))).toEqual(
-        new Set([...(wanted ? [wanted.replaceAll('&', '&amp;')] : []), 'https://app.example.com/']),
+        new Set([...wanted.map((url) => url.replaceAll('&', '&amp;')), 'https://app.example.com/']),
       );
-      if (wanted) expect(text.split('\n')).toContain(wanted);
+      for (const url of wanted) expect(text.split('\n').map((line) => line.trim())).toContain(url);
     });
 
     test('the page is readable in light and dark mode, and loads nothing', () => {

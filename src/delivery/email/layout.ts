@@ -2,10 +2,17 @@ import type { Config } from '../../platform/config/index.ts';
 import { escapeHtml } from './escaping.ts';
 
 /** What a mail is made of. Its texts are plain: `say` has been over what people gave. */
-export type MailPart = string | { button: string; url: string } | { quote: readonly string[] };
+export type MailPart =
+  | string
+  | { button: string; url: string }
+  | { heading: string }
+  | { quote: readonly string[] }
+  | { links: readonly { label: string; url: string | null }[] };
 export interface MailBody {
   subject: string;
   parts: readonly MailPart[];
+  /** The address that takes the reader off; absent in mails that nobody can refuse. */
+  unsubscribe?: string;
 }
 /** The name of this service in its mails, and the address of its application. */
 export interface Site {
@@ -20,6 +27,7 @@ export interface Rendered {
   subject: string;
   text: string;
   html: string;
+  unsubscribe?: string;
 }
 
 const BUTTON =
@@ -29,6 +37,7 @@ const BODY =
   'margin:0 auto;max-width:560px;padding:24px 16px;' +
   "font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif";
 const QUOTE = 'margin:16px 0;padding:0 0 0 12px;border-left:3px solid #8a8a8a';
+const HEADING = 'font-size:18px;margin:28px 0 8px';
 const FOOTER = 'margin-top:32px;font-size:13px;opacity:.75';
 
 /** An address of a page as it may stand in a mail; throws for any other scheme. */
@@ -40,11 +49,19 @@ function link(url: string): string {
 
 function textOf(part: MailPart): string {
   if (typeof part === 'string') return part;
+  if ('heading' in part) return `${part.heading}\n${'-'.repeat(Math.min(part.heading.length, 60))}`;
+  if ('links' in part)
+    return part.links.map(({ label, url }) => `- ${label}${url === null ? '' : `\n  ${link(url)}`}`).join('\n');
   return 'quote' in part ? part.quote.map((line) => `> ${line}`).join('\n') : `${part.button}:\n${link(part.url)}`;
 }
 
+const htmlOfLink = ({ label, url }: { label: string; url: string | null }): string =>
+  `<li>${url === null ? escapeHtml(label) : `<a href="${escapeHtml(link(url))}">${escapeHtml(label)}</a>`}</li>`;
+
 function htmlOf(part: MailPart): string {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
+  if ('heading' in part) return `<h2 style="${HEADING}">${escapeHtml(part.heading)}</h2>`;
+  if ('links' in part) return `<ul>${part.links.map(htmlOfLink).join('')}</ul>`;
   if ('quote' in part) return `<blockquote style="${QUOTE}">${part.quote.map(escapeHtml).join('<br>')}</blockquote>`;
   const url = escapeHtml(link(part.url));
   return (
@@ -57,9 +74,15 @@ function htmlOf(part: MailPart): string {
  * One layout for all mails. No colour of text or ground is set, so that each reader's own, light or dark, is used;
  * nothing is loaded from anywhere.
  */
-export const layOut = ({ subject, parts }: MailBody, site: Site): Rendered => ({
+export const layOut = ({ subject, parts, unsubscribe }: MailBody, site: Site): Rendered => ({
   subject,
-  text: [...parts.map(textOf), `-- \n${site.name}\n${link(site.url)}`].join('\n\n') + '\n',
+  ...(unsubscribe !== undefined && { unsubscribe }),
+  text:
+    [
+      ...parts.map(textOf),
+      `-- \n${site.name}\n${link(site.url)}`,
+      ...(unsubscribe === undefined ? [] : [`Get no more of these:\n${link(unsubscribe)}`]),
+    ].join('\n\n') + '\n',
   html: `<!doctype html>
 <html lang="en">
 <head>
@@ -71,7 +94,11 @@ export const layOut = ({ subject, parts }: MailBody, site: Site): Rendered => ({
 </head>
 <body style="${BODY}">
 ${parts.map(htmlOf).join('\n')}
-<p style="${FOOTER}"><a href="${escapeHtml(link(site.url))}" style="color:inherit">${escapeHtml(site.name)}</a></p>
+<p style="${FOOTER}"><a href="${escapeHtml(link(site.url))}" style="color:inherit">${escapeHtml(site.name)}</a>${
+    unsubscribe === undefined
+      ? ''
+      : ` · <a href="${escapeHtml(link(unsubscribe))}" style="color:inherit">Get no more of these</a>`
+  }</p>
 </body>
 </html>
 `,

@@ -18,4 +18,6 @@ export interface Email {
    * Writes the mail into the caller's transaction; it leaves after the commit, also when the process dies in between.
    */
   queue(sql: Sql, mail: Mail): Promise<void>;
+  /** The same of many, in one statement. */
+  queueAll(sql: Sql, mails: readonly Mail[]): Promise<void>;
 }

@@ -61,23 +61,23 @@ export function openEmail({
   retentionDays,
 }: EmailOptions): EmailRoom {
   const current = async (first: MailTransport): Promise<MailTransport> => (await override?.()) ?? first;
+  const queueAll: Email['queueAll'] = async (transaction, mails) => {
+    const mailable = mails.filter(({ to }) => !isPlaceholder(to));
+    if (!transport || mailable.length === 0) return;
+    const { providerId, providerVersion } = transport;
+    const rows = mailable.map(({ to, orgId, content }) => ({
+      id: newId(),
+      orgId,
+      to,
+      template: content.template,
+      content: vault.seal(JSON.stringify(content)),
+    }));
+    await store.insertEmails(transaction, rows, { providerId, providerVersion });
+  };
   return {
     enabled: transport !== undefined,
-
-    async queue(transaction, { to, orgId, content }) {
-      if (!transport || isPlaceholder(to)) return;
-      const { providerId, providerVersion } = transport;
-      const sealed = vault.seal(JSON.stringify(content));
-      await store.insertEmail(transaction, {
-        id: newId(),
-        orgId,
-        to,
-        template: content.template,
-        content: sealed,
-        providerId,
-        providerVersion,
-      });
-    },
+    queue: (transaction, mail) => queueAll(transaction, [mail]),
+    queueAll,
 
     startSender: (options = {}) =>
       transport &&

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 
 /** S173, and no other. `queued` is left by an attempt, the rest comes from the provider. */
 export const EMAIL_STATUSES = ['queued', 'sent', 'delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
@@ -11,8 +11,6 @@ export interface NewEmail {
   template: string;
   /** Sealed. */
   content: string;
-  providerId: string;
-  providerVersion: string;
 }
 /** A mail that is to be sent now; `attempts` counts this attempt too, and names it. */
 export interface ClaimedMail {
@@ -38,10 +36,25 @@ export interface EmailRow {
   sentAt: Date | null;
 }
 
-export const insertEmail = (sql: Sql, mail: NewEmail) => sql`
+export const insertEmails = (
+  sql: Sql,
+  mails: readonly NewEmail[],
+  { providerId, providerVersion }: { providerId: string; providerVersion: string },
+) => sql`
   insert into emails (id, org_id, to_address, template, content, provider_id, provider_version)
-  values (${mail.id}, ${mail.orgId}, ${mail.to}, ${mail.template}, ${mail.content}, ${mail.providerId},
-    ${mail.providerVersion})`;
+  select *, ${providerId}::text, ${providerVersion}::text
+  from unnest(${mails.map(({ id }) => id)}::uuid[], ${mails.map(({ orgId }) => orgId)}::uuid[],
+    ${mails.map(({ to }) => to)}::text[], ${mails.map(({ template }) => template)}::text[],
+    ${mails.map(({ content }) => content)}::text[])`;
+
+/** A condition: mail to this address came back for good, or its owner complained. */
+export const isUndeliverable = (sql: Sql, address: Fragment) => sql`exists (
+    select
+    from emails e
+    where lower(e.to_address) = lower(${address})
+      and e.status in ('bounced', 'complained')
+      and e.sent_at is not null
+  )`;
 
 /**
  * Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it

@@ -34,6 +34,20 @@ export const MailContent = z.discriminatedUnion('template', [
   mail('payment-failed', { orgName: text, url: z.url(), graceEndsAt: text }),
   mail('subscription-lapsed', { orgName: text, url: z.url() }), //  the grace period is over (S80)
   mail('card-refused', { orgName: text, url: z.url() }), //         the card check of a trial
+  //  notices that their reader can refuse, of one or several organizations
+  mail('notification', {
+    name: text,
+    heading: text,
+    groups: z.array(
+      z.object({
+        orgName: text,
+        lines: z.array(z.object({ title: text, content: text, url: z.url().nullable() })).max(50),
+        /** Of this organization beyond those. */
+        more: z.int(),
+      }),
+    ),
+    unsubscribeUrl: z.url(),
+  }),
 ]);
 export type MailContent = z.output<typeof MailContent>;
 export type Template = MailContent['template'];

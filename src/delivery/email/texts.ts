@@ -125,7 +125,32 @@ const TEMPLATES: Templates = {
       { button: 'Give another card', url },
     ],
   }),
+  notification: ({ name, heading, groups, unsubscribeUrl }) => ({
+    subject: plain(heading),
+    unsubscribe: unsubscribeUrl,
+    parts: [hello(name), ...(isOne(groups) ? [] : [plain(heading)]), ...groups.flatMap(notices)],
+  }),
 };
+
+const isOne = (groups: DataOf<'notification'>['groups']): boolean =>
+  groups.length === 1 && groups[0]!.lines.length === 1 && groups[0]!.more === 0;
+
+/** One notice with what it says, or several, each on a line. */
+function notices({ orgName, lines, more }: DataOf<'notification'>['groups'][number]): MailPart[] {
+  const [first] = lines;
+  if (first && lines.length === 1 && more === 0)
+    return [
+      { heading: plain(orgName) },
+      plain(first.title),
+      ...(first.content === '' ? [] : [{ quote: plainLines(first.content) }]),
+      ...(first.url === null ? [] : [{ button: 'Open it', url: first.url }]),
+    ];
+  return [
+    { heading: plain(orgName) },
+    { links: lines.map(({ title, url }) => ({ label: plain(title), url })) },
+    ...(more === 0 ? [] : [`And ${more} more.`]),
+  ];
+}
 
 /** Renders the content of a mail. Nothing that people gave becomes markup, a header or a link (X5). */
 export function render(content: MailContent, site: Site): Rendered {

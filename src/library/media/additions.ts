@@ -4,7 +4,7 @@ import type { ItemName, StockItem } from './import-item.ts';
 import { receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl } from './remote.ts';
 import { plainLine } from './rules.ts';
-import { type FileRow, localBytes } from './store.ts';
+import { announceOverQuota, type FileRow, localBytes } from './store.ts';
 
 /** A new file. `overQuota`: the organization has more in the local storage than the soft quota (S153). */
 export interface AddedFile {
@@ -17,7 +17,9 @@ export async function keptOf(
   file: FileRow,
 ): Promise<AddedFile> {
   const { sql, localQuotaBytes } = deps;
-  const overQuota = file.storageSettingId === null && (await localBytes(sql, file.orgId)) > localQuotaBytes;
+  const bytes = file.storageSettingId === null ? await localBytes(sql, file.orgId) : 0;
+  const overQuota = bytes > localQuotaBytes;
+  if (overQuota) await announceOverQuota(sql, file.orgId, { bytes, quotaBytes: localQuotaBytes });
   return { file: libraryFileOf(deps, file), overQuota };
 }
 

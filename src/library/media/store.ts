@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { announce } from '../../platform/outbox/index.ts';
 import type { Attribution } from './attribution.ts';
 import type { Generated } from './generated.ts';
 import type { MediaKind } from '../../providers/registry/index.ts';
@@ -159,6 +160,22 @@ export async function localBytes(sql: Sql, orgId: string): Promise<number> {
   >`select local_bytes::float8 as bytes from org_counters where org_id = ${orgId}`;
   return row?.bytes ?? 0;
 }
+
+/** Announces that an organization is over the soft quota, unless it was announced on this day. */
+export const announceOverQuota = (sql: Sql, orgId: string, of: { bytes: number; quotaBytes: number }) => sql`
+  with told as (
+    update org_counters
+    set soft_quota_told_on = (now() at time zone 'UTC')::date
+    where org_id = ${orgId}
+      and soft_quota_told_on is distinct from (now() at time zone 'UTC')::date
+    returning org_id, org_id as id
+  ), ${announce(sql, {
+    'storage.over_quota': {
+      from: sql`told`,
+      payload: { bytes: sql`${of.bytes}::float8`, quotaBytes: sql`${of.quotaBytes}::float8` },
+    },
+  })}
+  select from told`;
 
 /** Whether nobody else takes this item into the library of the org; the claim ends by itself after `forMs`. */
 export async function claimItem(

@@ -53,6 +53,24 @@ const samples = (url: string): readonly MailContent[] => {
     },
     { template: 'subscription-lapsed', data: { orgName: 'Acme Ltd', url: `${url}/billing` } },
     { template: 'card-refused', data: { orgName: 'Acme Ltd', url: `${url}/billing` } },
+    {
+      template: 'notification',
+      data: {
+        ...people,
+        heading: 'Your digest: 4 notifications',
+        groups: [
+          {
+            orgName: 'Acme Ltd',
+            lines: [
+              { title: 'Published on Acme', content: 'Hello world', url: `${url}/posts/sample` },
+              { title: 'Published on Acme News', content: 'Hello again', url: `${url}/posts/sample` },
+            ],
+            more: 2,
+          },
+        ],
+        unsubscribeUrl: `${url}/notifications/unsubscribe?token=sample`,
+      },
+    },
     { template: 'payment-failed', data: { orgName: 'Acme Ltd', url: `${url}/billing`, graceEndsAt: later } },
   ];
 };

@@ -4,7 +4,7 @@ import { type Clock, isId } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 
 /** One audience for each kind of token: none is accepted as another (S28). */
-export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate';
+export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate' | 'unsubscribe';
 
 export interface SessionClaims {
   sub: string;
@@ -15,6 +15,11 @@ export interface ImpersonationClaims extends SessionClaims {
   act: string;
   jti: string;
 }
+/** Of what a person takes themselves off: categories of notices, or `digest`. */
+export interface UnsubscribeClaims {
+  sub: string;
+  of: readonly string[];
+}
 export interface ExtensionClaims {
   sub: string;
   org: string;
@@ -24,7 +29,9 @@ export interface ExtensionClaims {
 /** Seconds that a session token lives. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 const LEEWAY = 60;
-const LONGEST = 31 * 24 * 60 * 60;
+const DAY = 24 * 60 * 60;
+const LONGEST = 31 * DAY;
+const UNSUBSCRIBE_SECONDS = 2 * 365 * DAY;
 const LONGEST_EXTENSION = 10 * 60;
 const WARNING_MS = 60_000; // one line says it; every request of such a client would write another
 
@@ -91,7 +98,8 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
       warnOfFuture(audience, iat - now);
       return undefined;
     }
-    if (audience !== 'lifetime' && exp > now + LONGEST) return undefined;
+    const longest = audience === 'unsubscribe' ? UNSUBSCRIBE_SECONDS + LEEWAY : LONGEST;
+    if (audience !== 'lifetime' && exp > now + longest) return undefined;
     if (claims['nbf'] !== undefined && !(isTime(claims['nbf']) && claims['nbf'] <= now + LEEWAY)) return undefined;
     return claims;
   }
@@ -130,6 +138,23 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
       return ids.every((id): id is string => typeof id === 'string' && isId(id))
         ? { sub: ids[0]!, act: ids[1]!, sid: ids[2]!, jti: ids[3]! }
         : undefined;
+    },
+
+    /** What a mail carries for the day its reader wants no more of the kind; it lives two years (S181). */
+    signUnsubscribe: ({ sub, of }: UnsubscribeClaims): Promise<string> =>
+      new SignJWT({
+        sub,
+        of,
+        aud: 'unsubscribe',
+        iat: seconds(clock.now()),
+        exp: seconds(clock.now()) + UNSUBSCRIBE_SECONDS,
+      })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key),
+    async verifyUnsubscribe(token: string): Promise<UnsubscribeClaims | undefined> {
+      const { sub, of } = (await verify(token, 'unsubscribe')) ?? {};
+      const isList = Array.isArray(of) && of.every((one): one is string => typeof one === 'string');
+      return typeof sub === 'string' && isId(sub) && isList ? { sub, of } : undefined;
     },
 
     /** A code that gives one org its plan for life (S73); its `jti` is used once. */

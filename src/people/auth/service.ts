@@ -21,7 +21,10 @@ export interface AuthRoom extends Registrations {
   readonly sessions: Sessions;
   readonly apiKeys: ApiKeys;
   readonly knownBrowsers: KnownBrowsers;
-  readonly tokens: Pick<AuthTokens, 'verifyExtension' | 'signImpersonation' | 'verifyImpersonation'>;
+  readonly tokens: Pick<
+    AuthTokens,
+    'verifyExtension' | 'signImpersonation' | 'verifyImpersonation' | 'signUnsubscribe' | 'verifyUnsubscribe'
+  >;
   /** One answer, in one time, for an unknown address, a wrong password and another provider. */
   login(attempt: LoginAttempt, browser: Browser): Promise<SessionTokens>;
   /** The rate-limit bucket of one address, whether it has a user or not. */

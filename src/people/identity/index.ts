@@ -1,4 +1,12 @@
-export { DIGESTS, type Preferences, type PreferencesChange } from './preferences.ts';
+export {
+  completePreferences,
+  DIGESTS,
+  type NotificationChannel,
+  type Preferences,
+  type PreferencesChange,
+  type QuietHours,
+  type Toggles,
+} from './preferences.ts';
 export type { ProfileRow } from './profile-store.ts';
 export { hasPlus, locked, setupTokenOf } from './rules.ts';
 export { lockSuperAdmins, type MembershipRow, type SelfRow } from './store.ts';

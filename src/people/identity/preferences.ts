@@ -11,6 +11,13 @@ export interface Preferences {
   master: Toggles;
   categories: Record<string, Toggles>;
   digest: Digest;
+  /** Mails and pushes that may wait do not go in between; null: they go at any time. */
+  quietHours: QuietHours | null;
+}
+/** Wall-clock times of the person, as `22:00`; an end before the start is one of the next day. */
+export interface QuietHours {
+  from: string;
+  to: string;
 }
 type Some<T> = { [K in keyof T]?: T[K] | undefined };
 /** Every part may be absent. Stored in the same shape: only what somebody has chosen. */
@@ -18,6 +25,7 @@ export interface PreferencesChange {
   master?: Some<Toggles> | undefined;
   categories?: Record<string, Some<Toggles>> | undefined;
   digest?: Digest | undefined;
+  quietHours?: QuietHours | null | undefined;
 }
 
 const toggles = (email: boolean, push: boolean, inApp: boolean): Toggles => ({ email, push, inApp });
@@ -46,7 +54,7 @@ const over = (base: Toggles, chosen: Some<Toggles> = {}): Toggles => {
  * Merges what was chosen over the defaults; a category that is not known follows the master where nothing was chosen
  * (S178).
  */
-export function complete(chosen: PreferencesChange): Preferences {
+export function completePreferences(chosen: PreferencesChange): Preferences {
   const master = over(ALL_ON, chosen.master);
   const names = [...Object.keys(DEFAULTS), ...Object.keys(chosen.categories ?? {})];
   return {
@@ -55,6 +63,7 @@ export function complete(chosen: PreferencesChange): Preferences {
       names.map((name) => [name, over(DEFAULTS[name] ?? master, chosen.categories?.[name])]),
     ),
     digest: chosen.digest ?? 'Instant',
+    quietHours: chosen.quietHours ?? null,
   };
 }
 
@@ -64,5 +73,11 @@ export function merge(chosen: PreferencesChange, change: PreferencesChange): Pre
   for (const [name, some] of Object.entries(change.categories ?? {}))
     categories[name] = { ...categories[name], ...some };
   const digest = change.digest ?? chosen.digest;
-  return { master: { ...chosen.master, ...change.master }, categories, ...(digest && { digest }) };
+  const quietHours = change.quietHours === undefined ? chosen.quietHours : change.quietHours;
+  return {
+    master: { ...chosen.master, ...change.master },
+    categories,
+    ...(digest && { digest }),
+    ...(quietHours && { quietHours }),
+  };
 }

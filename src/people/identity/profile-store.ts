@@ -1,3 +1,4 @@
+import { isUndeliverable } from '../../delivery/email/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import type { PreferencesChange } from './preferences.ts';
 
@@ -8,11 +9,17 @@ export interface ProfileRow {
   avatarUrl: string | null;
   pictureId: string | null;
   timezone: string;
+  /** Mail to the address came back for good, or its owner complained: it gets only mails that nobody can refuse. */
+  emailUndeliverable: boolean;
 }
 type Texts = { [K in 'name' | 'lastName' | 'bio' | 'timezone']?: string | undefined };
 
-const columns = (sql: Sql) =>
-  sql`name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone`;
+const columns = (sql: Sql) => sql`
+    name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone, (
+      select ${isUndeliverable(sql, sql`u.email`)}
+      from users u
+      where u.id = user_id
+    ) as "emailUndeliverable"`;
 
 export async function profileOf(sql: Sql, userId: string): Promise<ProfileRow | undefined> {
   const [row] = await sql<ProfileRow[]>`select ${columns(sql)} from user_profiles where user_id = ${userId}`;

@@ -1,7 +1,7 @@
 import { changeAuditLog, forgetCallers, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, bind, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import { complete, merge, type Preferences, type PreferencesChange } from './preferences.ts';
+import { completePreferences, merge, type Preferences, type PreferencesChange } from './preferences.ts';
 import { locked } from './rules.ts';
 import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
@@ -253,13 +253,13 @@ async function updateProfile(
 }
 
 const preferences = async ({ sql }: IdentityDeps, userId: string): Promise<Preferences> =>
-  complete(found(await profiles.preferencesOf(sql, userId)).preferences);
+  completePreferences(found(await profiles.preferencesOf(sql, userId)).preferences);
 
 const updatePreferences = ({ sql }: IdentityDeps, userId: string, change: PreferencesChange): Promise<Preferences> =>
   sql.begin(async (tx) => {
     const merged = merge(found(await profiles.preferencesOf(tx, userId, { lock: true })).preferences, change);
     await profiles.keepPreferences(tx, userId, merged);
-    return complete(merged);
+    return completePreferences(merged);
   });
 
 /** The orgs that end with their only member; 409 when the user may not go (see `remove`). */

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { checkEmail } from './email.ts';
 import { isGuessable } from './guessable.ts';
 import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
@@ -253,6 +254,34 @@ const payments: Checks = ({ isSet }) => [
   ),
 ];
 
+const FCM = ['FCM_PROJECT_ID', 'FCM_CLIENT_EMAIL', 'FCM_PRIVATE_KEY'] as const;
+const push: Checks = ({ env, isSet }) => [
+  ...FCM.map(
+    (name) =>
+      !isSet(name) &&
+      FCM.some(isSet) &&
+      warn(
+        name,
+        'is missing, and nothing is pushed without it',
+        `Set all of ${FCM.join(', ')}, from the key file of a service account of Firebase, or none.`,
+      ),
+  ),
+  env.FCM_PRIVATE_KEY !== undefined &&
+    !isRsaKey(env.FCM_PRIVATE_KEY.replaceAll('\\n', '\n')) &&
+    warn(
+      'FCM_PRIVATE_KEY',
+      'is no private RSA key in the form PEM: no push can be sent',
+      'Set it to `private_key` of the key file.',
+    ),
+];
+function isRsaKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).asymmetricKeyType === 'rsa';
+  } catch {
+    return false;
+  }
+}
+
 const operation: Checks = ({ env, isSet }) => [
   !env.COLLAB_SINGLE_INSTANCE &&
     !isSet('COLLAB_REDIS_ADAPTER') &&
@@ -327,6 +356,6 @@ export function checkTogether(env: Env, source: Environment, deployment: Deploym
   return [
     ...[required, secrets, addresses, actorEngine, payments].flatMap(issuesOf),
     ...checkEmail(env),
-    ...[operation, login].flatMap(issuesOf),
+    ...[push, operation, login].flatMap(issuesOf),
   ];
 }

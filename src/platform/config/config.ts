@@ -427,5 +427,9 @@ const stockMediaOf = (env: Env): Config['stockMedia'] => ({
 
 const pushOf = (env: Env): Config['push'] =>
   env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
-    ? { projectId: env.FCM_PROJECT_ID, clientEmail: env.FCM_CLIENT_EMAIL, privateKey: env.FCM_PRIVATE_KEY }
+    ? {
+        projectId: env.FCM_PROJECT_ID,
+        clientEmail: env.FCM_CLIENT_EMAIL,
+        privateKey: env.FCM_PRIVATE_KEY.replaceAll('\\n', '\n'),
+      } // as key files write it
     : undefined;

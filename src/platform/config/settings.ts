@@ -359,11 +359,9 @@ const notifications = {
       'password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: ' +
       'they are refused. smtp tells of none.',
   ),
-  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed while one of the three is missing.', {
-    later: 'notifications',
-  }),
-  FCM_CLIENT_EMAIL: anyText('Service account of Firebase.', { later: 'notifications' }),
-  FCM_PRIVATE_KEY: secretText('Private key of that service account.', { later: 'notifications' }),
+  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed while one of the three is missing.'),
+  FCM_CLIENT_EMAIL: anyText('Service account of Firebase.'),
+  FCM_PRIVATE_KEY: secretText('Private key of that service account; its lines may be joined by `\\n`.'),
 };
 
 const jobs = {
@@ -439,7 +437,7 @@ const retention = {
   ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept', 'analytics'),
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
-  NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept', 'notifications'),
+  NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept'),
   MEDIA_JOBS_RETENTION_DAYS: days(90, 'media jobs are kept after their end, with their prompts'),
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),

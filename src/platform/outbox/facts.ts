@@ -9,6 +9,8 @@ const post = {
   channelId: id,
   providerId: z.string(),
   channelName: z.string(),
+  /** Who made it; null: somebody who is gone, or a fact of an older release. */
+  createdBy: id.nullable().default(null),
   /** The first item of the thread that it belongs to; null for a first item. */
   rootPostId: id.nullable(),
   groupId: z.string(),
@@ -82,7 +84,7 @@ export const facts = {
     state: z.enum(['done', 'failed', 'unknown']),
     fileIds: z.array(id),
     /** Address of the first file; null where the job did not end with one. */
-    path: z.string().nullable(),
+    path: z.string().nullable().default(null),
     error: z.string().nullable(),
   }),
   'channel.connected': z.strictObject(channel),
@@ -99,6 +101,8 @@ export const facts = {
     lastStatus: z.int(),
     lastError: z.string().nullable(),
   }),
+  /** The local storage of an organization holds more than its soft quota, once a day. The fact's entity is the organization. */
+  'storage.over_quota': z.strictObject({ bytes: z.number(), quotaBytes: z.number() }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

@@ -29,6 +29,8 @@ export interface Listener<T extends Topic = Topic> {
   /** Names its cursor and its lease, so it is never changed. */
   name: string;
   topics: readonly T[];
+  /** How often it looks for facts when nobody wakes it; default 250 ms. */
+  lookMs?: number;
   /** A condition on a fact `o` of these topics: others are passed over and cost nothing but the look. */
   where?: (sql: Sql) => Fragment;
   /**
@@ -55,7 +57,7 @@ export interface ListenersOptions {
   log: ListenerLog;
   /** A process that dies is followed after this long. */
   leaseSeconds?: number;
-  /** How often a listener looks for facts when nobody wakes it. */
+  /** How often every listener looks for facts, in the place of its own. */
   lookMs?: number;
 }
 
@@ -120,8 +122,9 @@ interface Reader extends ListenerOptions {
 }
 
 function startListener(listening: Listener, options: ListenerOptions): Loop {
-  const { sql, clock, holder, log, leaseSeconds = 15, lookMs = 250 } = options;
+  const { sql, clock, holder, log, leaseSeconds = 15 } = options;
   const { name } = listening;
+  const lookMs = options.lookMs ?? listening.lookMs ?? 250;
   const reader: Reader = {
     ...options,
     listener: listening,

@@ -51,6 +51,12 @@ export interface Events {
   }): void;
   /** The payment processor told of something; `outcome` as in the history of payment events. */
   paymentHeard(of: { id: string; type: string; orgId: string | null; outcome: string }): void;
+  /** `dropped`: given up after its tries; `unknown`: the service does not know the device any more. */
+  pushAttempted(of: {
+    pushId: string;
+    outcome: 'sent' | 'retried' | 'dropped' | 'unknown';
+    reason: string | null;
+  }): void;
   mailTold(of: { emailId: string; status: string }): void;
   cacheAway(of: { reason: string | undefined }): void;
   cacheBack(): void;
@@ -102,6 +108,13 @@ export function openEvents(log: Log, metrics: Metrics): Events {
         of.outcome === 'sent' ? 'a mail was sent' : 'a mail could not be sent',
       ),
     paymentHeard: (of) => say('payment.heard', 'info', of, 'the payment processor told of something'),
+    pushAttempted: (of) =>
+      say(
+        `push.${of.outcome}`,
+        of.outcome === 'dropped' ? 'warn' : 'debug',
+        of,
+        of.outcome === 'dropped' ? 'a push was given up' : 'a push was attempted',
+      ),
     mailTold: (of) => {
       const back = of.status === 'bounced' || of.status === 'complained';
       say(`mail.${of.status}`, back ? 'warn' : 'debug', of, back ? 'a mail came back' : 'a mail went on');

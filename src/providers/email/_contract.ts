@@ -12,6 +12,8 @@ export interface Message {
   subject: string;
   text: string;
   html: string;
+  /** An address that takes the reader off by one POST (RFC 8058); absent in mails that nobody can refuse. */
+  unsubscribe?: string | undefined;
 }
 
 /**

@@ -23,7 +23,16 @@ export const FROM = {
 type From = typeof FROM;
 
 /** Marks mails as automatic, so that no out-of-office reply answers them (RFC 3834). */
-export const AUTOMATIC = 'auto-generated';
+const AUTOMATIC = 'auto-generated';
+
+/** Headers that every provider is given beside those of its own. */
+export const headersOf = ({ unsubscribe }: Pick<Message, 'unsubscribe'>): Readonly<Record<string, string>> => ({
+  'Auto-Submitted': AUTOMATIC,
+  ...(unsubscribe !== undefined && {
+    'List-Unsubscribe': `<${unsubscribe}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click', // RFC 8058
+  }),
+});
 /** The tag that carries our id of a mail, and comes back with its events. */
 export const OWN_ID = 'mail_id';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { mailbox } from '../kit/protocols/mailbox.ts';
 import { isFresh, isHmac } from '../kit/protocols/signatures.ts';
-import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+import { deliveries, headersOf, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
   accepted: 'sent',
@@ -69,7 +69,7 @@ export default mailApi({
   // the key, the domain or its region, which an operator can correct
   errors: { 403: 'reauthorize', 404: 'reauthorize' },
 
-  send: ({ id, to, subject, text: plain, html }, { values }) => ({
+  send: ({ id, to, subject, text: plain, html, unsubscribe }, { values }) => ({
     path: `/v3/${values.domain}/messages`,
     form: {
       from: mailbox(values.fromName, values.fromAddress),
@@ -77,7 +77,7 @@ export default mailApi({
       subject,
       text: plain,
       html,
-      'h:Auto-Submitted': AUTOMATIC,
+      ...Object.fromEntries(Object.entries(headersOf({ unsubscribe })).map(([name, value]) => [`h:${name}`, value])),
       [`v:${OWN_ID}`]: id,
     },
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { mailbox } from '../kit/protocols/mailbox.ts';
 import { equalSecrets } from '../kit/protocols/signatures.ts';
-import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+import { deliveries, headersOf, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
   Delivery: 'delivered',
@@ -78,7 +78,10 @@ export default mailApi({
     .object({ ErrorCode: z.literal([10, 400, 401, 405, 412, 413]) })
     .transform(({ ErrorCode: code }) => (code === 405 ? ('exhausted' as const) : ('reauthorize' as const))),
 
-  send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress, messageStream } }) => ({
+  send: (
+    { id, to, subject, text: plain, html, unsubscribe },
+    { values: { fromName, fromAddress, messageStream } },
+  ) => ({
     path: '/email',
     json: {
       From: mailbox(fromName, fromAddress),
@@ -86,7 +89,7 @@ export default mailApi({
       Subject: subject,
       TextBody: plain,
       HtmlBody: html,
-      Headers: [{ Name: 'Auto-Submitted', Value: AUTOMATIC }],
+      Headers: Object.entries(headersOf({ unsubscribe })).map(([Name, Value]) => ({ Name, Value })),
       Metadata: { [OWN_ID]: id },
       MessageStream: messageStream,
     },

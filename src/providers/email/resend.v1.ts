@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { mailbox } from '../kit/protocols/mailbox.ts';
 import { fromBase64, isFresh, isHmac } from '../kit/protocols/signatures.ts';
-import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+import { deliveries, headersOf, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
   'email.sent': 'sent',
@@ -79,7 +79,7 @@ export default mailApi({
               : ('lost' as const), // an earlier attempt with other content was accepted
     ),
 
-  send: ({ id, to, subject, text, html }, { values: { fromName, fromAddress } }) => ({
+  send: ({ id, to, subject, text, html, unsubscribe }, { values: { fromName, fromAddress } }) => ({
     path: '/emails',
     idempotencyKey: id,
     json: {
@@ -88,7 +88,7 @@ export default mailApi({
       subject,
       text,
       html,
-      headers: { 'Auto-Submitted': AUTOMATIC },
+      headers: headersOf({ unsubscribe }),
       tags: [{ name: OWN_ID, value: id }],
     },
   }),

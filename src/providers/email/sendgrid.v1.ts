@@ -3,7 +3,7 @@ import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { oneLine } from '../kit/protocols/mailbox.ts';
 import { isEcdsa, isFresh } from '../kit/protocols/signatures.ts';
-import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+import { deliveries, headersOf, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 
 const STATUS = {
   processed: 'sent',
@@ -59,7 +59,7 @@ export default mailApi({
   // the key or the sender, which an operator can correct
   errors: { 403: 'reauthorize', 404: 'reauthorize', 405: 'reauthorize' },
 
-  send: ({ id, to, subject, text: plain, html }, { values: { fromName, fromAddress } }) => ({
+  send: ({ id, to, subject, text: plain, html, unsubscribe }, { values: { fromName, fromAddress } }) => ({
     path: '/v3/mail/send',
     replyHeaders: ['x-message-id'],
     json: {
@@ -70,7 +70,7 @@ export default mailApi({
         { type: 'text/plain', value: plain }, // must come first
         { type: 'text/html', value: html },
       ],
-      headers: { 'Auto-Submitted': AUTOMATIC },
+      headers: headersOf({ unsubscribe }),
     },
   }),
   sent: z

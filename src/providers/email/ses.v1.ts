@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { signAws } from '../kit/protocols/aws.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { asciiMailbox } from '../kit/protocols/mailbox.ts';
-import { AUTOMATIC, deliveries, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
+import { deliveries, headersOf, jsonOf, mailApi, OWN_ID } from './_mail-api.ts';
 import { openSns } from './_sns.ts';
 
 const STATUS = {
@@ -95,7 +95,7 @@ export default mailApi({
     )
     .transform((type) => (type === 'LimitExceededException' ? ('exhausted' as const) : ('reauthorize' as const))),
 
-  async send({ id, to, subject, text: plain, html }, line) {
+  async send({ id, to, subject, text: plain, html, unsubscribe }, line) {
     const { configurationSet, fromName, fromAddress } = line.values;
     const path = '/v2/email/outbound-emails';
     const mail = {
@@ -105,7 +105,7 @@ export default mailApi({
         Simple: {
           Subject: { Data: subject, Charset: 'UTF-8' },
           Body: { Text: { Data: plain, Charset: 'UTF-8' }, Html: { Data: html, Charset: 'UTF-8' } },
-          Headers: [{ Name: 'Auto-Submitted', Value: AUTOMATIC }],
+          Headers: Object.entries(headersOf({ unsubscribe })).map(([Name, Value]) => ({ Name, Value })),
         },
       },
       EmailTags: [{ Name: OWN_ID, Value: id }],

@@ -1,7 +1,7 @@
 import { secret, text } from '../kit/declare/fields.ts';
 import type { SmtpServer } from '../kit/protocols/smtp.ts';
 import { email } from './_contract.ts';
-import { FROM } from './_mail-api.ts';
+import { FROM, headersOf } from './_mail-api.ts';
 
 /** Any mail server that accepts submissions (RFC 6409). There are no delivery events. */
 export default email({
@@ -42,9 +42,10 @@ export default email({
     const { fromAddress, fromName } = values;
     const domain = fromAddress.slice(fromAddress.lastIndexOf('@') + 1);
     return {
-      async send({ id, ...message }) {
+      async send({ id, unsubscribe, ...message }) {
         const messageId = `${id}@${domain}`;
-        await line.send({ ...message, messageId, from: { name: fromName, address: fromAddress } });
+        const from = { name: fromName, address: fromAddress };
+        await line.send({ ...message, messageId, from, headers: headersOf({ unsubscribe }) });
         return { messageId };
       },
       close: () => line.close(),

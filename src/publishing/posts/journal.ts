@@ -43,6 +43,7 @@ export const postFact = (sql: Sql) => ({
   channelId: sql`channel_id`,
   providerId: sql`provider_id`,
   channelName: sql`channel_name`,
+  createdBy: sql`created_by`,
   rootPostId: sql`root_post_id`,
   groupId: sql`group_id`,
   content: sql`content`,

@@ -48,6 +48,7 @@ export const post = table({
   publishDate: instant('thread', 'read', 'fact'),
   dueAt: nullable(instant('fact')),
   tagIds: uuids('create', 'thread'),
+  createdBy: nullable(uuid('fact')),
   creationMethod: oneOf('UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI')('create', 'read'),
   attempt: int('claim', 'fact'),
   attemptsFailed: int('claim', 'fact'),

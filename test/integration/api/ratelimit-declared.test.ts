@@ -74,6 +74,8 @@ const MORE: readonly Row[] = [
   ['GET /files/stock', '60/minute', 'org'], // calls a source
   ['GET /media/stock', '60/minute', 'org'],
   ['PUT /uploads/:folder/:file', '6000/minute', 'address'], // parts, each at an address of its own signature
+  ['GET /notifications/unsubscribe', '60/minute', 'address'], // the token of a mail, without a login
+  ['POST /notifications/unsubscribe', '60/minute', 'address'],
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
   ['GET /health', 'none', 'address'],

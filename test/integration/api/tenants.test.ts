@@ -93,6 +93,10 @@ beforeAll(async () => {
       reservation, is_export, state, ended_at)
     values (${hers['job']}, ${ann.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'unknown',
       now())`;
+  hers['notification'] = newId();
+  await db.sql`
+    insert into notifications (id, org_id, user_id, source, category, title, content)
+    values (${hers['notification']}, ${ann.orgId}, ${ann.userId}, 'canary', 'storage', 'Canary', 'Canary')`;
   await db.sql`
     insert into oauth_authorizations (id, org_id, user_id, app_id, scope)
     values (${hers['approval']}, ${ann.orgId}, ${ann.userId}, ${hers['app']}, '{mcp:read}')`;
@@ -114,6 +118,7 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
   [/^\/(files|media)\/jobs\/:id/, 'job'],
+  [/^\/notifications\/:/, 'notification'],
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
   [/^\/posts\/tags\/:/, 'tag'],
@@ -174,6 +179,7 @@ const fingerprint = async () => {
     db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
     db.sql`select * from oauth_clients where org_id = ${ann.orgId}`,
     db.sql`select * from provider_settings where org_id = ${ann.orgId}`,
+    db.sql`select * from notifications where org_id = ${ann.orgId}`,
     db.sql`select * from media_jobs where org_id = ${ann.orgId}`,
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,

@@ -97,6 +97,7 @@ describe('a failed payment', () => {
   test('mails members who may manage billing on day 0, 3 and 6 and at the end, each once [BI17, S220, S221]', async () => {
     const { ann, fail } = await owing();
     await members(ann.orgId, 1);
+    await ann.client.put('/notifications/preferences', { categories: { ai_budget: { email: false, inApp: false } } });
     await fail();
     expect(await mailsTo(ann)).toEqual(['payment-failed']);
     const [{ content }] = (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, ann.email)) as [
@@ -120,6 +121,17 @@ describe('a failed payment', () => {
     expect(
       (await world.sql<{ n: number }[]>`select count(*)::int as n from emails where org_id = ${ann.orgId}`)[0]!.n,
     ).toBe(4); // the editor heard nothing
+    const shown = await world.sql<{ title: string; link: string }[]>`
+      select title, link
+      from notifications
+      where user_id = ${ann.userId}
+      order by seq`;
+    expect(shown.map(({ title }) => title)).toEqual([
+      ...Array(3).fill('The payment has failed'),
+      'The subscription is suspended',
+    ]);
+    expect(new Set(shown.map(({ link }) => link))).toEqual(new Set(['/billing']));
+    expect(await world.sql`select from notifications where org_id = ${ann.orgId}`).toHaveLength(4);
     expect(await world.audits(ann.orgId)).toEqual(
       expect.arrayContaining(['billing.payment_failed', 'billing.subscription_lapsed']),
     );

@@ -314,7 +314,7 @@ describe('a change of plan', () => {
 });
 
 describe('the end of a subscription', () => {
-  test('cancelling takes effect at the end of the period and mails the feedback once; `undo` withdraws it; a repeat changes nothing [BI33, BI34, S69, S222]', async () => {
+  test('cancelling takes effect at the end of the period and mails the feedback once; `undo` withdraws it; a repeat changes nothing, and nobody is shown a notification [BI33, BI34, S69, S222, NO33]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
     const mails = async () =>
@@ -332,6 +332,7 @@ describe('the end of a subscription', () => {
       template: 'subscription-cancelled',
       data: { orgId: ann.orgId, userEmail: ann.email, feedback: 'too dear' },
     });
+    expect(await world.sql`select from notifications where org_id = ${ann.orgId}`).toEqual([]);
     await world.deliverAll();
     expect((await ann.client.post('/billing/cancel', { feedback: 'again' })).body).toEqual({ id, cancel_at: cancelAt });
     expect(await mails()).toBe(before + 1);

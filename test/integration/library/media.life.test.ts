@@ -217,6 +217,8 @@ describe('the soft quota of local storage', () => {
       parts: [{ PartNumber: 1, ETag: etag }],
     });
     expect([done.status, done.headers.get('x-storage-warning')]).toEqual([200, 'soft-quota']);
+    const told = await db.sql`select org_id from outbox where topic = 'storage.over_quota'`;
+    expect(told.map((fact) => fact['org_id'])).toEqual([ann.orgId]); // once a day
     for (const { id } of (await ann.client.get('/files')).body.results) await ann.client.delete(`/files/${id}`);
     expect(await warning(ann.client, '/files/upload-server', 200)).toBeNull();
   });

@@ -10,7 +10,7 @@ import { openPublishing } from '../../support/worlds/publishing.ts';
 
 const MINUTE = 60_000;
 /**
- * The listener of facts looks 240 times, the heartbeat is sent 60 times, each scan of the reconciler and that of the
+ * The listener of webhooks looks 240 times, that of notifications 60 times, the heartbeat is sent 60 times, each scan of the reconciler and that of the
  * reminders comes 12 times, the sweeps once.
  */
 const MOST_A_MINUTE = 700;

@@ -1,4 +1,5 @@
 import { describe, expect } from '@jest/globals';
+import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { makeCertificate } from '../../support/wire/certificate.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -15,6 +16,8 @@ const world = settingsWorld([
   'api.eu.mailgun.net',
   'api.postmarkapp.com',
   'email.eu-west-1.amazonaws.com',
+  'oauth2.googleapis.com',
+  'fcm.googleapis.com',
 ]);
 const { open } = world;
 const effect = effectsOf('mail');
@@ -126,4 +129,29 @@ describe('mail', () => {
       expect(encrypted.mails).toMatchObject([{ user: 'the-user', password: 'the-password' }]);
     },
   );
+
+  effect(['FCM_PROJECT_ID', 'FCM_CLIENT_EMAIL', 'FCM_PRIVATE_KEY'], 'pushes leave by that account [NO30]', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+    const env = {
+      FCM_PROJECT_ID: 'the-project',
+      FCM_CLIENT_EMAIL: 'push@the-project.example',
+      FCM_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    };
+    world.outside.on('oauth2.googleapis.com', () => ({ json: { access_token: 'the-token', expires_in: 3_600 } }));
+    world.outside.on('fcm.googleapis.com', () => ({ json: {} }));
+    await using app = await open(env);
+    await using _sender = app.context.push.startSender({ restMs: 20 })!;
+    const ann = await app.signUp();
+    await ann.client.post('/notifications/push-tokens', { token: 'the-device', platform: 'ios' });
+    const target = { type: 'users', userIds: [ann.userId] };
+    const broadcast = { title: 'Hi', content: 'You', target, channels: ['push'] };
+    expect((await ann.client.post('/notifications/broadcast', broadcast)).status).toBe(200);
+    await eventually('the push leaves', () => world.outside.to('fcm.googleapis.com').length > 0);
+    const [login] = world.outside.to('oauth2.googleapis.com') as [Visit];
+    const [head, claims, signature] = new URLSearchParams(login.body).get('assertion')!.split('.') as string[];
+    expect(Buffer.from(claims!, 'base64url').toString()).toContain(env.FCM_CLIENT_EMAIL);
+    const verify = createVerify('RSA-SHA256').update(`${head}.${claims}`);
+    expect(verify.verify(publicKey, signature!, 'base64url')).toBe(true);
+    expect(world.outside.to('fcm.googleapis.com')[0]!.path).toBe('/v1/projects/the-project/messages:send');
+  });
 });

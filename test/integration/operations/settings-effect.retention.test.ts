@@ -26,6 +26,7 @@ describe('retention settings', () => {
     IP_RETENTION_DAYS: 15,
     AUDIT_RETENTION_DAYS: 16,
     MEDIA_JOBS_RETENTION_DAYS: 17,
+    NOTIFICATIONS_RETENTION_DAYS: 18,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -105,6 +106,36 @@ describe('retention settings', () => {
         insert into ai_reservations (org_id, ref, domain, provider_id, micros, source, day, until)
         values (${bob.orgId}, ${id}, 'ai', 'openai', 1, 'estimate', now()::date, ${ago(age)})`;
       expect(await left('ai-reservations', [1, -1], reserved, 'ai_reservations', 'ref')).toEqual([-1]);
+    },
+    notifications: async () =>
+      expect(
+        await left(
+          'notifications',
+          [18.1, 17.9],
+          (age, id) => sql`
+          insert into notifications (id, org_id, user_id, source, category, title, content, created_at)
+          values (${id}, ${bob.orgId}, ${bob.userId}, ${id}, 'storage', 't', 'c', ${ago(age)})`,
+          'notifications',
+        ),
+      ).toEqual([17.9]),
+    pushes: async () => {
+      const device = newId();
+      await sql`
+        insert into push_tokens (id, user_id, session_id, token, token_hash, platform)
+        select ${device}, user_id, id, 'x', 'x', 'ios'
+        from sessions
+        where user_id = ${bob.userId}
+        limit 1`;
+      const queued = (age: number, id: string) => sql`
+        insert into pushes (id, token_id, category, title, content, created_at)
+        values (${id}, ${device}, 'storage', 't', 'c', ${ago(age)})`;
+      expect(await left('pushes', [0.05, 0.03], queued, 'pushes')).toEqual([0.03]); // an hour is 0.042 days
+    },
+    'notification-windows': async () => {
+      const opened = (age: number, id: string) => sql`
+        insert into notification_windows (user_id, kind, due_at)
+        values (${bob.userId}, ${id}, ${ago(age)})`;
+      expect(await left('notification-windows', [1, -1], opened, 'notification_windows', 'kind')).toEqual([-1]);
     },
     'media-jobs': async () =>
       expect(
@@ -477,6 +508,7 @@ describe('retention settings', () => {
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
   effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
+  effect(['NOTIFICATIONS_RETENTION_DAYS'], 'notifications [RT7]', () => SWEPT['notifications']!());
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`
       insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage,

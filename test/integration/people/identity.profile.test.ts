@@ -48,6 +48,7 @@ describe('profile', () => {
       avatarUrl: null,
       pictureId: null,
       timezone: 'UTC',
+      emailUndeliverable: false,
     });
     const first = await client.post('/user/personal', {
       name: ' Zoe\u0308 ',
@@ -56,7 +57,15 @@ describe('profile', () => {
     });
     expect([first.status, first.body]).toEqual([
       200,
-      { name: 'Zoë', lastName: '', bio: '  as sent\n', avatarUrl: null, pictureId: null, timezone: 'Europe/Paris' },
+      {
+        name: 'Zoë',
+        lastName: '',
+        bio: '  as sent\n',
+        avatarUrl: null,
+        pictureId: null,
+        timezone: 'Europe/Paris',
+        emailUndeliverable: false,
+      },
     ]);
     const second = await client.put('/user/personal', { lastName: 'Smith', bio: '' });
     expect(second.body).toEqual({ ...first.body, lastName: 'Smith', bio: '' });
@@ -134,10 +143,13 @@ describe('notification preferences', () => {
   };
   const URL = '/notifications/preferences';
 
-  test('have the defaults of the interface [S178, US3]', async () => {
+  test('have the defaults of the interface, `Instant` among them [S178, US3, NO26]', async () => {
     const { client } = await somebody();
     const { status, body } = await client.get(URL);
-    expect([status, body]).toEqual([200, { master: all(true, true, true), categories: DEFAULTS, digest: 'Instant' }]);
+    expect([status, body]).toEqual([
+      200,
+      { master: all(true, true, true), categories: DEFAULTS, digest: 'Instant', quietHours: null },
+    ]);
   });
   test('are merged field by field; an unknown category is stored and follows the master [S178]', async () => {
     const { client } = await somebody();
@@ -146,6 +158,7 @@ describe('notification preferences', () => {
       master: all(true, true, true),
       categories: { ...DEFAULTS, replies: all(true, true, true) },
       digest: 'Weekly',
+      quietHours: null,
     });
     const second = await client.put(URL, {
       master: { push: false },
@@ -155,6 +168,7 @@ describe('notification preferences', () => {
       master: all(true, false, true),
       categories: { ...DEFAULTS, replies: all(false, true, true), news: all(true, false, false) },
       digest: 'Weekly',
+      quietHours: null,
     });
     expect((await client.put(URL, { master: { email: false } })).body.categories.news).toEqual(
       all(false, false, false),

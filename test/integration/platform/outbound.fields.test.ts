@@ -364,6 +364,7 @@ describe('schema fields that look like addresses', () => {
     [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
     [/^POST (\/public\/v1)?\/posts\/(preflight|valid) /, 'judged as in create, which is tested above, and not stored'],
+    [/^POST \/notifications\/broadcast link$/, 'a path of the console'],
   ];
 
   test('each one is tested above or listed as never called [OB1]', () => {

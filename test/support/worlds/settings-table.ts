@@ -114,6 +114,9 @@ export const SHOWN_IN = {
     'EMAIL_SMTP_SECURE',
     'EMAIL_SMTP_USER',
     'EMAIL_SMTP_PASSWORD',
+    'FCM_PROJECT_ID',
+    'FCM_CLIENT_EMAIL',
+    'FCM_PRIVATE_KEY',
   ],
   payments: [
     'PAYMENTS_PUBLISHABLE_KEY',
@@ -178,6 +181,7 @@ export const SHOWN_IN = {
     'IP_RETENTION_DAYS',
     'SOFT_DELETE_RETENTION_DAYS',
     'MEDIA_JOBS_RETENTION_DAYS',
+    'NOTIFICATIONS_RETENTION_DAYS',
     'MULTIPART_UPLOAD_RETENTION_DAYS',
   ],
 } as const satisfies Record<string, readonly SettingName[]>;

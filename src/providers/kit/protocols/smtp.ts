@@ -18,6 +18,8 @@ export interface SmtpMail {
   subject: string;
   text: string;
   html: string;
+  /** Beside those that the fields above make. */
+  headers: Readonly<Record<string, string>>;
 }
 
 /**

@@ -32,7 +32,7 @@ export const openSmtp =
       ));
 
     return {
-      async send({ messageId, from, to, subject, text, html }) {
+      async send({ messageId, from, to, subject, text, html, headers }) {
         const line = await connect();
         const message = {
           messageId: `<${messageId}>`,
@@ -46,7 +46,7 @@ export const openSmtp =
         await line
           .sendMail({
             ...message,
-            headers: { 'Auto-Submitted': 'auto-generated' },
+            headers: { ...headers },
             disableFileAccess: true,
             disableUrlAccess: true,
           })

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import type { Clock } from '../../platform/kernel/index.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import { serviceAccountToken } from '../../providers/registry/index.ts';
+import type { ClaimedPush } from './store.ts';
+
+const TOKENS = 'https://oauth2.googleapis.com/token';
+const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
+const HOST = 'https://fcm.googleapis.com';
+/** A push is shown on a screen that is locked: it needs no more. */
+const MOST_CHARACTERS = 200;
+
+export interface FcmAccount {
+  projectId: string;
+  clientEmail: string;
+  privateKey: string;
+}
+/** `unknown`: the service does not know the device. `retry`: it asks to wait, or failed. `refused`: for good. */
+export type PushOutcome =
+  | { outcome: 'sent' }
+  | { outcome: 'unknown' | 'refused'; reason: string }
+  | { outcome: 'retry'; reason: string; afterMs: number };
+/** Sends once and says what came of it; never rejects. */
+export type SendPush = (push: ClaimedPush) => Promise<PushOutcome>;
+
+/** https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode, as it is in the answer. */
+const Failure = z.object({
+  error: z.object({
+    status: z.string().catch(''),
+    message: z.string().catch(''),
+    details: z
+      .array(
+        z.looseObject({
+          errorCode: z.string().optional().catch(undefined),
+          fieldViolations: z
+            .array(z.object({ field: z.string() }))
+            .optional()
+            .catch(undefined),
+        }),
+      )
+      .catch([]),
+  }),
+});
+
+/** Opens the sender of Firebase Cloud Messaging (HTTP v1), through the outbound guard. */
+export function openFcm({ outbound, clock }: { outbound: Outbound; clock: Clock }, account: FcmAccount): SendPush {
+  const file = { type: 'service_account', client_email: account.clientEmail, private_key: account.privateKey };
+  const post = async (url: string, Answer: z.ZodType, { form }: { form: Record<string, string> }) => {
+    const answer = await outbound.fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form).toString(),
+      redirects: 'none',
+    });
+    if (answer.status !== 200) throw new Error(`The login of the service account was answered by ${answer.status}`);
+    return Answer.parse(answer.json());
+  };
+  const accessToken = serviceAccountToken(
+    { http: { post } as never, clock, hide: () => undefined }, // of all calls it makes this one
+    { json: JSON.stringify(file), address: TOKENS, scope: SCOPE },
+  );
+  return async (push) => {
+    try {
+      const answer = await outbound.fetch(
+        `${HOST}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`,
+        {
+          method: 'POST',
+          headers: { authorization: `Bearer ${await accessToken()}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ message: messageOf(push) }),
+          redirects: 'none',
+        },
+      );
+      if (answer.status === 200) return { outcome: 'sent' };
+      return outcomeOfRefusal(answer.status, answer.text(), answer.headers.get('retry-after'), clock.now());
+    } catch (error) {
+      const reason = error instanceof OutboundError || error instanceof Error ? error.message : 'no answer';
+      return { outcome: 'retry', reason, afterMs: 0 };
+    }
+  };
+}
+
+const clip = (text: string): string => {
+  const letters = [...text];
+  return letters.length > MOST_CHARACTERS ? `${letters.slice(0, MOST_CHARACTERS - 1).join('')}…` : text;
+};
+
+/** Of one category a device shows the latest (`collapse key`). */
+const messageOf = ({ token, platform, category, title, content, link }: ClaimedPush) => ({
+  token,
+  notification: { title: clip(title), body: clip(content) },
+  data: { category, ...(link !== null && { link }) },
+  ...(platform === 'android' && { android: { collapse_key: category } }),
+  ...(platform === 'ios' && { apns: { headers: { 'apns-collapse-id': category } } }),
+  ...(platform === 'web' && { webpush: { headers: { Topic: category } } }),
+});
+
+function outcomeOfRefusal(status: number, body: string, retryAfter: string | null, now: Date): PushOutcome {
+  const { error } = Failure.safeParse(jsonOf(body)).data ?? { error: undefined };
+  const details = error?.details ?? [];
+  const code = details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? error?.status ?? '';
+  const reason = `${status} ${code} ${error?.message ?? ''}`.trim().slice(0, 300);
+  const isBadToken =
+    code === 'INVALID_ARGUMENT' &&
+    (details.some(({ fieldViolations }) => fieldViolations?.some(({ field }) => field === 'message.token')) ||
+      /registration token/i.test(error?.message ?? ''));
+  if (code === 'UNREGISTERED' || code === 'SENDER_ID_MISMATCH' || isBadToken) return { outcome: 'unknown', reason };
+  if (status === 429 || status >= 500 || status === 401 || status === 403)
+    return { outcome: 'retry', reason, afterMs: waitOf(retryAfter, now) };
+  return { outcome: 'refused', reason };
+}
+
+/** Seconds or a date (RFC 9110 10.2.3); none: 0. */
+function waitOf(retryAfter: string | null, now: Date): number {
+  if (retryAfter === null) return 0;
+  const ms = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - now.getTime();
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

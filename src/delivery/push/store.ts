@@ -1,0 +1,146 @@
+import type { Sql } from '../../platform/db/index.ts';
+
+export interface DeviceRow {
+  id: string;
+  token: string;
+  platform: PushPlatform;
+  deviceName: string | null;
+}
+export const PUSH_PLATFORMS = ['ios', 'android', 'web'] as const;
+export type PushPlatform = (typeof PUSH_PLATFORMS)[number];
+
+interface NewDevice extends DeviceRow {
+  userId: string;
+  sessionId: string;
+  hash: Buffer;
+}
+
+/** The session that registered token `t` goes on: the device belongs to its user (S237). */
+const isHeld = (sql: Sql) => sql`exists (
+      select
+      from sessions s
+      where s.id = t.session_id
+        and s.revoked_at is null
+        and s.expires_at > now()
+    )`;
+
+/** Registers a device, again for the same user; undefined while it is somebody else's (NO1). */
+export async function upsertDevice(sql: Sql, token: NewDevice): Promise<DeviceRow | undefined> {
+  const [row] = await sql<DeviceRow[]>`/* all orgs */
+    insert into push_tokens as t (id, user_id, session_id, token, token_hash, platform, device_name)
+    values (${token.id}, ${token.userId}, ${token.sessionId}, ${token.token}, ${token.hash}, ${token.platform},
+      ${token.deviceName})
+    on conflict (token_hash) do update
+      set user_id = excluded.user_id, session_id = excluded.session_id, platform = excluded.platform,
+        device_name = excluded.device_name, disabled_at = null, registered_at = clock_timestamp()
+      where t.user_id = excluded.user_id
+        or not ${isHeld(sql)}
+    returning t.id, t.token, t.platform, t.device_name as "deviceName"`;
+  return row;
+}
+
+/** One registration of a user after the other, so that they count. */
+export const lockDevices = (sql: Sql, userId: string) =>
+  sql`select from user_profiles where user_id = ${userId} for no key update`;
+
+/** Forgets what a user registered before the newest `most`. */
+export const deleteOldestDevices = (sql: Sql, userId: string, most: number) => sql`/* all orgs */
+  delete from push_tokens
+  where user_id = ${userId}
+    and id in (
+      select id
+      from push_tokens
+      where user_id = ${userId}
+      order by registered_at desc, id desc
+      offset ${most}
+    )`;
+
+export const deletePushDevice = (sql: Sql, userId: string, hash: Buffer) => sql`/* all orgs */
+  delete from push_tokens
+  where user_id = ${userId}
+    and token_hash = ${hash}`;
+
+export interface NewPush {
+  userId: string;
+  category: string;
+  title: string;
+  content: string;
+  link: string | null;
+}
+
+/** Queues each push for every device of its user. */
+export const insertPushes = (sql: Sql, pushes: readonly NewPush[]) => sql`/* all orgs */
+  insert into pushes (id, token_id, category, title, content, link)
+  select gen_random_uuid(), t.id, p.category, p.title, p.content, p.link
+  from unnest(${pushes.map(({ userId }) => userId)}::uuid[], ${pushes.map(({ category }) => category)}::text[],
+    ${pushes.map(({ title }) => title)}::text[], ${pushes.map(({ content }) => content)}::text[],
+    ${pushes.map(({ link }) => link)}::text[]) as p (user_id, category, title, content, link)
+  join push_tokens t on t.user_id = p.user_id and t.disabled_at is null and ${isHeld(sql)}`;
+
+export interface ClaimedPush {
+  id: string;
+  tokenId: string;
+  token: string;
+  platform: PushPlatform;
+  category: string;
+  title: string;
+  content: string;
+  link: string | null;
+  attempts: number;
+}
+
+/** Takes what is due, each for one attempt; after `leaseSeconds` without a word whoever asks may take it again. */
+export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
+  ClaimedPush[]
+>`/* all orgs */
+  update pushes p
+  set attempts = p.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
+  from (
+    select id
+    from pushes
+    where next_attempt_at <= now()
+    order by next_attempt_at
+    limit ${limit}
+    for update
+    skip locked
+  ) due, push_tokens t
+  where p.id = due.id
+    and t.id = p.token_id
+  returning p.id, p.token_id as "tokenId", t.token, t.platform, p.category, p.title, p.content, p.link, p.attempts`;
+
+export const deletePush = (sql: Sql, id: string) => sql`/* all orgs */ delete from pushes where id = ${id}`;
+
+/** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers how many. */
+export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`/* all orgs */
+    delete from pushes
+    where id = any(array(
+      select id
+      from pushes
+      where created_at < now() - interval '1 hour'
+      order by created_at
+      limit ${limit}
+      for update
+      skip locked
+    ))`;
+  return count;
+}
+
+export const retryPush = (sql: Sql, { id, attempts }: Pick<ClaimedPush, 'id' | 'attempts'>, inMs: number) =>
+  sql`/* all orgs */
+    update pushes
+    set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms'
+    where id = ${id}
+      and attempts = ${attempts}`;
+
+/** The push service does not know the device: nothing more is sent there until it registers again (NO31). */
+export const disableDevice = (sql: Sql, { tokenId, token }: Pick<ClaimedPush, 'tokenId' | 'token'>) =>
+  sql`/* all orgs */
+    with disabled as (
+      update push_tokens
+      set disabled_at = now()
+      where id = ${tokenId}
+        and token = ${token}
+    )
+    delete from pushes
+    where token_id = ${tokenId}`;

@@ -1,0 +1,53 @@
+import { completeKey, type KeyClaim } from '../../platform/db/index.ts';
+import { AppError, isId, newId } from '../../platform/kernel/index.ts';
+import { deliver } from './deliver.ts';
+import type { NotificationsDeps } from './deps.ts';
+import { findTargets } from './people-store.ts';
+
+/** The ways of a broadcast, by the names of clients (S179). */
+export const BROADCAST_CHANNELS = ['email', 'push', 'in-app'] as const;
+export interface Broadcast {
+  title: string;
+  content: string;
+  link?: string | null | undefined;
+  target: { type: 'all' } | { type: 'roles'; roles: readonly string[] } | { type: 'users'; userIds: readonly string[] };
+  channels: readonly (typeof BROADCAST_CHANNELS)[number][];
+}
+
+/**
+ * Tells members whatever they chose for announcements, under their masters (NO24, NO25), in one commit with the answer
+ * for whoever repeats the request. Answers how many members it is for.
+ */
+export const broadcast = (
+  deps: NotificationsDeps,
+  orgId: string,
+  { title, content, link = null, target, channels }: Broadcast,
+  idempotency?: { key: KeyClaim; reply: (recipients: number) => string },
+): Promise<number> =>
+  deps.sql.begin(async (tx) => {
+    const to = await findTargets(tx, orgId, {
+      ...(target.type === 'roles' && { roles: target.roles }),
+      ...(target.type === 'users' && { userIds: target.userIds.filter(isId) }),
+    });
+    await deliver(deps, tx, [
+      {
+        orgId,
+        source: `broadcast ${newId()}`,
+        category: 'announcements',
+        title,
+        content,
+        link: link === null ? null : { path: link, permission: 'notifications:read' },
+        data: {},
+        to,
+        ways: {
+          email: channels.includes('email'),
+          push: channels.includes('push'),
+          inApp: channels.includes('in-app'),
+        },
+        overrides: true,
+      },
+    ]);
+    if (idempotency && !(await completeKey(tx, idempotency.key, 200, idempotency.reply(to.length))))
+      throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
+    return to.length;
+  });

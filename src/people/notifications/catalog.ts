@@ -1,0 +1,109 @@
+import { contentToText } from '../../platform/content/index.ts';
+import type { Fact, Topic } from '../../platform/outbox/index.ts';
+import type { Permission } from '../access/index.ts';
+
+/** A page of the console, and the permission without which nobody may open it. */
+export interface ConsoleLink {
+  path: string;
+  permission: Permission;
+}
+/** What a fact tells people, and whom: the maker, who an owner stands in for, and those who hold the permission. */
+export interface Told {
+  category: string;
+  maker?: string | null;
+  permission?: Permission;
+  title: string;
+  content: string;
+  link: ConsoleLink | null;
+  data: Readonly<Record<string, string | number | null>>;
+}
+
+const LONGEST = 300;
+/** The first words of a content, on one line. */
+function excerpt(content: string): string {
+  const words = contentToText(content).replace(/\s+/g, ' ').trim();
+  const letters = [...words];
+  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : words;
+}
+const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
+const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
+const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
+
+type PostFact = Fact<'post.published' | 'post.failed' | 'post.unconfirmed'>;
+type ChannelFact = Fact<'channel.refresh_needed' | 'channel.disabled'>;
+
+const ofPost = ({ entityId, payload: { channelId, createdBy } }: PostFact) => ({
+  maker: createdBy,
+  link: { path: `/posts/${entityId}`, permission: 'posts:read' as const },
+  data: { postId: entityId, integrationId: channelId },
+});
+const failed = (fact: PostFact, title: string, why: string): Told => ({
+  category: 'post_failed',
+  permission: 'channels:manage',
+  title: `${title} ${fact.payload.channelName}`,
+  content: sentences(why, excerpt(fact.payload.content)),
+  ...ofPost(fact),
+});
+const ofChannel = ({ entityId }: ChannelFact, title: string, content: string): Told => ({
+  category: 'channel_issues',
+  permission: 'channels:update',
+  title,
+  content,
+  link: { path: `/channels/${entityId}`, permission: 'channels:read' },
+  data: { integrationId: entityId },
+});
+
+/** Why a channel does nothing any more, for people. */
+const DISABLED = { person: 'A member disabled it.', plan: 'The plan has no room for it any more.' } as const;
+const ENDS = {
+  done: 'Done: ',
+  failed: 'Failed: ',
+  unknown: 'Nobody knows how it ended: ',
+} as const;
+
+/** Every fact that people are told of: a line for its topic, with its text. */
+const CATALOG = {
+  'post.published': (fact) => ({
+    category: 'post_published',
+    title: `Published on ${fact.payload.channelName}`,
+    content: sentences(excerpt(fact.payload.content), fact.payload.url),
+    ...ofPost(fact),
+  }),
+  'post.failed': (fact) => failed(fact, 'A post was not published on', fact.payload.error),
+  'post.unconfirmed': (fact) =>
+    failed(fact, 'Nobody can say whether a post was published on', 'Look at the channel before you send it again.'),
+  'channel.refresh_needed': (fact) =>
+    ofChannel(fact, `${fact.payload.name} needs a new login`, 'Its posts wait until somebody connects it again.'),
+  'channel.disabled': (fact) => ofChannel(fact, `${fact.payload.name} is disabled`, DISABLED[fact.payload.reason]),
+  'ai.budget_alert': ({ payload: { domain, providerId, period, percent, capCents, spentMicros } }) => ({
+    category: 'ai_budget',
+    permission: 'settings:update',
+    title: `${percent} % of the AI budget of this ${period} is spent`,
+    content: `${cents(spentMicros)} of ${(capCents / 100).toFixed(2)} USD${providerId === null ? '' : ` at ${providerId}`}.`,
+    link: { path: '/settings', permission: 'settings:read' },
+    data: { domain, providerId, period, percent },
+  }),
+  'storage.over_quota': ({ payload: { bytes, quotaBytes } }) => ({
+    category: 'storage',
+    permission: 'settings:update',
+    title: 'The local storage is over its soft quota',
+    content: `${gigabytes(bytes)} of ${gigabytes(quotaBytes)} GB are used. Uploads still pass.`,
+    link: { path: '/media', permission: 'media:read' },
+    data: { bytes, quotaBytes },
+  }),
+  'media.job_ended': ({ entityId, payload: { userId, operation, state, error } }) => ({
+    category: 'media_jobs',
+    maker: userId,
+    title: `${ENDS[state]}${operation}`,
+    content: error ?? '',
+    link: { path: '/media', permission: 'media:read' },
+    data: { jobId: entityId, state },
+  }),
+} as const satisfies { [T in Topic]?: (fact: Fact<T>) => Told };
+
+type ToldTopic = keyof typeof CATALOG;
+export const TOLD_TOPICS = Object.keys(CATALOG) as readonly ToldTopic[]; // of the object above
+export function toldOf(fact: Fact<ToldTopic>): Told {
+  const tell = CATALOG[fact.topic] as (fact: Fact) => Told; // of the topic that its key names
+  return tell(fact);
+}

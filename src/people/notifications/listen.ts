@@ -1,0 +1,57 @@
+import { type Fact, type Listener, listener } from '../../platform/outbox/index.ts';
+import { permissionsOf } from '../access/index.ts';
+import { type Told, TOLD_TOPICS, toldOf } from './catalog.ts';
+import { deliver, type Notice } from './deliver.ts';
+import type { NotificationsDeps } from './deps.ts';
+import { findPeople, type PersonRow, type Wanted } from './people-store.ts';
+
+interface Heard {
+  fact: Fact;
+  told: Told;
+}
+
+/** Tells people of facts: what they see, mails and pushes are written in the commit that moves the cursor. */
+export const notificationsListener = (deps: NotificationsDeps): Listener =>
+  listener({
+    name: 'notifications',
+    topics: TOLD_TOPICS,
+    lookMs: 1_000, // people do not notice
+    async hear(tx, facts) {
+      const heard = facts.map((fact) => ({ fact, told: toldOf(fact) }));
+      const people = Map.groupBy(await findPeople(tx, wantedBy(heard)), ({ orgId }) => orgId);
+      await deliver(
+        deps,
+        tx,
+        heard.map(({ fact, told }) => noticeOf(fact, told, people.get(fact.orgId) ?? [])),
+      );
+    },
+  });
+
+/** Everybody whom one of the facts concerns; each organization and permission is asked for once. */
+function wantedBy(heard: readonly Heard[]): Wanted {
+  const members = new Map<string, { orgId: string; userId: string }>();
+  const holders = new Map<string, Wanted['holders'][number]>();
+  for (const {
+    fact: { orgId },
+    told: { maker, permission },
+  } of heard) {
+    if (maker) members.set(`${orgId} ${maker}`, { orgId, userId: maker });
+    if (maker !== undefined) holders.set(`${orgId} owner`, { orgId, permission: 'owner' }); // in the place of one who is gone
+    if (permission) holders.set(`${orgId} ${permission}`, { orgId, permission });
+  }
+  return { members: [...members.values()], holders: [...holders.values()] };
+}
+
+function noticeOf({ id, orgId }: Fact, { maker, permission, ...told }: Told, members: readonly PersonRow[]): Notice {
+  const makers =
+    maker === undefined
+      ? []
+      : [members.filter(({ userId }) => userId === maker), members.filter(({ roleKey }) => roleKey === 'owner')].find(
+          (some) => some.length > 0,
+        );
+  const holders =
+    permission === undefined
+      ? []
+      : members.filter(({ roleKey, granted }) => permissionsOf(roleKey, false, granted).has(permission));
+  return { ...told, orgId, source: `fact ${id}`, to: [...new Set([...(makers ?? []), ...holders])] };
+}

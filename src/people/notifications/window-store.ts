@@ -1,0 +1,101 @@
+import type { Sql } from '../../platform/db/index.ts';
+import { isUndeliverable } from '../../delivery/email/index.ts';
+import type { PreferencesChange } from '../identity/index.ts';
+
+/** A window of a person; its kind says what it collects. */
+export interface WindowKey {
+  userId: string;
+  kind: string;
+}
+export interface WindowLine extends WindowKey {
+  orgId: string;
+  category: string;
+  title: string;
+  content: string;
+  link: string | null;
+}
+
+/**
+ * Opens windows that are not open, and answers which it opened; all of them stay open until the commit. They are locked
+ * in order of person and kind.
+ */
+export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: number })[]) => sql<
+  (WindowKey & { isNew: boolean })[]
+>`/* all orgs */
+  insert into notification_windows as w (user_id, kind, due_at)
+  select *
+  from unnest(${windows.map(({ userId }) => userId)}::uuid[], ${windows.map(({ kind }) => kind)}::text[],
+    ${windows.map(({ dueAt }) => new Date(dueAt).toISOString())}::timestamptz[]) as t (user_id, kind, due_at)
+  order by user_id, kind
+  on conflict (user_id, kind) do update
+    set due_at = least(w.due_at, excluded.due_at)
+  returning user_id as "userId", kind, xmax = 0 as "isNew"`;
+
+export const insertLines = (sql: Sql, lines: readonly WindowLine[]) => sql`/* all orgs */
+  insert into notification_lines (user_id, kind, org_id, category, title, content, link)
+  select *
+  from unnest(${lines.map(({ userId }) => userId)}::uuid[],
+    ${lines.map(({ kind }) => kind)}::text[], ${lines.map(({ orgId }) => orgId)}::uuid[],
+    ${lines.map(({ category }) => category)}::text[], ${lines.map(({ title }) => title)}::text[],
+    ${lines.map(({ content }) => content)}::text[], ${lines.map(({ link }) => link)}::text[])`;
+
+/** A line of a closed window that its reader gets to see, and how many of its organization and category there are. */
+export interface ClosedLine extends WindowLine {
+  count: number;
+  orgName: string;
+  email: string;
+  name: string;
+  chosen: PreferencesChange;
+  isUndeliverable: boolean;
+}
+
+/**
+ * Closes at most `limit` windows that are due, and answers the first 50 lines of each organization and category, of
+ * people who still belong there. Windows that another process closes, or that a notice is being added to, are left.
+ */
+export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: number; lines: ClosedLine[] }> {
+  const rows = await sql<(ClosedLine & { closed: number; orgId: string | null })[]>`/* all orgs */
+    with due as (
+      select user_id, kind
+      from notification_windows
+      where due_at <= now()
+      order by due_at
+      limit ${limit}
+      for update
+      skip locked
+    ), lines as (
+      delete from notification_lines l
+      using due d
+      where l.user_id = d.user_id
+        and l.kind = d.kind
+      returning l.*
+    ), closed as (
+      delete from notification_windows w
+      using due d
+      where w.user_id = d.user_id
+        and w.kind = d.kind
+      returning w.user_id
+    ), numbered as (
+      select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category)::int as count
+      from lines
+      window same as (partition by user_id, kind, org_id, category order by seq)
+    ), shown as (
+      select l.seq, l.user_id as "userId", l.kind, l.org_id as "orgId", l.category, l.title, l.content, l.link, l.count,
+        o.name as "orgName", u.email, p.name, p.notification_preferences as chosen,
+        ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
+      from numbered l
+      join memberships m on m.org_id = l.org_id and m.user_id = l.user_id and not m.disabled
+      join organizations o on o.id = l.org_id and o.deleted_at is null
+      join users u on u.id = l.user_id and u.activated and u.deleted_at is null
+      join user_profiles p on p.user_id = u.id
+      where l.n <= 50
+    )
+    select (select count(*)::int from closed) as closed, s.*
+    from (select) always
+    left join shown s on true
+    order by s.seq`;
+  return {
+    closed: rows[0]!.closed,
+    lines: rows.filter((row): row is ClosedLine & { closed: number } => row.orgId !== null),
+  };
+}
