@@ -4,6 +4,7 @@ import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Posts } from '../../src/publishing/posts/index.ts';
+import type { FollowUps } from '../../src/publishing/follow-ups/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { LOOK_UPS, postActor } from '../post/contract.ts';
@@ -11,6 +12,7 @@ import { webhookActor } from '../webhook/contract.ts';
 
 export interface ReconcilerOptions {
   posts: Pick<Posts, 'sweeps'>;
+  followUps: Pick<FollowUps, 'overdueFollowUps'>;
   webhooks: Pick<Webhooks, 'overdue'>;
   actors: Actors;
   remind: (reminders: readonly Reminder[]) => Promise<void>;
@@ -35,6 +37,7 @@ export interface Found {
   asked: number;
   prepared: number;
   delivering: number;
+  followed: number;
 }
 
 const ROUNDS = 20;
@@ -46,6 +49,7 @@ const ROUNDS = 20;
  */
 export function startReconciler({
   posts: { sweeps },
+  followUps,
   webhooks,
   actors,
   remind,
@@ -66,13 +70,14 @@ export function startReconciler({
       quietUntil = now + HEARTBEAT_TIMEOUT_MS + 1_000;
     try {
       if (!(await lease.held())) return undefined;
-      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, delivering: 0 };
+      const found: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, delivering: 0, followed: 0 };
       if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
       await round(limit, () => wakeOverdue(found));
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
       await round(limit, () => prepare(found));
+      if (clock.monotonic() >= quietUntil) await round(limit, () => follow(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -124,6 +129,17 @@ export function startReconciler({
         ),
       );
     return 0; // as with questions: the reminders have not fired yet
+  }
+  async function follow(found: Found): Promise<number> {
+    const overdue = await followUps.overdueFollowUps(limit);
+    found.followed += overdue.length;
+    if (overdue.length > 0)
+      await remind(
+        overdue.map(({ orgId, postId, now }) =>
+          reminderOf(postActor, tenantKey(orgId, postId), 'follow-up', now, { owner: orgId }),
+        ),
+      );
+    return 0; // as with questions
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

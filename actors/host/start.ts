@@ -37,7 +37,7 @@ export async function startActors(
   context: Context,
   { reconcileMs }: { reconcileMs?: number } = {},
 ): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } =
+  const { engine, bus, actors, clock, logs, sql, posts, followUps, webhooks, metrics, incarnation, sweeps, listeners, workers } =
     context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
@@ -47,6 +47,7 @@ export async function startActors(
   const hosting = await engine.host(host);
   const reconciler = startReconciler({
     posts,
+    followUps,
     webhooks,
     actors,
     clock,

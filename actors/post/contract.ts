@@ -21,7 +21,7 @@ export const postActor = actorContract('Post', {
     retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),
     setRelease: method({ input: z.strictObject({ releaseId: z.string() }) }),
   },
-  reminders: { 'look-up': reminder, poll: reminder, prepare: reminder },
+  reminders: { 'look-up': reminder, poll: reminder, prepare: reminder, 'follow-up': reminder },
 });
 
 /** The reminder that looks up a post whose outcome is not known, by what is unknown of it. */

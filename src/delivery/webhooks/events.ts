@@ -30,6 +30,8 @@ export const EVENT_TYPES = [
   optional('post.late', 'A post was published late.'),
   optional('post.unconfirmed', 'Nobody can say whether a post was published.'),
   optional('post.deleted', 'A post was deleted before it was published.'),
+  optional('first_comment.posted', 'The first comment of a post was published.'),
+  optional('first_comment.failed', 'The first comment of a post was given up.'),
   optional('channel.connected', 'A channel was connected.'),
   optional('channel.refresh_needed', 'A channel needs a new login.'),
   optional('channel.disabled', 'A channel was disabled.'),

@@ -19,6 +19,8 @@ const post = {
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
 const released = { ...post, url: z.string() };
+/** `error`: null where it is out. */
+const firstComment = { ...post, error: z.string().nullable() };
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
 /**
@@ -49,6 +51,8 @@ export const facts = {
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),
     detail: z.string().nullable(),
   }),
+  'first_comment.posted': z.strictObject(firstComment),
+  'first_comment.failed': z.strictObject(firstComment),
   /** A media job is done or has failed, or nobody knows. The fact's entity is the job; `userId`: who asked for it. */
   'media.job_ended': z.strictObject({
     userId: id.nullable(),

@@ -66,6 +66,7 @@ export {
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
 export type {
   App,
+  AutoPlug,
   FileLimits,
   Handle,
   Limits,
@@ -73,9 +74,13 @@ export type {
   LookUp,
   Media,
   Mention,
+  OnceClass,
   Page,
+  PlugField,
   Polled,
   Post,
+  PostCounts,
+  PostPlug,
   Prepared,
   Profile,
   Published,

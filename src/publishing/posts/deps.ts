@@ -7,7 +7,7 @@ import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
-import type { ChannelsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
+import type { ChannelsPort, FollowUpsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
 
 /** What the room is opened with. */
 export interface PostsOptions {
@@ -17,6 +17,7 @@ export interface PostsOptions {
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;
+  followUps: FollowUpsPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

@@ -8,6 +8,7 @@ export type {
   ChannelSnapshot,
   Link,
   LinksPort,
+  FollowUpsPort,
   ChannelsPort,
   Connected,
   MediaPort,
@@ -15,14 +16,18 @@ export type {
   DueChange,
   ReminderMoves,
 } from './ports.ts';
-export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
+export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, retryDelay, settles, SKEW_MS, SLOT_LEASE_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';
+export { snapshot } from './dispatch/claim.ts';
+export type { PendingFollowUp } from './dispatch/settle.ts';
+export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
+export { isValidValue } from './authoring/follow-ups.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
-export { insertTimeline } from './journal.ts';
+export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
 export { inFlight, queued } from './state.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cleanContents } from '../../../platform/content/index.ts';
-import { asksNothing, isTimezone, unbuilt, UNBUILT, zoneOf } from '../../../platform/kernel/index.ts';
+import { isTimezone, unbuilt, zoneOf } from '../../../platform/kernel/index.ts';
 
 // The bodies of create and edit, with the tolerance that clients in the field need (T4, T6): optional collections may
 // be missing, null or empty.
@@ -67,18 +67,8 @@ const Images = z
   .max(100)
   .nullish()
   .transform((images) => images ?? []);
-const PLUG = /^plug--(.+?)--/;
-const OFF = new Set<unknown>([false, 'false']);
-/** The settings of a post (S145): its plugs and first comment are not there yet, so nothing may be asked of them. */
-export const PostSettings = z.record(z.string(), z.unknown()).superRefine((settings, { addIssue }) => {
-  for (const [key, value] of Object.entries(settings)) {
-    const plug = PLUG.exec(key)?.[1];
-    if (plug === undefined ? key !== 'firstComment' : OFF.has(settings[`plug--${plug}--active`])) continue;
-    if (asksNothing(value)) continue;
-    addIssue({ ...UNBUILT, path: [key], input: value });
-    return; // one is enough: a body can hold very many
-  }
-});
+/** The settings of a post: those of its network, and what is to follow its publication, which `checkFollowUps` judges. */
+export const PostSettings = z.record(z.string(), z.unknown());
 const Tag = z
   .strictObject({
     value: z.string().max(255).nullish(),

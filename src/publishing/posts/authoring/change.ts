@@ -53,7 +53,7 @@ export async function editPost(deps: PostsDeps, orgId: string, postId: string, c
 /** Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. */
 export async function removePost(deps: PostsDeps, orgId: string, postId: string): Promise<void> {
   const target = { orgId, postId };
-  checkDone(await runChange(deps, (sql) => runSeeing(() => remove(sql, target, deps.options.horizonMs))));
+  checkDone(await runChange(deps, (sql) => runSeeing(() => remove(deps, sql, target))));
 }
 
 /**
@@ -70,7 +70,7 @@ export async function removeGroup({ sql }: Pick<PostsDeps, 'sql'>, orgId: string
 export async function setRelease(deps: PostsDeps, orgId: string, postId: string, releaseId: string): Promise<string> {
   const target = { orgId, postId };
   const found = await runChange(deps, async (sql) => {
-    const seen = await runSeeing(() => release(sql, target, releaseId, deps.options.horizonMs));
+    const seen = await runSeeing(() => release(deps, sql, target, releaseId));
     if (seen?.verdict === 'done') await freeSlot(sql, target);
     return seen;
   });
@@ -86,7 +86,9 @@ const announceDeleted = (sql: Sql): Fragment =>
     },
   });
 
-const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[]>`
+type Within = Pick<PostsDeps, 'followUps' | 'options'>;
+
+const remove = ({ followUps, options }: Within, sql: Sql, target: Target) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, deleted as (
       select b.*
       from thread b, thread t
@@ -107,8 +109,9 @@ const remove = (sql: Sql, target: Target, horizonMs: number) => sql<FoundThread[
         and p.id = d.id
         and p.org_id = ${target.orgId}
       returning ${post.names(sql, 'fact', 'p')}
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)},
-    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)}
+    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)},
+    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)},
+    ${followUps.shorten(sql, target.orgId)}
     ${answer(sql, target)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
@@ -156,7 +159,7 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted
     from verdict v`;
 
-const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number) => sql<FoundThread[]>`
+const release = ({ followUps, options }: Within, sql: Sql, target: Target, releaseId: string) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (${releaseVerdict(sql)}
     ), released as (${markReleased(sql, target, releaseId)}
     ), opened as (${openLaterItems(sql, target)}
@@ -166,7 +169,7 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
       union all
       select ${post.names(sql, 'fact', 'opened')}
       from opened
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
+    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)}, ${timeline(sql, {
       from: sql`released`,
       kind: 'reconciled',
       message: 'A person named the post on the network',
@@ -179,7 +182,7 @@ const release = (sql: Sql, target: Target, releaseId: string, horizonMs: number)
         ),
         payload: releasedFact(sql),
       },
-    })}
+    })}, ${followUps.plan(sql, sql`released`)}
     ${answer(sql, target)}`;
 
 const releaseVerdict = (sql: Sql): Fragment => sql`
@@ -204,7 +207,7 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
         and b.is_target
         and p.id = b.id
         and p.org_id = ${orgId}
-      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before`;
+      returning ${post.names(sql, 'fact', 'p')}, p.settings, b.state as state_before`;
 
 /** The later items of the thread, which were given up or wait, go on after the released one. */
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`

@@ -6,6 +6,7 @@ import { post, type PostMedia } from '../row.ts';
 import type { MediaPort, NetworkRules } from '../ports.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { ChannelSummary } from './channels.ts';
+import { checkFollowUps, judgeFirstComment } from './follow-ups.ts';
 import type { Existing } from './named.ts';
 
 /**
@@ -35,8 +36,9 @@ interface Content {
 export interface ToJudge {
   rules: NetworkRules;
   channel: Pick<ChannelSummary, 'name' | 'providerId' | 'settings'>;
-  /** Of the post. */
+  /** Of the post, and their field. */
   settings: Readonly<Record<string, unknown>>;
+  settingsAt: string;
   items: readonly (Content & { at: string; isLater: boolean })[];
 }
 
@@ -53,7 +55,7 @@ export async function judgeContent(
   const lists = posts.flatMap(({ items }) => items.map((item) => item.media));
   const facts = lists.some((list) => list.length > 0) ? await media.facts(orgId, lists) : lists.map(() => []);
   let n = 0;
-  for (const { rules, channel, items, settings: own } of posts) {
+  for (const { rules, channel, items, settings: own, settingsAt } of posts) {
     const settings = { ...channel.settings, ...own };
     const issues = items.flatMap(({ at, content, isLater }, index) => {
       const where = index === 0 ? '' : `item ${index + 1} of the thread: `;
@@ -64,6 +66,7 @@ export async function judgeContent(
       const found = checkPost(limitsOfItem(rules, settings, isLater), { text, plain, files, settings });
       return found.map(({ field, message, rule }) => ({ field: at + field, message: where + message, rule }));
     });
+    issues.push(...judgeFirstComment(rules, own, settingsAt));
     if (issues.length > 0)
       throw new AppError('invalid_content', `${rules.title} (${channel.name}): ${issues[0]!.message}`, {
         provider: channel.providerId,
@@ -114,6 +117,7 @@ export function compose(body: CreateBody, known: Known): Composed {
 
     const rules = known.rules(channel);
     rules.checkSettings(element.settings, `${at}.settings`);
+    checkFollowUps(element.settings, `${at}.settings`, rules, known.channels);
     const shortLinks = shortensLinks(channel, body.shortLink);
     const items = element.value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({
       ...item,
@@ -130,6 +134,7 @@ export function compose(body: CreateBody, known: Known): Composed {
         rules,
         channel,
         settings: element.settings,
+        settingsAt: `${at}.settings`,
         items: items.map(({ content, media }, index) => ({
           content,
           media,

@@ -35,5 +35,7 @@ export async function judgeStored(
     at: n === 0 ? '' : `thread.${n - 1}.`,
     isLater: row.rootPostId !== null,
   }));
-  await judgeContent(deps, orgId, [{ rules: rulesOf(deps, channel), channel, settings, items }]);
+  await judgeContent(deps, orgId, [
+    { rules: rulesOf(deps, channel), channel, settings, settingsAt: 'settings', items },
+  ]);
 }

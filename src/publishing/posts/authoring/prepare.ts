@@ -1,6 +1,7 @@
 import { AppError, isId, newId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
+import type { NetworkRules } from '../ports.ts';
 import { post, type PostMedia } from '../row.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
@@ -13,6 +14,7 @@ import {
   shortensLinks,
   typedSettings,
 } from './compose.ts';
+import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, rulesOf } from './judge.ts';
 import { ensureTags, findExisting } from './named.ts';
@@ -23,7 +25,8 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
 export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Omit<Composed, 'toJudge'>> {
   const { sql, clock, media } = deps;
   const body = readBody(sent);
-  const ids = [...new Set(body.posts.map(({ integration }) => integration.id).filter(isId))];
+  const asked = body.posts.flatMap(({ integration, settings }) => [integration.id, ...pickedIn(settings)]);
+  const ids = [...new Set(asked.filter(isId))];
   const named = namedPosts(body);
   const [channels, posts] = await Promise.all([
     ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
@@ -65,7 +68,10 @@ export async function prepareEdit(
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
   const settings = body.settings ? { ...(merge && stored.settings), ...body.settings } : stored.settings;
-  if (body.settings) rules.checkSettings(settings, 'settings');
+  if (body.settings) {
+    rules.checkSettings(settings, 'settings');
+    await checkFollowUpsOfEdit(deps, orgId, { sent: body.settings, settings, merge }, rules);
+  }
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
   const thread = body.thread?.map(({ id, image: media, delay, ...item }) => ({
@@ -84,7 +90,7 @@ export async function prepareEdit(
       at: n === 0 ? '' : `thread.${n - 1}.`,
       isLater: n > 0 || stored.rootPostId !== null,
     }));
-    await judgeContent(deps, orgId, [{ rules, channel, settings, items: judged }]);
+    await judgeContent(deps, orgId, [{ rules, channel, settings, settingsAt: 'settings', items: judged }]);
     if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
@@ -102,6 +108,19 @@ export async function prepareEdit(
     ...(body.tags && { tagIds: await tagsOf(deps, orgId, body.tags) }),
     ...(thread && { thread }),
   };
+}
+
+/** Of settings that are merged, what is stored already was judged when it came. */
+async function checkFollowUpsOfEdit(
+  { sql }: Needs,
+  orgId: string,
+  { sent, settings, merge }: Record<'sent' | 'settings', Readonly<Record<string, unknown>>> & { merge: boolean },
+  rules: NetworkRules,
+): Promise<void> {
+  if (merge && !Object.keys(sent).some((key) => key === 'firstComment' || key.startsWith('plug--'))) return;
+  const ids = pickedIn(settings);
+  const picked = ids.length === 0 ? [] : await findChannelSummaries(sql, { orgId, ids });
+  checkFollowUps(settings, 'settings', rules, new Map(picked.map((channel) => [channel.id, channel])));
 }
 
 const isSame = (a: PostMedia, b: PostMedia) =>

@@ -1,4 +1,5 @@
 export * from './attempts.ts';
+export * from './channel-calls.ts';
 export * from './drain.ts';
 export * from './preparations.ts';
 export * from './unsettled.ts';
