@@ -13,7 +13,7 @@ export const plugRoutes = [
     auth: ['session'],
     permission: 'channels:update',
     answer: AutoPlugs,
-    handle: ({ rooms }) => rooms.followUps.listAutoPlugs(),
+    handle: async ({ rooms }) => rooms.followUps.listAutoPlugs(),
     present: presentAutoPlugs,
   }),
   route({
@@ -25,7 +25,7 @@ export const plugRoutes = [
     auth: ['session'],
     permission: 'channels:read',
     answer: PostPlugs,
-    handle: ({ rooms, params }) => rooms.followUps.listPostPlugs(params.identifier),
+    handle: async ({ rooms, params }) => rooms.followUps.listPostPlugs(params.identifier),
     present: presentPostPlugs,
   }),
   route({

@@ -74,6 +74,7 @@ export type {
   LookUp,
   Media,
   Mention,
+  NewComment,
   OnceClass,
   Page,
   PlugField,

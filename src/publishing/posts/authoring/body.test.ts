@@ -43,6 +43,8 @@ test.each([
 
 const rules = {
   title: 'Net',
+        hasComments: false,
+        postPlugs: [],
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   threads: 'reply',
   write: writerOf({}),
@@ -57,6 +59,7 @@ const judge = (items: { content: string; media?: { path: string; alt: string }[]
       rules: { ...rules, limits: { ...rules.limits, ...more } },
       channel: { name: 'Acme', providerId: 'net', settings: {} },
       settings: {},
+      settingsAt: 'settings',
       items: items.map(({ content, media: files = [] }, n) => ({
         content,
         media: files,
