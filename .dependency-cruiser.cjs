@@ -42,7 +42,13 @@ const ROOMS = {
     organizations: ['members'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
-  publishing: { egress: [], posts: [], shortlinks: ['posts'], channels: ['egress', 'posts'], 'follow-ups': ['posts', 'channels'] },
+  publishing: {
+    egress: [],
+    posts: [],
+    shortlinks: ['posts'],
+    channels: ['egress', 'posts'],
+    'follow-ups': ['posts', 'channels'],
+  },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };

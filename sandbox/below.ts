@@ -17,7 +17,13 @@ export const Comment = z.object({ text: z.string().min(1).max(10_000) });
  */
 export async function placeBelow(
   sql: Sql,
-  { account, below, postId, text, key }: { account: string; below: Below; postId: string; text: string; key: string | null },
+  {
+    account,
+    below,
+    postId,
+    text,
+    key,
+  }: { account: string; below: Below; postId: string; text: string; key: string | null },
 ): Promise<{ id: string; repeated: boolean } | undefined> {
   if (!(await isOnNetwork(sql, postId))) return undefined;
   const noted = await note(sql, {

@@ -1,5 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { Next, AttemptOutcome, ClaimedPost, PendingFollowUp, PendingLookUp } from '../../src/publishing/posts/index.ts';
+import type {
+  Next,
+  AttemptOutcome,
+  ClaimedPost,
+  PendingFollowUp,
+  PendingLookUp,
+} from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
@@ -39,7 +45,10 @@ function channelOf(
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
       sendPost: async () => (did.push('send'), outcome),
-      settleAndClaim: async (_claimed, { kind }) => (did.push(`settle ${kind}`), { lookUp, followUp, next: behind.shift() }),
+      settleAndClaim: async (_claimed, { kind }) => (
+        did.push(`settle ${kind}`),
+        { lookUp, followUp, next: behind.shift() }
+      ),
     },
     channels: {
       enable: move('enable'),

@@ -37,8 +37,22 @@ export async function startActors(
   context: Context,
   { reconcileMs }: { reconcileMs?: number } = {},
 ): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, followUps, webhooks, metrics, incarnation, sweeps, listeners, workers } =
-    context;
+  const {
+    engine,
+    bus,
+    actors,
+    clock,
+    logs,
+    sql,
+    posts,
+    followUps,
+    webhooks,
+    metrics,
+    incarnation,
+    sweeps,
+    listeners,
+    workers,
+  } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);

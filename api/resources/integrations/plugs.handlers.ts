@@ -52,8 +52,7 @@ export const plugRoutes = [
       fields: z.array(z.strictObject({ name: z.string().max(255), value: z.string().max(10_000) })).max(100),
     }),
     answer: PlugRow.pick({ id: true, plugFunction: true, integrationId: true, activated: true }),
-    handle: ({ rooms, principal, params, body }) =>
-      rooms.followUps.saveConfiguration(principal.orgId, params.id, body),
+    handle: ({ rooms, principal, params, body }) => rooms.followUps.saveConfiguration(principal.orgId, params.id, body),
     present: ({ id, plugFunction, channelId, activated }) => ({
       id,
       plugFunction,

@@ -9,8 +9,22 @@ import { connectChannel } from './connection.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { dropOldStates } from './logins.ts';
-import { canBeginAlone, hasComments, listNetworks, networksThatPrepare, rulesOfChannel, rulesOfNetwork } from './networks.ts';
-import { adapterOfChannel, findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
+import {
+  canBeginAlone,
+  hasComments,
+  listNetworks,
+  networksThatPrepare,
+  rulesOfChannel,
+  rulesOfNetwork,
+} from './networks.ts';
+import {
+  adapterOfChannel,
+  findChannels,
+  getChannel,
+  getWithChoices,
+  listChannels,
+  listWithChoices,
+} from './reading.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';

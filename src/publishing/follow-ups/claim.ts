@@ -11,7 +11,7 @@ export interface ClaimedFollowUps {
 type Read = Omit<FollowUp, 'heldSince' | 'channel'> & {
   channel: (Omit<NonNullable<FollowUp['channel']>, 'tokenExpiresAt'> & { tokenExpiresAt: string | null }) | null;
 };
-type Row = { n: number; later: Date | null } & (Read | { id: null });
+type Row = { asked: string; later: Date | null } & (Read | { id: null });
 
 /** A post whose follow-ups are wanted. */
 export interface FollowedPost {
@@ -37,13 +37,14 @@ const isSilent = (sql: Sql): Fragment => sql`(
 export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'monotonic'>; incarnation: string }) =>
   groupCommit(async (sql: Sql, asked: readonly FollowedPost[]): Promise<ClaimedFollowUps[]> => {
     const heldSince = clock.monotonic();
+    const wanted = [...new Map(asked.map((one) => [one.postId, one])).values()];
     const rows = await sql<Row[]>`
       with asked as materialized (
         select *
         from unnest(
-          ${asked.map(({ orgId }) => orgId)}::uuid[],
-          ${asked.map(({ postId }) => postId)}::uuid[]
-        ) with ordinality as t (org_id, post_id, n)
+          ${wanted.map(({ orgId }) => orgId)}::uuid[],
+          ${wanted.map(({ postId }) => postId)}::uuid[]
+        ) as t (org_id, post_id)
       ), found as materialized (${lockedFollowUps(sql)}
       ), claimed as (${claimFound(sql, incarnation)}
       ), ${timeline(sql, {
@@ -52,7 +53,7 @@ export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'm
         message: 'The host that was at it fell silent; the network will be asked',
         data: sql`case when plug is not null then jsonb_build_object('plug', plug) end`,
       })}
-      select a.n::int as n, (
+      select a.post_id as "asked", (
           select min(o.due_at)
           from post_follow_ups o
           where o.post_id = a.post_id
@@ -66,8 +67,10 @@ export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'm
       left join channels c on c.id = f.channel_id and c.org_id = f.org_id and c.deleted_at is null
       left join plug_configurations k on f.kind = 'auto_plug' and k.id::text = f.key and k.org_id = f.org_id
         and k.activated`;
-    return asked.map((_, n) => {
-      const own = rows.filter((row) => row.n === n + 1);
+    const found = Map.groupBy(rows, ({ asked: postId }) => postId);
+    return asked.map(({ postId }) => {
+      const own = found.get(postId) ?? [];
+      found.delete(postId); // a second asker of the same post finds it claimed
       return {
         claimed: own.flatMap((row) => (row.id === null ? [] : [followUpOf(row, heldSince)])),
         later: own[0]?.later ?? undefined,

@@ -13,6 +13,7 @@ const LOOK_SECONDS = 120;
 const MOST_POSTS = 1_000;
 /** Plugs without an end look once a day after so long. */
 const DAYS_AT_INTERVALS = 30;
+const DAY_MS = 86_400_000;
 
 interface LookedAt {
   orgId: string;
@@ -95,11 +96,9 @@ export interface Rhythm {
 const agesOf = (sql: Sql, { everyMs, totalRuns }: Rhythm, { orgId, channelId }: LookedAt): Fragment => sql`
     ages as materialized (
       select n * ${everyMs}::float8 * interval '1 ms' as age
-      from generate_series(1, case
-        when ${totalRuns}::int > 0 then ${totalRuns}::int
-        else floor(${DAYS_AT_INTERVALS} * 86400000 / ${everyMs}::float8)::int end) n
+      from generate_series(1, ${totalRuns || Math.floor((DAYS_AT_INTERVALS * DAY_MS) / everyMs)}::int) n
       union all
-      select (${DAYS_AT_INTERVALS} + d) * interval '1 day'
+      select (${DAYS_AT_INTERVALS}::int + d) * interval '24 hours'
       from generate_series(1, case when ${totalRuns}::int > 0 then 0 else 1 + coalesce((
         select extract(day from now() - min(published_at))::int
         from posts

@@ -21,12 +21,7 @@ export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<
 const rulesFor = ({ channels }: FollowUpsDeps, { channel }: WithoutSlot) =>
   channels.rules(channel.providerId, channel.providerVersion);
 
-const send = (
-  deps: FollowUpsDeps,
-  followUp: FollowUp,
-  task: Task,
-  caller: WithoutSlot,
-): Promise<FollowUpOutcome> =>
+const send = (deps: FollowUpsDeps, followUp: FollowUp, task: Task, caller: WithoutSlot): Promise<FollowUpOutcome> =>
   deps.posts.sendWithoutSlot(caller, (connected): Making | undefined => {
     const doable = doableOf(task, followUp, connected, rulesFor(deps, caller));
     return (

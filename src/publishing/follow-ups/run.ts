@@ -27,7 +27,7 @@ async function runOne(deps: FollowUpsDeps, followUp: FollowUp): Promise<Date | u
   }
   const due = await write(deps, followUp, resultOf(followUp, outcome, followUp.isLost));
   // this host cannot send now: whoever can finds it by the scan
-  return outcome.kind === 'not-sent' ? undefined : due;
+  return outcome.kind === 'not-sent' && !followUp.isLost ? undefined : due;
 }
 
 async function write(deps: FollowUpsDeps, followUp: FollowUp, result: FollowUpResult): Promise<Date | undefined> {

@@ -61,7 +61,12 @@ export interface Doable {
  * How a connected channel does a task, under the id of the follow-up; undefined where its network cannot.
  * @throws ProviderError `rejected` for a text that the network does not take
  */
-export function doableOf(task: Task, followUp: FollowUp, connected: Connected, rules: NetworkRules): Doable | undefined {
+export function doableOf(
+  task: Task,
+  followUp: FollowUp,
+  connected: Connected,
+  rules: NetworkRules,
+): Doable | undefined {
   const { social, commentOnce, repostOnce } = connected;
   const published: Published = {
     id: followUp.releaseId,
@@ -71,17 +76,26 @@ export function doableOf(task: Task, followUp: FollowUp, connected: Connected, r
   if (task.act === 'repost') {
     const repost = { id: followUp.id, published };
     const { repost: send, findRepost: find } = social;
-    return send && { once: repostOnce!, send: (handle) => send(repost, handle), find: find && ((one) => find(repost, one)) };
+    return (
+      send && { once: repostOnce!, send: (handle) => send(repost, handle), find: find && ((one) => find(repost, one)) }
+    );
   }
   const { comment: send, findComment: find } = social;
   if (!send) return undefined;
-  const comment: NewComment = { post: { id: followUp.id, ...textOf(task.text, connected, rules), media: [] }, published };
+  const comment: NewComment = {
+    post: { id: followUp.id, ...textOf(task.text, connected, rules), media: [] },
+    published,
+  };
   return { once: commentOnce!, send: (handle) => send(comment, handle), find: find && ((one) => find(comment, one)) };
 }
 
 function textOf(content: string, { write }: Connected, rules: NetworkRules): { text: string; plain: string } {
   const { text, plain, counted } = write(cleanContent(content));
-  const [issue] = checkPost(limitsOfItem({ ...rules, threads: 'comment' }, {}, true), { text: counted, plain, files: [] });
+  const [issue] = checkPost(limitsOfItem({ ...rules, threads: 'comment' }, {}, true), {
+    text: counted,
+    plain,
+    files: [],
+  });
   if (issue) throw new ProviderError('rejected', issue.message);
   return { text, plain };
 }

@@ -7,7 +7,15 @@ import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
-import type { ChannelsPort, FollowUpsPort, Heartbeat, LinksPort, MediaPort, PostEvents, ReminderMoves } from './ports.ts';
+import type {
+  ChannelsPort,
+  FollowUpsPort,
+  Heartbeat,
+  LinksPort,
+  MediaPort,
+  PostEvents,
+  ReminderMoves,
+} from './ports.ts';
 
 /** What the room is opened with. */
 export interface PostsOptions {

@@ -97,16 +97,19 @@ describe('settings that ask for what cannot follow', () => {
     [`plug--${REPOST}--integrations.0.id`, repostBy({ deep: 1 })],
     [`plug--${REPOST}--active`, { ...repostBy(newId()), [`plug--${REPOST}--active`]: 'yes' }],
     [`plug--${REPOST}--integrations`, { [`plug--${REPOST}--integrations`]: [{ id: 'x' }] }],
-  ])('%s is refused with its path, in every way of storing a post, and nothing is stored [S145, PL5, PL6]', async (name, settings) => {
-    const before = await count('posts');
-    const answers = [
-      await key.post('/public/v1/posts', bodyOf(settings)),
-      await ann.client.post('/posts', bodyOf(settings, 'schedule')),
-    ];
-    for (const { status, body } of answers)
-      expect({ status, field: body.errors?.[0]?.field }).toEqual({ status: 400, field: `posts.0.settings.${name}` });
-    expect(await count('posts')).toBe(before);
-  });
+  ])(
+    '%s is refused with its path, in every way of storing a post, and nothing is stored [S145, PL5, PL6]',
+    async (name, settings) => {
+      const before = await count('posts');
+      const answers = [
+        await key.post('/public/v1/posts', bodyOf(settings)),
+        await ann.client.post('/posts', bodyOf(settings, 'schedule')),
+      ];
+      for (const { status, body } of answers)
+        expect({ status, field: body.errors?.[0]?.field }).toEqual({ status: 400, field: `posts.0.settings.${name}` });
+      expect(await count('posts')).toBe(before);
+    },
+  );
 
   test('a channel of another organization is refused, and of another network [PL6, S145]', async () => {
     const other = newId();
@@ -123,7 +126,8 @@ describe('settings that ask for what cannot follow', () => {
   });
 
   test('an edit is judged as a create is, with what is stored already [S145, PL12]', async () => {
-    const draft = (await key.post('/public/v1/posts', bodyOf({ ...repostBy(second), firstComment: 'a' }, 'draft'))).body[0];
+    const draft = (await key.post('/public/v1/posts', bodyOf({ ...repostBy(second), firstComment: 'a' }, 'draft')))
+      .body[0];
     const edit = (method: string, settings: object) => ann.client.send(method, `/posts/${draft.postId}`, { settings });
     for (const method of ['PUT', 'PATCH'])
       expect((await edit(method, repostBy(newId()))).body).toMatchObject({
@@ -131,7 +135,10 @@ describe('settings that ask for what cannot follow', () => {
         errors: [{ field: `settings.plug--${REPOST}--integrations.0.id` }],
       });
     expect((await edit('PATCH', { firstComment: 8 })).body.errors[0].field).toBe('settings.firstComment');
-    expect((await edit('PATCH', { firstComment: 'b' })).body.settings).toMatchObject({ firstComment: 'b', ...repostBy(second) });
+    expect((await edit('PATCH', { firstComment: 'b' })).body.settings).toMatchObject({
+      firstComment: 'b',
+      ...repostBy(second),
+    });
     expect((await edit('PUT', {})).body).toMatchObject({ firstComment: { state: 'none' } });
   });
 
@@ -170,7 +177,9 @@ describe('plugs of networks and channels', () => {
     );
     expect(new Set(identifiers).size).toBe(identifiers.length);
     expect((await ann.client.get('/integrations/sandbox/internal-plugs')).body).toEqual({
-      internalPlugs: [expect.objectContaining({ identifier: REPOST, methodName: REPOST, pickIntegration: ['sandbox'], fields: [] })],
+      internalPlugs: [
+        expect.objectContaining({ identifier: REPOST, methodName: REPOST, pickIntegration: ['sandbox'], fields: [] }),
+      ],
     });
     expect((await ann.client.get('/integrations/nowhere/internal-plugs')).status).toBe(404);
   });
@@ -181,7 +190,9 @@ describe('plugs of networks and channels', () => {
     const { id } = saved.body;
     expect(saved.body).toEqual({ id, plugFunction: COMMENT, integrationId: channel, activated: true });
     const newer = [{ name: 'post', value: 'Thanks' }, fields[0]!];
-    expect((await ann.client.post(`/integrations/${channel}/plugs`, { func: COMMENT, fields: newer })).body.id).toBe(id);
+    expect((await ann.client.post(`/integrations/${channel}/plugs`, { func: COMMENT, fields: newer })).body.id).toBe(
+      id,
+    );
     const stored = [fields[0], newer[0]];
     expect((await ann.client.get(`/integrations/${channel}/plugs`)).body).toEqual([
       {

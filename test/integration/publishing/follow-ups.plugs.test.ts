@@ -41,9 +41,7 @@ const declare = (more: object = {}) => {
 };
 const runAutoPlugs = () => world.context.followUps.runAutoPlugs(500);
 const madeBelow = (postId: string) =>
-  below.made
-    .filter((one) => one.below === `r-${postId}`)
-    .map(({ kind, account, text }) => ({ kind, account, text }));
+  below.made.filter((one) => one.below === `r-${postId}`).map(({ kind, account, text }) => ({ kind, account, text }));
 
 describe('post plugs', () => {
   test('act once by each picked channel, and one that is gone stops no other [PO5, PL5, PL12, PL13, S145]', async () => {

@@ -43,13 +43,25 @@ export function belowPosts(network: Network, once: OnceClass = 'key') {
     ...network.declares,
     comment: {
       ...classOf(({ post }: { post: { id: string } }) => find(post.id)),
-      send: ({ account, post, published }: { account: string; post: { id: string; text: string }; published: Published }) =>
-        make({ kind: 'comment', account, id: post.id, below: published.id, text: post.text }),
+      send: ({
+        account,
+        post,
+        published,
+      }: {
+        account: string;
+        post: { id: string; text: string };
+        published: Published;
+      }) => make({ kind: 'comment', account, id: post.id, below: published.id, text: post.text }),
     } as never, // the line of a channel is wider
     repost: {
       ...classOf(({ repost }: { repost: { id: string } }) => find(repost.id)),
-      send: ({ account, repost: { id, published } }: { account: string; repost: { id: string; published: Published } }) =>
-        make({ kind: 'repost', account, id, below: published.id, text: '' }),
+      send: ({
+        account,
+        repost: { id, published },
+      }: {
+        account: string;
+        repost: { id: string; published: Published };
+      }) => make({ kind: 'repost', account, id, below: published.id, text: '' }),
     } as never,
     metrics: (async ({ posts }: { posts: readonly Published[] }) => {
       ledger.counted.push(posts.map(({ id }) => id));

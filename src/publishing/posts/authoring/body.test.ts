@@ -43,8 +43,8 @@ test.each([
 
 const rules = {
   title: 'Net',
-        hasComments: false,
-        postPlugs: [],
+  hasComments: false,
+  postPlugs: [],
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   threads: 'reply',
   write: writerOf({}),

@@ -72,10 +72,7 @@ type Row = {
   lookUpAt: Date | null;
   followUpOf: string | null;
   followUpAt: Date | null;
-} & (
-  | { postId: null }
-  | ClaimedRow
-);
+} & ({ postId: null } | ClaimedRow);
 
 /**
  * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now.

@@ -35,7 +35,11 @@ export async function getGroup(deps: Needs, orgId: string, group: string): Promi
 }
 
 /** Who made a post; undefined when it is not there. */
-export async function findAuthor({ sql }: Pick<Needs, 'sql'>, orgId: string, postId: string): Promise<string | null | undefined> {
+export async function findAuthor(
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  postId: string,
+): Promise<string | null | undefined> {
   if (!isId(postId)) return undefined;
   const [row] = await sql<{ createdBy: string | null }[]>`
     select created_by as "createdBy"
