@@ -42,6 +42,31 @@ export interface Found {
 
 const ROUNDS = 20;
 
+interface FoundPost {
+  orgId: string;
+  postId: string;
+  /** By the database's clock. */
+  now: Date;
+}
+/**
+ * Has posts do what a scan found. Answers 0, as no next round is needed: the reminders have not fired yet, so that
+ * another look now would find the same posts.
+ */
+const reminding =
+  (remind: ReconcilerOptions['remind']) =>
+  async <P extends FoundPost>(
+    posts: readonly P[],
+    nameOf: (post: P) => keyof typeof postActor.reminders,
+  ): Promise<0> => {
+    if (posts.length > 0)
+      await remind(
+        posts.map((post) =>
+          reminderOf(postActor, tenantKey(post.orgId, post.postId), nameOf(post), post.now, { owner: post.orgId }),
+        ),
+      );
+    return 0;
+  };
+
 /**
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap
  * of its own, when the database or this process stood still, it waits one silence, so that hosts that live can say so
@@ -61,6 +86,7 @@ export function startReconciler({
   limit = 500,
   onFound,
 }: ReconcilerOptions): Reconciler {
+  const remindPosts = reminding(remind);
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -88,15 +114,11 @@ export function startReconciler({
     }
   }
 
-  const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
-    reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
-    const doubtful = taken.flatMap(({ orgId, postId, now }) =>
-      postId === null ? [] : [lookUpOf(orgId, postId, 'unconfirmed', now)],
-    );
-    if (doubtful.length > 0) await remind(doubtful);
+    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [{ orgId, postId, now }]));
+    await remindPosts(doubtful, () => LOOK_UPS.unconfirmed);
     await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
   }
@@ -114,32 +136,18 @@ export function startReconciler({
   async function askAgain(found: Found): Promise<number> {
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
-    if (unasked.length > 0)
-      await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
-    return 0; // the reminders have not fired yet: another look now would find the same posts
+    return remindPosts(unasked, ({ detail }) => LOOK_UPS[detail]);
   }
   /** Not what was left behind: this scan is what begins preparing posts, wherever their turn runs. */
   async function prepare(found: Found): Promise<number> {
     const unprepared = await sweeps.unprepared(limit);
     found.prepared += unprepared.length;
-    if (unprepared.length > 0)
-      await remind(
-        unprepared.map(({ orgId, postId, now }) =>
-          reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId }),
-        ),
-      );
-    return 0; // as with questions: the reminders have not fired yet
+    return remindPosts(unprepared, () => 'prepare');
   }
   async function follow(found: Found): Promise<number> {
     const overdue = await followUps.overdueFollowUps(limit);
     found.followed += overdue.length;
-    if (overdue.length > 0)
-      await remind(
-        overdue.map(({ orgId, postId, now }) =>
-          reminderOf(postActor, tenantKey(orgId, postId), 'follow-up', now, { owner: orgId }),
-        ),
-      );
-    return 0; // as with questions
+    return remindPosts(overdue, () => 'follow-up');
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

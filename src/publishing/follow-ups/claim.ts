@@ -1,7 +1,7 @@
 import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import { HEARTBEAT_TIMEOUT_MS, snapshot, timeline } from '../posts/index.ts';
-import { CLAIM_MS, type FollowUp } from './row.ts';
+import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 
 /** What a post has for this host, and when more of it is due. */
 export interface ClaimedFollowUps {
@@ -97,7 +97,7 @@ const claimFound = (sql: Sql, incarnation: string): Fragment => sql`
           lost_at = case d.before when 'waiting' then null when 'sending' then now() else f.lost_at end,
           look_ups = case d.before when 'unconfirmed' then f.look_ups else 0 end,
           incarnation = ${incarnation},
-          due_at = now() + ${CLAIM_MS}::float8 * interval '1 ms'
+          due_at = now() + ${FOLLOW_UP_CLAIM_MS}::float8 * interval '1 ms'
         from found d
         where f.id = d.id
         returning f.*, d.before`;

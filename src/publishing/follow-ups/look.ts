@@ -11,7 +11,7 @@ import {
   type LookedPost,
   postsOfLook,
 } from './looks-store.ts';
-import { CLAIM_MS } from './row.ts';
+import { FOLLOW_UP_CLAIM_MS } from './row.ts';
 import { valueOf } from './task.ts';
 
 const DAY_MS = 86_400_000;
@@ -59,7 +59,7 @@ async function lookAt(deps: FollowUpsDeps, key: { orgId: string; channelId: stri
     else await endLook(sql, look, plug?.kind === 'auto' ? rhythmOf(plug) : NEVER, NOTHING);
   }
   if (planned.length === 0 || !channel || !adapter) return;
-  const likes = await readLikes(deps, { ...key, channel, heldSince, leaseMs: CLAIM_MS }, adapter, planned);
+  const likes = await readLikes(deps, { ...key, channel, heldSince, leaseMs: FOLLOW_UP_CLAIM_MS }, adapter, planned);
   if (likes === undefined) await leaveLooks(sql, looks, AGAIN_MS);
   else for (const one of planned) await endLook(sql, one.look, rhythmOf(one.plug), resultOfLook(one, likes));
 }

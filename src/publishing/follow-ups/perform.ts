@@ -3,9 +3,9 @@ import type { Handle, Published } from '../../providers/registry/index.ts';
 import { type Making, settles, SKEW_MS, type WithoutSlot } from '../posts/index.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import { isAnotherOpen, ownedReleases } from './owned.ts';
-import { CLAIM_MS, type FollowUp } from './row.ts';
+import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
-import { doableOf, type Task, taskOf } from './task.ts';
+import { doableOf, type FollowUpTask, taskOf } from './task.ts';
 import { markFollowUpSent, saveForFollowUp } from './write-result.ts';
 
 /** Does what a follow-up asks for, or asks the network what became of it. A provider's failure is an outcome. */
@@ -14,14 +14,19 @@ export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<
   // an answer that is missing is asked for whatever has become of the post
   const { task, outcome } = taskOf(deps, isLost ? { ...followUp, isDeleted: false, isThreadOpen: false } : followUp);
   if (!task) return isLost && outcome.kind === 'reauthorize' ? { kind: 'lost', message: outcome.message } : outcome;
-  const caller: WithoutSlot = { ...followUp, channel: channel!, leaseMs: CLAIM_MS }; // a task has its channel
+  const caller: WithoutSlot = { ...followUp, channel: channel!, leaseMs: FOLLOW_UP_CLAIM_MS }; // a task has its channel
   return isLost ? lookUpFollowUp(deps, followUp, task, caller) : send(deps, followUp, task, caller);
 }
 
 const rulesFor = ({ channels }: FollowUpsDeps, { channel }: WithoutSlot) =>
   channels.rules(channel.providerId, channel.providerVersion);
 
-const send = (deps: FollowUpsDeps, followUp: FollowUp, task: Task, caller: WithoutSlot): Promise<FollowUpOutcome> =>
+const send = (
+  deps: FollowUpsDeps,
+  followUp: FollowUp,
+  task: FollowUpTask,
+  caller: WithoutSlot,
+): Promise<FollowUpOutcome> =>
   deps.posts.sendWithoutSlot(caller, (connected): Making | undefined => {
     const doable = doableOf(task, followUp, connected, rulesFor(deps, caller));
     return (
@@ -50,7 +55,7 @@ function handleOf({ sql }: FollowUpsDeps, followUp: FollowUp): Handle {
 async function lookUpFollowUp(
   deps: FollowUpsDeps,
   followUp: FollowUp,
-  task: Task,
+  task: FollowUpTask,
   caller: WithoutSlot,
 ): Promise<FollowUpOutcome> {
   const { sql, clock, posts } = deps;

@@ -50,4 +50,4 @@ export interface PlugValue {
 }
 
 /** How long a claim holds without news; a call ends before that. */
-export const CLAIM_MS = 120_000;
+export const FOLLOW_UP_CLAIM_MS = 120_000;

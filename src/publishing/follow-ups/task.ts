@@ -15,7 +15,7 @@ import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
 
 /** What a channel is to do. */
-export type Task = { act: 'comment'; text: string } | { act: 'repost' };
+export type FollowUpTask = { act: 'comment'; text: string } | { act: 'repost' };
 
 /** The values of plugs have these names, whatever the network. */
 const TEXT = 'post';
@@ -24,7 +24,7 @@ const TEXT = 'post';
 export function taskOf(
   { channels }: Pick<FollowUpsDeps, 'channels'>,
   followUp: FollowUp,
-): { task: Task; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
+): { task: FollowUpTask; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
   const { kind, channel, stop, plug: identifier, settings, network, fields } = followUp;
   const end = (outcome: FollowUpOutcome) => ({ outcome });
   if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
@@ -62,7 +62,7 @@ export interface Doable {
  * @throws ProviderError `rejected` for a text that the network does not take
  */
 export function doableOf(
-  task: Task,
+  task: FollowUpTask,
   followUp: FollowUp,
   connected: Connected,
   rules: NetworkRules,

@@ -188,6 +188,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     entered: 0,
     asked: 0,
     prepared: 0,
+    followed: 0,
     delivering: 0,
   });
   const own = sent.filter((text) => /all orgs|lease/.test(text));
@@ -196,6 +197,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
   for (const scan of [
     'next_due_at < now()',
     'reminder_due_at is distinct from c.next_due_at',
+    'f.due_at < now()',
     'look_up_at < now()',
     'p.prepare_at is null',
     'slot_incarnation is not null and (',

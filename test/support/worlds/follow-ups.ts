@@ -22,7 +22,7 @@ export function belowPosts(network: Network, once: OnceClass = 'key') {
     looks: 0,
     /** What a call does instead; `accept` makes it. */
     behave: undefined as ((asked: Made & { kind: Kind }, accept: () => Published) => Promise<Published>) | undefined,
-    counts: (_: string): Counts => ({ likes: 0 }),
+    counts: (() => ({ likes: 0 })) as (release: string) => Counts,
     /** Releases that were read together, a list for each call. */
     counted: [] as string[][],
   };
