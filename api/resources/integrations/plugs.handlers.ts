@@ -41,7 +41,7 @@ export const plugRoutes = [
   route({
     method: 'post',
     path: '/integrations/:id/plugs',
-    summary: 'Save an auto plug of a channel',
+    summary: 'Set an auto plug of a channel',
     description: 'A new one is active; one that is there gets the new fields.',
     auth: ['session'],
     impersonation: 'allowed',
@@ -63,7 +63,7 @@ export const plugRoutes = [
   route({
     method: 'put',
     path: '/integrations/plugs/:id/activate',
-    summary: 'Turn an auto plug on or off',
+    summary: 'Enable or disable an auto plug',
     description: 'What it missed while it was off is not made up for.',
     auth: ['session'],
     impersonation: 'allowed',
