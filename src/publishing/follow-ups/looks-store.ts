@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
-import { snapshot } from '../posts/index.ts';
+import { published, snapshot } from '../posts/index.ts';
 import type { ChannelSnapshot } from '../posts/index.ts';
 import type { PlugValue } from './row.ts';
 
@@ -101,12 +101,10 @@ const agesOf = (sql: Sql, { everyMs, totalRuns }: Rhythm, { orgId, channelId }: 
       select (${DAYS_AT_INTERVALS}::int + d) * interval '24 hours'
       from generate_series(1, case when ${totalRuns}::int > 0 then 0 else 1 + coalesce((
         select extract(day from now() - min(published_at))::int
-        from posts
-        where org_id = ${orgId}
-          and channel_id = ${channelId}
-          and state = 'PUBLISHED'
-          and root_post_id is null
-          and deleted_at is null
+        from posts p
+        where p.org_id = ${orgId}
+          and p.channel_id = ${channelId}
+          and ${published(sql)}
       ), 0) end) d
     )`;
 
@@ -128,9 +126,7 @@ export const postsOfLook = (sql: Sql, look: Look, rhythm: Rhythm): Promise<Looke
         join posts q
           on q.org_id = ${look.orgId}
           and q.channel_id = ${look.channelId}
-          and q.state = 'PUBLISHED'
-          and q.root_post_id is null
-          and q.deleted_at is null
+          and ${published(sql, 'q')}
           and q.published_at > ${look.ranUntil}::text::timestamptz - a.age
           and q.published_at <= ${look.until}::text::timestamptz - a.age
       )
@@ -173,9 +169,7 @@ export async function endLook(
             from posts q
             where q.org_id = k.org_id
               and q.channel_id = k.channel_id
-              and q.state = 'PUBLISHED'
-              and q.root_post_id is null
-              and q.deleted_at is null
+              and ${published(sql, 'q')}
               and q.published_at > ${look.until}::text::timestamptz - a.age
             order by q.published_at
             limit 1

@@ -30,4 +30,4 @@ export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
-export { inFlight, queued } from './state.ts';
+export { inFlight, published, queued } from './state.ts';

@@ -43,6 +43,10 @@ export const waiting: Predicate = (sql, alias = 'p') =>
 export const preparable: Predicate = (sql, alias = 'p') =>
   sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
 
+/** It is out: the first item of its thread, and nobody has deleted it here. */
+export const published: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'PUBLISHED' and ${sql(alias)}.root_post_id is null and ${sql(alias)}.deleted_at is null)`;
+
 /** It waits for its channel, or for the organization. */
 export const paused: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'paused' and ${sql(alias)}.deleted_at is null)`;

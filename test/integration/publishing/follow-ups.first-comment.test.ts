@@ -220,6 +220,9 @@ describe('a host that was killed', () => {
 
 test('two hosts that race for one comment make one', async () => {
   await using other = await openPublishing({ url: db.url, network, engine: { ...world.beside.engine } });
+  await db.sql`
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${other.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
   const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
   await untilTried(post.id);
   below.behave = undefined;

@@ -194,6 +194,7 @@ const ON_PREDICATES = {
   posts_to_prepare: state.preparable,
   posts_unsettled: state.unsettled,
   posts_undecided: state.outcomeUnknown,
+  posts_published: state.published,
 };
 
 const conditionsOf = async () => {
