@@ -162,6 +162,7 @@ const fingerprint = async () => {
     db.sql`select * from invitations where org_id = ${ann.orgId}`,
     db.sql`select * from channels where org_id = ${ann.orgId}`,
     db.sql`select * from channel_choices where org_id = ${ann.orgId}`,
+    db.sql`select * from plug_configurations where org_id = ${ann.orgId}`,
     db.sql`select * from files where org_id = ${ann.orgId}`,
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,

@@ -312,6 +312,8 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.late',
         'post.unconfirmed',
         'post.deleted',
+        'first_comment.posted',
+        'first_comment.failed',
         'channel.connected',
         'channel.refresh_needed',
         'channel.disabled',

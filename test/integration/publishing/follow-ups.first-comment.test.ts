@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { append } from '../../../src/platform/outbox/index.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
@@ -233,6 +234,18 @@ test('two hosts that race for one comment make one', async () => {
   expect(claims.map(({ claimed }) => claimed.length).toSorted()).toEqual([0, 0, 0, 1]);
   for (const [n, claim] of claims.entries()) await (n % 2 ? other : world.context).followUps.runFollowUps(claim);
   expect(madeFor(post)).toHaveLength(1);
+});
+
+test('a host whose heartbeats have stopped sends nothing that it has claimed', async () => {
+  const silent = { ...noEngine.engine, heartbeatAgeMs: () => 20_000, steadySince: () => 0 };
+  await using other = await openPublishing({ url: db.url, network, engine: { ...noEngine, engine: silent } });
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+  await other.followUps.runFollowUps(await other.followUps.claimFollowUps(orgId, post.id));
+  expect(madeFor(post)).toEqual([]);
+  expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
 });
 
 test('a result of a host that was taken over meanwhile changes nothing', async () => {

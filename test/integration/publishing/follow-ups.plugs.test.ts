@@ -224,6 +224,21 @@ describe('auto plugs', () => {
     expect((await configurationOf(configuration)).runs).toBe(1);
   });
 
+  test('a look that a killed host had begun is made by another [PL3]', async () => {
+    const { channelId, ids, configuration } = await channelWith([5.9]);
+    await runAutoPlugs();
+    await pass(channelId, 0.2);
+    await db.sql`
+      update plug_configurations
+      set claim = ${newId()}, claimed_until = now() + interval '1 minute'
+      where id = ${configuration}`;
+    await runAutoPlugs();
+    expect(below.counted).toEqual([]);
+    await db.sql`update plug_configurations set claimed_until = now() where id = ${configuration}`;
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual(ids);
+  });
+
   test('two processes make one look [PL3]', async () => {
     const { channelId } = await channelWith([5.9]);
     await runAutoPlugs();
