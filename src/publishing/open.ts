@@ -12,7 +12,7 @@ import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openChannels } from './channels/index.ts';
 import { openEgress } from './egress/index.ts';
-import { followUpsListener, openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
+import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
 import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
@@ -127,7 +127,6 @@ export async function openPublishingWing({
         label: 'state',
       },
     ],
-    listeners: [followUpsListener],
     workers: [() => shortlinks.startMaker()],
   });
 }

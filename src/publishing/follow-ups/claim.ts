@@ -30,6 +30,19 @@ const isSilent = (sql: Sql): Fragment => sql`(
         )
       )`;
 
+/** The row `f` waits for a login of its channel, which has one again. */
+const isLoggedIn = (sql: Sql): Fragment => sql`(
+        f.state = 'waiting'
+        and f.login_until is not null
+        and exists (
+          select
+          from channels c
+          where c.id = f.channel_id
+            and c.org_id = f.org_id
+            and not c.refresh_needed
+        )
+      )`;
+
 /**
  * The only door to a call: claims what is due of each post, and what a silent host has left. What that host may have
  * sent is looked up, never sent again.
@@ -83,7 +96,7 @@ const lockedFollowUps = (sql: Sql): Fragment => sql`
         from asked a
         join post_follow_ups f on f.post_id = a.post_id and f.org_id = a.org_id
         where f.due_at is not null
-          and (f.due_at <= now() or ${isSilent(sql)})
+          and (f.due_at <= now() or ${isSilent(sql)} or ${isLoggedIn(sql)})
         order by f.id
         for no key update of f
         skip locked`;
@@ -130,7 +143,10 @@ const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => (
   },
 });
 
-/** Posts of which a follow-up was due `graceMs` ago, or whose host has fallen silent. `now`: by the database's clock. */
+/**
+ * Posts of which a follow-up was due `graceMs` ago, whose host has fallen silent, or whose channel has the login that
+ * it waited for. `now`: by the database's clock.
+ */
 export const findOverdueFollowUps = (
   sql: Sql,
   { graceMs, limit }: { graceMs: number; limit: number },
@@ -150,6 +166,13 @@ export const findOverdueFollowUps = (
       select f.org_id, f.post_id
       from post_follow_ups f
       where ${isSilent(sql)}
+      limit ${limit}
+    )
+    union
+    (
+      select f.org_id, f.post_id
+      from post_follow_ups f
+      where ${isLoggedIn(sql)}
       limit ${limit}
     )
   ) overdue

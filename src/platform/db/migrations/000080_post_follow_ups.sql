@@ -30,4 +30,4 @@ create table post_follow_ups (
 create unique index post_follow_ups_once on post_follow_ups (post_id, kind, key);                                           -- those of a post
 create index post_follow_ups_due on post_follow_ups (due_at) where due_at is not null;                                      -- reconciler: due and untouched
 create index post_follow_ups_held on post_follow_ups (incarnation) where incarnation is not null;                           -- reconciler: those of silent hosts
-create index post_follow_ups_login on post_follow_ups (channel_id) where state = 'waiting' and login_until is not null;     -- listener: a channel that was logged in
+create index post_follow_ups_login on post_follow_ups (channel_id) where state = 'waiting' and login_until is not null;     -- reconciler: those whose channel was logged in
