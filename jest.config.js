@@ -20,6 +20,8 @@ const BOUNDARIES = 'test/contract/boundaries.test.ts';
 /** `npm test` runs all of them; `npm test -- --selectProjects unit` chooses. */
 export default {
   testTimeout: 60_000,
+  // a worker keeps the modules of every file that it ran
+  workerIdleMemoryLimit: '1GB',
   projects: [
     project('unit', ['<rootDir>/{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts', `<rootDir>/${BOUNDARIES}`]),
     project('integration', ['<rootDir>/test/integration/**/*.test.ts'], services),

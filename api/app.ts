@@ -9,6 +9,7 @@ import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
 import { type Exchange, openExchange } from './http/exchange.ts';
 import { securityHeaders } from './http/headers.ts';
+import { openLargeBodies } from './http/large-bodies.ts';
 import { climb, refuse, type Tools } from './http/ladder.ts';
 import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -69,7 +70,14 @@ export function createApp(
   { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
-  const tools: Tools = { context, routes, writeCookie: cookieWriter(config), checkAnswers, bodyMs };
+  const tools: Tools = {
+    context,
+    routes,
+    writeCookie: cookieWriter(config),
+    checkAnswers,
+    bodyMs,
+    largeBodies: openLargeBodies(),
+  };
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);
 

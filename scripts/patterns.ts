@@ -78,7 +78,10 @@ export function allPatterns(): Pattern[] {
   ].flatMap((file) => literalsOf(readFileSync(file, 'utf8')).map((one) => ({ ...one, file })));
   const schemas = 'docs/openapi.gen.json';
   const inSchemas = patternsOf(JSON.parse(readFileSync(schemas, 'utf8'))).map((one) => ({ ...one, file: schemas }));
-  const same = Map.groupBy([...literals, ...declared(), ...ofPlugs(), ...inSchemas], ({ source, flags }) => `/${source}/${flags}`);
+  const same = Map.groupBy(
+    [...literals, ...declared(), ...ofPlugs(), ...inSchemas],
+    ({ source, flags }) => `/${source}/${flags}`,
+  );
   return [...same.values()].map((all) => ({
     source: all[0]!.source,
     flags: all[0]!.flags,

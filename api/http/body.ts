@@ -16,13 +16,16 @@ export interface JsonBody {
   bytes: Buffer;
 }
 
-const LIMIT = 2_000_000;
+/** Bytes of a JSON body unless its route says otherwise. */
+export const LIMIT = 2_000_000;
 /** Bytes of a form, whatever the route says of JSON: those that we take hold a few tokens and addresses. */
 const FORM_LIMIT = 16_000;
 const MOST_PARAMETERS = 100;
 const DEPTH = 64;
 /** Values of one body, for each of which a schema makes a fault at worst. */
 const MOST_VALUES = 20_000;
+/** The same where a route takes more than `LIMIT`. */
+const MOST_OF_LARGE = 40_000;
 const KEY_LENGTH = 256;
 /** For a whole body: one that drips in holds a connection and a request. */
 export const BODY_MS = 60_000;
@@ -117,10 +120,10 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = ['"', '\\', ',', '[', '{'].map
  * Says whether a JSON text has more values than a body may have, by its commas and opening brackets, before anything is
  * made of them.
  */
-function hasTooMany(json: Buffer): boolean {
+function hasTooMany(json: Buffer, most: number): boolean {
   let values = 0;
   let quoted = false;
-  for (let n = 0; n < json.length && values <= MOST_VALUES; n += 1) {
+  for (let n = 0; n < json.length && values <= most; n += 1) {
     const byte = json[n];
     if (quoted) {
       if (byte === BACKSLASH) n += 1;
@@ -128,7 +131,7 @@ function hasTooMany(json: Buffer): boolean {
     } else if (byte === QUOTE) quoted = true;
     else if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
   }
-  return values > MOST_VALUES;
+  return values > most;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -195,7 +198,8 @@ export async function readJson(
   if (media !== 'application/json' && !isForm) throw unsupported('Send JSON with `Content-Type: application/json`');
   if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter)))
     throw unsupported('Send JSON as UTF-8');
-  if (!isForm && hasTooMany(bytes)) throw invalidField('', `has more than ${MOST_VALUES} values`, 'too_big');
+  const most = limit > LIMIT ? MOST_OF_LARGE : MOST_VALUES;
+  if (!isForm && hasTooMany(bytes, most)) throw invalidField('', `has more than ${most} values`, 'too_big');
   const text = decode(bytes);
   const value: unknown = isForm ? readForm(text) : parseJson(text);
   const errors = oddities(value);

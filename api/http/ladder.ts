@@ -13,6 +13,7 @@ import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, complete } from './idempotency.ts';
+import { type LargeBodies, placeForBody } from './large-bodies.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { sendEvents, wantsEvents } from './server-events.ts';
@@ -28,6 +29,8 @@ export interface Tools {
   checkAnswers: boolean;
   /** Milliseconds for a whole JSON body. */
   bodyMs: number;
+  /** Places for bodies that are larger than most. */
+  largeBodies: LargeBodies;
 }
 
 /** The status of a success by S2. */
@@ -67,6 +70,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
   await throttle(exchange, route, context);
   permit(route, exchange.principal);
+  using _ = await placeForBody(exchange, route, tools.largeBodies);
   const body =
     route.input === 'stream'
       ? undefined

@@ -36,8 +36,13 @@ import openapiRoutes from './openapi/routes.ts';
 import orgsAdmin from './orgs/admin.ts';
 import orgsRoutes from './orgs/routes.ts';
 import paymentsRoutes from './payments/routes.ts';
+import postsBulkRoutes from './posts/bulk.routes.ts';
+import postsOldRoutes from './posts/old.routes.ts';
+import postsPreflightRoutes from './posts/preflight.routes.ts';
 import postsPublic from './posts/public.ts';
 import postsRoutes from './posts/routes.ts';
+import postsTagsRoutes from './posts/tags.routes.ts';
+import postsValidRoutes from './posts/valid.routes.ts';
 import providersAdmin from './providers/admin.ts';
 import providersRoutes from './providers/routes.ts';
 import providersSettingsAdmin from './providers/settings.admin.ts';
@@ -50,6 +55,7 @@ import settingsAuditRoutes from './settings/audit.routes.ts';
 import settingsRoutes from './settings/routes.ts';
 import settingsTeamRoutes from './settings/team.routes.ts';
 import socialPublic from './social/public.ts';
+import tagsPublic from './tags/public.ts';
 import uploadFromUrlPublic from './upload-from-url/public.ts';
 import uploadPublic from './upload/public.ts';
 import uploadsRoutes from './uploads/routes.ts';
@@ -102,8 +108,13 @@ export const routes: readonly AnyRoute[] = [
   ...orgsAdmin,
   ...orgsRoutes,
   ...paymentsRoutes,
+  ...postsBulkRoutes,
+  ...postsOldRoutes,
+  ...postsPreflightRoutes,
   ...postsPublic,
   ...postsRoutes,
+  ...postsTagsRoutes,
+  ...postsValidRoutes,
   ...providersAdmin,
   ...providersRoutes,
   ...providersSettingsAdmin,
@@ -116,6 +127,7 @@ export const routes: readonly AnyRoute[] = [
   ...settingsRoutes,
   ...settingsTeamRoutes,
   ...socialPublic,
+  ...tagsPublic,
   ...uploadFromUrlPublic,
   ...uploadPublic,
   ...uploadsRoutes,

@@ -92,6 +92,7 @@ export async function openPublishingWing({
       media,
       links: shortlinks,
       followUps: { plan: planFollowUps, shorten: shortenThread },
+      billing,
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),
@@ -117,6 +118,7 @@ export async function openPublishingWing({
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
+      { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],
     gauges: [

@@ -57,14 +57,26 @@ export async function updatable(
 }
 type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 
+/** Refuses with 403 who may not edit these posts, which a body names beside new ones. */
+export async function checkEdits(
+  { rooms, principal }: Pick<Call<'posts'>, 'rooms' | 'principal'>,
+  postIds: readonly string[],
+): Promise<void> {
+  const { orgId, permissions } = principal;
+  if (postIds.length > 0 && !permissions.has('posts:update'))
+    throw new AppError('forbidden', 'Your role lacks the permission posts:update');
+  await Promise.all(postIds.map((postId) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
+}
+
 /** Judges the body, and has its posts and its edits of posts that it names admitted as one act. */
 async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
   const { rooms, actors, body, idempotency, principal } = call;
-  const { orgId, userId, permissions } = principal;
+  const { orgId, userId } = principal;
   const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
-  if (edits.length > 0 && !permissions.has('posts:update'))
-    throw new AppError('forbidden', 'Your role lacks the permission posts:update');
-  await Promise.all(edits.map(({ postId }) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
+  await checkEdits(
+    call,
+    edits.map(({ postId }) => postId),
+  );
   await actors(organizationActor, orgId).admit({
     posts,
     ...(edits.length > 0 && { edits }),

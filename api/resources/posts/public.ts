@@ -1,5 +1,7 @@
 import { routesOf } from '../../http/route.ts';
+import { bulkRoutes } from './bulk.handlers.ts';
 import { listPosts, postRoutes } from './handlers.ts';
+import { preflightRoute } from './preflight.handlers.ts';
 import {
   listOf,
   presentPublicPost,
@@ -18,6 +20,8 @@ export default [
     one: PublicPostWithThread,
     present: presentPublicPostWithThread,
   }),
+  preflightRoute('/public/v1/posts/preflight', ['api-key', 'oauth']),
+  ...bulkRoutes('/public/v1', ['api-key', 'oauth']),
   route({
     method: 'get',
     path: '/public/v1/posts',

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { DateText, STATES } from '../../../src/publishing/posts/index.ts';
+import { DateText, separateContent, STATES } from '../../../src/publishing/posts/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
+import { noteRoutes } from './notes.handlers.ts';
 import {
   listOf,
   Post,
@@ -28,6 +29,7 @@ const slot = {
 
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
+  ...noteRoutes,
   route({
     method: 'get',
     path: '/posts',
@@ -127,6 +129,20 @@ export default [
     answer: z.strictObject({ ask: z.boolean() }),
     handle: ({ rooms, principal, body }) => rooms.shortlinks.shouldAsk(principal.orgId, body.messages),
     present: (ask) => ({ ask }),
+  }),
+  route({
+    method: 'post',
+    path: '/posts/separate-posts',
+    summary: 'Split a text into posts',
+    description:
+      'Answers plain texts of at most `len` UTF-16 units; links, mentions and hashtags stay whole, and are longer where they have to be.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'posts:create',
+    body: z.strictObject({ content: z.string().max(100_000), len: z.int().min(1).max(100_000) }),
+    answer: z.strictObject({ posts: z.array(z.string()) }),
+    handle: async ({ body: { content, len } }) => separateContent(content, len),
+    present: (posts) => ({ posts }),
   }),
   route({
     method: 'get',

@@ -10,6 +10,27 @@ export const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
+/** The channel of a post in short. */
+export const Integration = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  identifier: z.string(),
+  providerIdentifier: z.string(),
+  picture: Text,
+});
+export const presentIntegration = ({
+  channelId,
+  channelName,
+  providerId,
+  picture,
+}: PostRow): z.input<typeof Integration> => ({
+  id: channelId,
+  name: channelName,
+  identifier: providerId,
+  providerIdentifier: providerId,
+  picture,
+});
+
 /** A post of the console (S99). */
 export const Post = z.strictObject({
   id: z.string(),
@@ -20,13 +41,7 @@ export const Post = z.strictObject({
   publishDate: Time,
   organizationId: z.string(),
   integrationId: z.string(),
-  integration: z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    identifier: z.string(),
-    providerIdentifier: z.string(),
-    picture: Text,
-  }),
+  integration: Integration,
   content: z.string(),
   image: z.array(z.strictObject({ id: Text, path: z.string(), alt: z.string(), thumbnail: Text })),
   delay: z.int(),
@@ -61,13 +76,7 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   publishDate: row.publishDate.toISOString(),
   organizationId: row.orgId,
   integrationId: row.channelId,
-  integration: {
-    id: row.channelId,
-    name: row.channelName,
-    identifier: row.providerId,
-    providerIdentifier: row.providerId,
-    picture: row.picture,
-  },
+  integration: presentIntegration(row),
   content: row.content,
   image: row.media.map(({ id, path, alt, thumbnail }) => ({ id: id ?? null, path, alt, thumbnail: thumbnail ?? null })),
   delay: row.delayMinutes,
@@ -146,15 +155,16 @@ export const presentPublicPostWithThread = ([root, ...thread]: readonly PostRow[
   thread: thread.map((item) => ({ ...presentPublicPost(item), error: item.error, errorKind: item.errorKind })),
 });
 
-const date = z
+/** A date of a query, which may be absent. */
+export const queryDate = z
   .string()
   .max(100)
   .optional()
   .transform((text, check) => (text ? asDate(text, check) : undefined));
 /** The range of a calendar; without dates 30 days back and ahead (S111). */
 export const Range = z.object({
-  startDate: date,
-  endDate: date,
+  startDate: queryDate,
+  endDate: queryDate,
   customer: z.string().max(255).optional(),
   state: z.string().max(50).optional(),
   limit: z.coerce

@@ -33,6 +33,11 @@ export interface MediaOfPosts {
    * S260); `at` names the field.
    */
   judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
+  /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
+  judgeFiles(
+    orgId: string,
+    fields: readonly { at: string; items: readonly MediaItem[] }[],
+  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
   facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined)[][]>;
   /** A post has settled: what was fetched for it is no longer needed. */
@@ -87,27 +92,46 @@ export function openPostMedia(options: Options): MediaOfPosts {
     });
   }
 
-  function judgeOutside(url: string, field: string): void {
+  function faultOutside(url: string, field: string): AppError | undefined {
     try {
       outbound.judge(url);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
-      throw error.ofField(field);
+      return error.ofField(field);
     }
-    if (domainAllowed(restrictDomains, url)) return;
+    if (domainAllowed(restrictDomains, url)) return undefined;
     const message = `${field}: media must be hosted at ${restrictDomains.join(', ')}`;
-    throw new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
+    return new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
   }
 
+  /** Why an item cannot be stored; `own`: its file, null for one that is not there. */
+  function faultOf({ path, thumbnail }: MediaItem, own: FileRow | null | undefined, at: string): AppError | undefined {
+    if (own === null) return invalidField(`${at}.path`, 'there is no such file');
+    const fault = own === undefined ? faultOutside(path, `${at}.path`) : undefined;
+    if (fault || !thumbnail || keyOfUrl(backendUrl, thumbnail) !== undefined) return fault;
+    return faultOutside(thumbnail, `${at}.thumbnail`);
+  }
+
+  const judgeFiles: MediaOfPosts['judgeFiles'] = async (orgId, fields) => {
+    const own = await ownFiles(
+      orgId,
+      fields.flatMap(({ items }) => items),
+      store.presentFiles,
+    );
+    let next = 0;
+    return fields.map(({ at, items }) =>
+      items.map((item, n) => {
+        const file = own[next++];
+        return { facts: factsOf(file), fault: faultOf(item, file, `${at}.${n}`) };
+      }),
+    );
+  };
+
   return {
+    judgeFiles,
     async judge(orgId, fields) {
-      const items = fields.flatMap(({ at, items: some }) => some.map((item, n) => ({ ...item, at: `${at}.${n}` })));
-      const own = await ownFiles(orgId, items, store.presentFiles);
-      items.forEach(({ path, thumbnail, at }, n) => {
-        if (own[n] === null) throw invalidField(`${at}.path`, 'there is no such file');
-        if (own[n] === undefined) judgeOutside(path, `${at}.path`);
-        if (thumbnail && keyOfUrl(backendUrl, thumbnail) === undefined) judgeOutside(thumbnail, `${at}.thumbnail`);
-      });
+      const fault = (await judgeFiles(orgId, fields)).flat().find((one) => one.fault)?.fault;
+      if (fault) throw fault;
     },
     async facts(orgId, posts) {
       const own = await ownFiles(orgId, posts.flat(), store.presentFiles);

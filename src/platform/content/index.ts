@@ -39,7 +39,8 @@ export function cleanContent(content: string): string {
   return parts.join('');
 }
 
-function markupIn(content: string): number {
+/** Counts the signs of a content that begin a tag or an entity: what reading it costs. */
+export function markupIn(content: string): number {
   let count = 0;
   for (const sign of ['<', '&'])
     for (let at = content.indexOf(sign); at >= 0; at = content.indexOf(sign, at + 1)) count += 1;

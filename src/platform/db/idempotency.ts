@@ -15,11 +15,18 @@ export type KeyState =
 
 /**
  * Takes a key that is new, a day old, or left behind by a request that died; else says what became of its first use.
+ * `holdMs`: after so long a request that has not completed it counts as dead.
  */
-export async function claimKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, bodyHash: Buffer): Promise<KeyState> {
+export async function claimKey(
+  sql: Sql,
+  { orgId, scope, key, claim }: KeyClaim,
+  bodyHash: Buffer,
+  holdMs = 120_000,
+): Promise<KeyState> {
   const taken = await sql`
     insert into idempotency_keys as k (org_id, scope, key, body_hash, claim, claimed_until)
-    values (${orgId}, ${scope}, ${key}, ${bodyHash}, ${claim}, now() + interval '2 minutes')
+    values (${orgId}, ${scope}, ${key}, ${bodyHash}, ${claim},
+      now() + ${holdMs}::float8 * interval '1 ms')
     on conflict (org_id, scope, key) do update
       set body_hash = excluded.body_hash, claim = excluded.claim, claimed_until = excluded.claimed_until,
         created_at = now(), status = null, reply = null

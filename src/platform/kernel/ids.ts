@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { sha256Hex } from './crypto.ts';
 
 const SIZE = 16;
 /** Random bytes for many ids at a time: asking for them is what an id costs. Each is used once. */
@@ -22,6 +23,12 @@ export function newId(): string {
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** An id that is the same for the same text. */
+export function idFrom(text: string): string {
+  const hex = sha256Hex(text);
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

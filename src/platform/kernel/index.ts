@@ -32,7 +32,7 @@ export {
   unknownField,
   validationFailed,
 } from './errors.ts';
-export { isId, newId, splitTenantKey, tenantKey } from './ids.ts';
+export { idFrom, isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type RowPage, pageOf } from './page.ts';
 export { asksNothing, judge, parse, UNBUILT, unbuilt } from './validation.ts';
 export { StartError } from './start-error.ts';

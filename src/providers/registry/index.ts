@@ -97,6 +97,7 @@ export {
   checkPost,
   checkReach,
   type FileFacts,
+  isConverted,
   type Issue,
   limitsOfItem,
   type ThreadLimits,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Limits } from './_contract.ts';
-import { checkPost, checkReach, type FileFacts, limitsOfItem, publicUrlOf } from './_limits.ts';
+import { checkPost, checkReach, type FileFacts, isConverted, limitsOfItem, publicUrlOf } from './_limits.ts';
 
 const limits: Limits = {
   text: 10,
@@ -186,4 +186,15 @@ describe('limitsOfItem', () => {
     expect(limitsOfItem({ ...comments, commentText: undefined }, {}, true).text).toBe(10);
     expect(limitsOfItem(comments, {}, false).text).toBe(10);
   });
+});
+
+test.each<[string, Partial<FileFacts>, boolean]>([
+  ['a picture that fits', {}, false],
+  ['a picture of another type', { contentType: 'image/webp' }, true],
+  ['a picture with too many bytes', { size: 1_001 }, true],
+  ['a picture that is too wide', { width: 2_001 }, true],
+  ['a video', { contentType: 'video/webm', size: 10 ** 9 }, false],
+])('isConverted of %s', (_, more, expected) => {
+  const bounds = { ...limits, image: { bytes: 1_000, side: [100, 2_000] as const } };
+  expect(isConverted(bounds, { ...picture, ...more })).toBe(expected);
 });

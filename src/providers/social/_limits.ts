@@ -121,6 +121,17 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
   }
 }
 
+/** Tells whether a picture is sent in another form than it has: converted, scaled or compressed. */
+export function isConverted({ mediaTypes, image: { bytes, side } = {} }: Limits, file: FileFacts): boolean {
+  if (kindOf(file) !== 'image') return false;
+  const longer = Math.max(file.width ?? 0, file.height ?? 0);
+  return (
+    !mediaTypes.some((type) => takes(type, file.contentType)) ||
+    (bytes !== undefined && file.size > bytes) ||
+    (side !== undefined && longer > side[1])
+  );
+}
+
 type Reach = Pick<Media, 'kind' | 'publicUrl'>;
 const hiddenWords = ({ kind }: Pick<Reach, 'kind'>) =>
   `The network fetches the ${kind} itself, but its address cannot be reached from outside. The operator sets a public https address of this server (NEXT_PUBLIC_BACKEND_URL), or a storage with public addresses`;

@@ -122,11 +122,11 @@ export async function connectChannel(
 }
 
 /** An account and an app are counted once, in whatever organizations their channels are. */
-const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: App | undefined): Connected['paces'] =>
+export const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: App | undefined): Connected['paces'] =>
   pace
     .map(({ per, posts, ms }) => {
       const of = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
-      return { key: `${id} ${per} ${ms} ${of}`, posts, ms };
+      return { key: `${id} ${per} ${ms} ${of}`, per, posts, ms };
     })
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 

@@ -59,6 +59,7 @@ export function rulesOfNetwork(
     fileSettings: adapter.fileSettings,
     hasComments: adapter.comment !== undefined,
     postPlugs: (adapter.plugs ?? []).filter((plug) => plug.kind === 'post'),
+    pace: adapter.pace ?? [],
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };
 }

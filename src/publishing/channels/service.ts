@@ -8,6 +8,7 @@ import { beginLogin } from './begin-login.ts';
 import { connectChannel } from './connection.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
+import { loginFacts } from './login-facts.ts';
 import { dropOldStates } from './logins.ts';
 import {
   canBeginAlone,
@@ -66,6 +67,7 @@ export function openChannels(options: ChannelsOptions) {
       callTool,
       findMentions,
       connect: connectChannel,
+      loginFacts,
       remove: removeChannel,
       askServerLimits,
       renewIdle,

@@ -1,3 +1,4 @@
+import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
@@ -26,6 +27,8 @@ export interface PostsOptions {
   media: MediaPort;
   links: LinksPort;
   followUps: FollowUpsPort;
+  /** The room that the plan leaves for posts. */
+  billing: Pick<Billing, 'enabled' | 'quota'>;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

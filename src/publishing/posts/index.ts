@@ -1,12 +1,16 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
 export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
+export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
+export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
+export { WARNING_CODES } from './authoring/warnings.ts';
 export { type PostMedia } from './row.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type {
   Heartbeat,
   ChannelSnapshot,
   Link,
+  LoginFacts,
   LinksPort,
   FollowUpsPort,
   ChannelsPort,
@@ -25,6 +29,9 @@ export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.t
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
 export { isValidValue } from './authoring/follow-ups.ts';
+export type { NoteRow } from './notes.ts';
+export { separateContent } from './separate.ts';
+export type { TagFields, TagRow } from './tags.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';

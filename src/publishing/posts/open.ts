@@ -9,9 +9,11 @@ import { openLateness } from './dispatch/lateness.ts';
 import { openSender } from './dispatch/send.ts';
 import { settleOf } from './dispatch/settle.ts';
 import { workOfPosts } from './gauges.ts';
+import * as notes from './notes.ts';
 import * as reading from './reading/index.ts';
 import { SLOT_LEASE_MS, UNCONFIRMED_LEASE_MS } from './rules.ts';
 import * as sweeps from './sweeps.ts';
+import * as tags from './tags.ts';
 
 export type Posts = ReturnType<typeof openPosts>;
 
@@ -50,6 +52,8 @@ export function openPosts(opened: PostsOptions) {
     ...bind(deps, authoring),
     ...bind(deps, dispatch),
     ...bind(deps, reading),
+    ...bind(deps, notes),
+    ...bind(deps, tags),
     sweeps: bind(deps, sweeps),
     /** How late posts of the last hour went out. */
     lateness: () => lateness.lastHour(),

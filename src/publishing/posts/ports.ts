@@ -1,4 +1,5 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
+import type { AppError } from '../../platform/kernel/index.ts';
 import type {
   FileFacts,
   Limits,
@@ -36,6 +37,7 @@ export interface ChannelSnapshot {
 /** So many posts in each window of so many milliseconds, counted under `key` (`pace` of an adapter). */
 export interface Paced {
   key: string;
+  per: 'account' | 'app';
   posts: number;
   ms: number;
 }
@@ -74,7 +76,17 @@ export interface NetworkRules extends ThreadLimits {
   hasComments: boolean;
   /** The plugs that a post can ask for. */
   postPlugs: readonly PostPlug[];
+  /** What the network allows of posts, where the adapter says so. */
+  pace: NonNullable<SocialAdapter['pace']>;
   checkSettings(settings: unknown, at: string): void;
+}
+
+/** What is known of the login of a channel without asking its network. */
+export interface LoginFacts {
+  channelId: string;
+  /** When a person has to log in again; null where a program renews the login, or it does not end. */
+  endsAt: Date | null;
+  paces: readonly Paced[];
 }
 
 export interface ChannelsPort {
@@ -93,6 +105,8 @@ export interface ChannelsPort {
    * retired.
    */
   rules(providerId: string, providerVersion: string, server?: Partial<Limits> | null): NetworkRules;
+  /** Reads the logins of channels, in one statement. */
+  loginFacts(orgId: string, channelIds: readonly string[]): Promise<LoginFacts[]>;
 }
 
 export interface MediaPort {
@@ -109,6 +123,11 @@ export interface MediaPort {
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
   /** Judges addresses before they are stored: 400 naming the field below `at`. */
   judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
+  /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
+  judgeFiles(
+    orgId: string,
+    fields: readonly { at: string; items: readonly PostMedia[] }[],
+  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
   facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined)[][]>;
 }

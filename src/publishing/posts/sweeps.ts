@@ -1,4 +1,5 @@
 import { cleanStoredContents } from './authoring/clean.ts';
+import { dropOldPlans } from './authoring/plan-store.ts';
 import type { PostsDeps } from './deps.ts';
 import { findUnprepared, type Unprepared } from './dispatch/ahead.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
@@ -41,3 +42,6 @@ export const cleanOldContents = ({ sql }: PostsDeps, limit: number): Promise<num
 /** Forgets posts that were deleted `deletedDays` ago; answers how many. */
 export const dropDeleted = ({ sql, options: { deletedDays } }: PostsDeps, limit: number): Promise<number> =>
   dropDeletedPosts(sql, deletedDays, limit);
+
+/** Forgets plans of bulk creates that are a day old; answers how many. */
+export const dropPlans = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldPlans(sql, limit);

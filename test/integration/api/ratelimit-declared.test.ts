@@ -47,6 +47,10 @@ const ROWS: readonly Row[] = [
 /** Beyond S17. */
 const MORE: readonly Row[] = [
   ['POST /webhooks/:id/deliveries/:deliveryId/redeliver', '30/hour', 'org'], // sends by hand, too
+  ...['', '/public/v1'].flatMap((prefix): Row[] => [
+    [`POST ${prefix}/posts/bulk`, '60/hour', 'org'], // ten megabytes each
+    [`POST ${prefix}/posts/bulk/:planId/apply`, '60/hour', 'org'],
+  ]),
   ['POST /auth/forgot-return', '5/minute', 'address'], // the code of a mail is guessed no faster than a password
   ['POST /auth/confirm-email', '5/minute', 'address'],
   ['POST /user/change-password', '10/minute', 'org'], // asks for the password

@@ -88,6 +88,9 @@ beforeAll(async () => {
   await db.sql`
     insert into provider_settings (id, org_id, domain, provider_id, provider_version, name, credentials)
     values (${hers['route']}, ${ann.orgId}, 'vpn', 'custom', 'v1', 'Canary', ${product.context.vault.seal('{}')})`;
+  Object.assign(hers, { tag: newId(), plan: newId() });
+  await db.sql`insert into tags (id, org_id, name) values (${hers['tag']!}, ${ann.orgId}, 'Canary')`;
+  await db.sql`insert into post_plans (id, org_id, items) values (${hers['plan']!}, ${ann.orgId}, '[]')`;
   hers['job'] = newId();
   await db.sql`
     insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
@@ -117,6 +120,8 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
   [/^\/(files|media)\/jobs\/:id/, 'job'],
   [/(^|\/v1)\/posts\/:/, 'post'],
+  [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
+  [/^\/posts\/tags\/:/, 'tag'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
@@ -166,6 +171,9 @@ const fingerprint = async () => {
     db.sql`select * from files where org_id = ${ann.orgId}`,
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
+    db.sql`select * from post_notes where org_id = ${ann.orgId}`,
+    db.sql`select * from post_plans where org_id = ${ann.orgId}`,
+    db.sql`select * from tags where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,

@@ -217,6 +217,16 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([-0.2]),
+    'post-plans': async () =>
+      expect(
+        await left(
+          'post-plans',
+          [1.1, 0.9],
+          (age, id) =>
+            sql`insert into post_plans (id, org_id, items, created_at) values (${id}, ${bob.orgId}, '[]', ${ago(age)})`,
+          'post_plans',
+        ),
+      ).toEqual([0.9]),
     'webhook-deliveries': async () => {
       const webhook = newId();
       await sql`

@@ -363,6 +363,7 @@ describe('schema fields that look like addresses', () => {
     [/^POST \/(files|media)\/information thumbnail$/, 'names a file of the library'],
     [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
+    [/^POST (\/public\/v1)?\/posts\/(preflight|valid) /, 'judged as in create, which is tested above, and not stored'],
   ];
 
   test('each one is tested above or listed as never called [OB1]', () => {

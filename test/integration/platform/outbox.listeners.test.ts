@@ -93,6 +93,14 @@ function start(holder: string, more: Partial<Parameters<typeof startListeners>[0
   running.push(hearing);
   return { hearing, bus, wakeUps };
 }
+/** A look passes what a transaction that still runs may be behind, also one of another database of the cluster. */
+const appended = async (all: readonly NewFact[]) => {
+  await append(sql, all);
+  await settles(async () => {
+    const [row] = await db.sql`select bool_and(txid < pg_snapshot_xmin(pg_current_snapshot())) as seen from outbox`;
+    expect(row!['seen']).toBe(true);
+  });
+};
 const reasonsOf = async (name = 'first') =>
   (await db.sql`select reason from heard where listener = ${name} order by place`).map((row) => Number(row['reason']));
 const hears = (count: number, name = 'first') => settles(async () => expect(await reasonsOf(name)).toHaveLength(count));
@@ -114,7 +122,7 @@ describe('outbox listeners', () => {
   });
 
   test('need five statements for a batch, and one for a scan that finds nothing', async () => {
-    await append(sql, facts(500));
+    await appended(facts(500));
     start('none', { listeners: [] }); // so that the pool is warm
     statements = [];
     const { hearing } = start('a', { listeners: [first], lookMs: 60_000 });
@@ -142,7 +150,7 @@ describe('outbox listeners', () => {
     const mine = newId();
     const choosy = { ...first, where: (tx: Sql) => tx`o.entity_id <> ${mine}` };
     const passedOver = facts(500).map((fact) => ({ ...fact, entityId: mine }));
-    await append(sql, [...passedOver, ...facts(2, 500), ...passedOver.slice(0, 3)]);
+    await appended([...passedOver, ...facts(2, 500), ...passedOver.slice(0, 3)]);
     start('none', { listeners: [] }); // so that the pool is warm
     statements = [];
     start('a', { listeners: [choosy], lookMs: 60_000 });
@@ -153,10 +161,10 @@ describe('outbox listeners', () => {
   });
 
   test('continue after a batch that is exactly full', async () => {
-    await append(sql, facts(500));
+    await appended(facts(500));
     const { hearing } = start('a', { listeners: [first], lookMs: 60_000 });
     await hears(500);
-    await append(sql, facts(3, 500));
+    await appended(facts(3, 500));
     hearing.wake();
     await hears(503);
     expect(await reasonsOf()).toEqual(upTo(503));
@@ -165,7 +173,7 @@ describe('outbox listeners', () => {
   test('are woken by the bus', async () => {
     const { bus } = start('a', { listeners: [first], lookMs: 60_000 });
     await settles(() => expect(statements.length).toBe(2));
-    await append(sql, facts(1));
+    await appended(facts(1));
     await bus.publish(OUTBOX_TOPIC, [{}]);
     await hears(1);
   });

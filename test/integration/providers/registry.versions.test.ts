@@ -114,10 +114,18 @@ test('whatever is kept of a provider has its exact version, which is never null 
   expect(named(/_version$/).filter(({ nullable, checked }) => nullable && !checked)).toEqual([]);
   const pinned = new Set(named(/_version$/).map(({ table }) => table));
   /**
-   * Not of a version: an account at a login provider, a login that lasts ten minutes, a place in a list, and what is to
-   * be removed by a setting, which has one.
+   * Not of a version: an account at a login provider, a login that lasts ten minutes, a place in a list, what is to be
+   * removed by a setting, which has one, and money, whose caps are of a provider.
    */
-  const free = ['featured_providers', 'login_states', 'media_pending_deletions', 'users'];
+  const free = [
+    'ai_ledger',
+    'ai_reservations',
+    'ai_spend',
+    'featured_providers',
+    'login_states',
+    'media_pending_deletions',
+    'users',
+  ];
   expect(named(/_id$/).flatMap(({ table }) => (pinned.has(table) || free.includes(table) ? [] : table))).toEqual([]);
 });
 

@@ -106,8 +106,8 @@ test('places that calls go to are declared as addresses, and each kind is among 
         : [],
     ),
   );
-  // people are sent there, no call of ours
-  expect([...new Set(suspects.map((one) => one.split(' ')[1]))]).toEqual(['publicUrl']);
+  // people are sent there, and a provider of models is told the site that asks: no call of ours
+  expect(new Set(suspects.map((one) => one.split(' ')[1]))).toEqual(new Set(['publicUrl', 'siteUrl']));
   for (const adapter of kept)
     for (const [, name] of ('api' in adapter ? adapter.api : '').matchAll(/^(?:[a-z]+:\/\/)?\{(\w+)\}(?=[/:]|$)/g)) {
       // an address of a channel is among the fields that a person connects it with
@@ -115,7 +115,7 @@ test('places that calls go to are declared as addresses, and each kind is among 
       expect([adapter.id, name, Boolean(field.options) || isAddressField(field)]).toEqual([adapter.id, name, true]);
     }
   expect(new Set(cases.map(([which]) => which.split('/')[0]))).toEqual(
-    new Set(['storage', 'vpn', 'email', 'auth', 'shortlink', 'social']),
+    new Set(['ai', 'auth', 'email', 'media', 'shortlink', 'social', 'storage', 'vpn']),
   );
 });
 

@@ -142,6 +142,31 @@ describe('settings that ask for what cannot follow', () => {
     expect((await edit('PUT', {})).body).toMatchObject({ firstComment: { state: 'none' } });
   });
 
+  test('preflight tells the same faults, and of a first comment that its network would leave out [S116, PO7]', async () => {
+    const listmonk = newId();
+    await product.db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (${listmonk}, ${ann.orgId}, 'listmonk', 'v1', 'x', 'Letters',
+        ${product.context.vault.seal('{"values":{}}')})`;
+    const preflight = async (settings: object, id = channel) => {
+      const sent = bodyOf(settings, 'schedule');
+      const posts = sent.posts.map((post) => ({ ...post, integration: { id } }));
+      return (await ann.client.post('/posts/preflight', { ...sent, posts })).body[0];
+    };
+    const tooLong = await preflight({ firstComment: long });
+    expect(tooLong).toMatchObject({
+      valid: false,
+      tooLong: false,
+      issues: [{ field: 'posts.0.settings.firstComment' }],
+    });
+    const unknown = await preflight({ 'plug--nothing--active': true });
+    expect(unknown).toMatchObject({ valid: false, issues: [{ field: 'posts.0.settings.plug--nothing--active' }] });
+    const fine = await preflight({ firstComment: 'a', ...repostBy(second) });
+    expect(fine).toMatchObject({ valid: true, issues: [] });
+    const ignored = await preflight({ firstComment: 'a' }, listmonk);
+    expect(ignored.warnings.map(({ code }: { code: string }) => code)).toContain('first_comment_ignored');
+  });
+
   test('a draft is held against the limits of comments when it is scheduled [PO6]', async () => {
     const draft = (await key.post('/public/v1/posts', bodyOf({ firstComment: long }, 'draft'))).body[0];
     const { status, body } = await ann.client.put(`/posts/${draft.postId}/status`, { status: 'schedule' });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import type { Posts } from '../../../src/publishing/posts/index.ts';
+import { CreateBody, type Posts } from '../../../src/publishing/posts/index.ts';
 import * as state from '../../../src/publishing/posts/state.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -96,6 +96,14 @@ async function readBy(work: () => Promise<unknown>): Promise<{ rows: number; blo
   return { rows: after.rows - before.rows, blocks: after.blocks - before.blocks };
 }
 
+/** A body with a post for each channel, as the routes hand it on. */
+const drafted = () =>
+  CreateBody.parse({
+    type: 'schedule',
+    date: new Date(START.getTime() + 10 * 86_400_000).toISOString(),
+    posts: channelIds.map((id) => ({ integration: { id }, value: [{ content: 'x'.repeat(200) }] })),
+  });
+
 const statements: Record<string, () => Promise<unknown>> = {
   'taking from a channel where nothing is due': () => posts.claimNext(orgId, channelIds[0]!),
   'taking from all channels where nothing is due': () =>
@@ -117,6 +125,8 @@ const statements: Record<string, () => Promise<unknown>> = {
     }),
   'a range with more posts than one answer holds': () =>
     expect(posts.listPosts(orgId, { from: BEFORE, to: BEHIND })).rejects.toMatchObject({ code: 'validation_failed' }),
+  'published posts up to a date': () => posts.listPublished(orgId, BEHIND),
+  'posts before they are created': () => posts.preflightPosts(orgId, drafted()),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
   'slots to be taken over': () => posts.sweeps.takeOver(500),

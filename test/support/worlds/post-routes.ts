@@ -15,11 +15,11 @@ export const element = (id: string, content = '<p>Hi</p>', more: object = {}) =>
 });
 
 /** The product with two channels of one organization and one of another, on a network that tests direct. */
-export async function openPostRoutes() {
+export async function openPostRoutes({ env = {} }: { env?: Record<string, string> } = {}) {
   const db = await testDatabase();
   const network = openNetwork();
-  const world = await startPublisher({ url: db.url, network });
-  const app = await testApp({ sql: db.sql, ...world.beside });
+  const world = await startPublisher({ url: db.url, network, env });
+  const app = await testApp({ sql: db.sql, env, ...world.beside });
   const ann = await app.signUp();
   const eve = await app.signUp();
   const key = await ann.withKey();

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { judge as judgeInput } from '../../../platform/kernel/index.ts';
 import { writerOf } from '../../../providers/registry/index.ts';
 import { DateText, readDate } from './body.ts';
-import { judgeContent, typedSettings } from './compose.ts';
+import { typedSettings } from './compose.ts';
+import { judgeThread } from './judge.ts';
 
 test.each([
   ['2026-09-01T10:00:00.000Z', '2026-09-01T10:00:00.000Z'],
@@ -47,6 +48,7 @@ const rules = {
   postPlugs: [],
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   threads: 'reply',
+  pace: [],
   write: writerOf({}),
   checkSettings: () => {},
 } as const;
@@ -54,20 +56,18 @@ const media = {
   facts: async (_: string, lists: readonly (readonly unknown[])[]) => lists.map((list) => list.map(() => undefined)),
 };
 const judge = (items: { content: string; media?: { path: string; alt: string }[] }[], more: object = {}) =>
-  judgeContent({ media }, 'an organization', [
-    {
-      rules: { ...rules, limits: { ...rules.limits, ...more } },
-      channel: { name: 'Acme', providerId: 'net', settings: {} },
-      settings: {},
-      settingsAt: 'settings',
-      items: items.map(({ content, media: files = [] }, n) => ({
-        content,
-        media: files,
-        at: `value.${n}.`,
-        isLater: n > 0,
-      })),
-    },
-  ]);
+  judgeThread({ media }, 'an organization', {
+    rules: { ...rules, limits: { ...rules.limits, ...more } },
+    channel: { name: 'Acme', providerId: 'net', settings: {} },
+    settings: {},
+    settingsAt: 'settings',
+    items: items.map(({ content, media: files = [] }, n) => ({
+      content,
+      media: files,
+      at: `value.${n}.`,
+      isLater: n > 0,
+    })),
+  });
 
 test('length is that of the plain text, in the network’s unit, a link at its fixed length', async () => {
   await judge([{ content: '<p><strong>0123456789</strong></p>' }]);

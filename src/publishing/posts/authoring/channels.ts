@@ -10,6 +10,8 @@ export interface ChannelSummary {
   providerVersion: string;
   disabled: boolean;
   refreshNeeded: boolean;
+  /** When its login ends unless it is renewed before. */
+  tokenExpiresAt: Date | null;
   /** What its own server takes, where that has said so. */
   serverLimits: Partial<Limits> | null;
   /** Over which those of a post stand. */
@@ -26,6 +28,7 @@ export const findChannelSummaries: (
   const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
+      c.token_expires_at as "tokenExpiresAt",
       c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink
     from unnest(
       ${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[],

@@ -1,5 +1,5 @@
 import { cleanContents } from '../../../platform/content/index.ts';
-import { asksNothing, invalidField, isId } from '../../../platform/kernel/index.ts';
+import { AppError, asksNothing, invalidField, isId } from '../../../platform/kernel/index.ts';
 import { checkPost, type Issue, limitsOfItem, type PostPlug } from '../../../providers/registry/index.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
@@ -18,19 +18,27 @@ const OFF = new Set<unknown>([false, 'false']);
 export const firstCommentOf = ({ firstComment }: Settings): string | undefined =>
   typeof firstComment === 'string' && firstComment.trim() !== '' ? firstComment : undefined;
 
-/** What the network would refuse of the first comment of a post; `at`: the field of its settings. */
-export function judgeFirstComment(rules: NetworkRules, settings: Settings, at: string): Issue[] {
+/** What the network would refuse of the first comment of a post. */
+export function* judgeFirstComment({ rules, settings, settingsAt }: Commented): Generator<Issue> {
   const asked = firstCommentOf(settings);
-  if (asked === undefined || !rules.hasComments) return [];
-  const field = `${at}.firstComment`;
-  const [content = ''] = cleanContents([{ field, content: asked }]);
-  const { counted: text, plain } = rules.write(content);
+  if (asked === undefined || !rules.hasComments) return;
+  const field = `${settingsAt}.firstComment`;
   const limits = limitsOfItem({ ...rules, threads: 'comment' }, {}, true);
-  return checkPost(limits, { text, plain, files: [] }).map(({ message, rule }) => ({
-    field,
-    message: `first comment: ${message}`,
-    rule,
-  }));
+  try {
+    const [content = ''] = cleanContents([{ field, content: asked }]);
+    const { counted: text, plain } = rules.write(content);
+    for (const { message, rule } of checkPost(limits, { text, plain, files: [] }))
+      yield { field, message: `first comment: ${message}`, rule };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    yield { field, message: 'first comment: more markup than is read for one request', rule: 'too_big' };
+  }
+}
+/** A post with its network; `settingsAt`: the field of its settings. */
+interface Commented {
+  rules: NetworkRules;
+  settings: Settings;
+  settingsAt: string;
 }
 
 /** What settings say of one plug, by what stands behind its identifier. */

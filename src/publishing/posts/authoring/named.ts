@@ -1,4 +1,6 @@
 import type { Sql } from '../../../platform/db/index.ts';
+import { newId } from '../../../platform/kernel/index.ts';
+import type { TagWish } from './body.ts';
 
 // What a body names beside its channels: posts of the org, and tags.
 
@@ -9,31 +11,59 @@ export interface Existing {
   rootPostId: string | null;
   state: string;
   detail: string | null;
+  publishDate: Date;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail,
+    publish_date as "publishDate"
   from posts
   where org_id = ${orgId}
     and id = any(${[...ids]}::uuid[])
     and deleted_at is null`;
 
-/** The tags of these names, made where they are missing. Answers ids in the order of the names. */
-export async function ensureTags(
+/** The ids of tags by the names that are wished for; tags that are missing are made. */
+async function ensureTags(
   sql: Sql,
   orgId: string,
   tags: readonly { id: string; name: string; color?: string | undefined }[],
-): Promise<string[]> {
+): Promise<Map<string, string>> {
   const rows = await sql<{ id: string; name: string }[]>`
     with wanted as (
       select * from json_to_recordset(${JSON.stringify(tags)}::text::json) as t (id uuid, name text, color text)
     ), made as (
       insert into tags (id, org_id, name, color)
-      select id, ${orgId}, name, coalesce(color, '#612AD5')
+      select distinct on (lower(name)) id, ${orgId}::uuid, name, coalesce(color, '#612AD5')
       from wanted
+      order by lower(name)
       on conflict (org_id, lower(name)) do update set name = tags.name
-      returning id, name
+      returning id, lower(name) as key
     )
-    select id, name from made`;
-  const ids = new Map(rows.map(({ id, name }) => [name.toLowerCase(), id]));
-  return [...new Set(tags.map(({ name }) => ids.get(name.toLowerCase())!))];
+    select w.name, m.id
+    from wanted w
+    join made m on m.key = lower(w.name)`;
+  return new Map(rows.map(({ id, name }) => [name, id]));
+}
+
+const nameOf = ({ name }: TagWish): string => name.normalize('NFC');
+const keyOf = (wish: TagWish): string => nameOf(wish).toLowerCase();
+
+/**
+ * The ids of the tags that each of several bodies wishes for, by their names (S261), made where they are missing; the
+ * first of two with one name counts. One statement at most.
+ */
+export async function tagsOf(
+  { sql }: { sql: Sql },
+  orgId: string,
+  lists: readonly (readonly TagWish[])[],
+): Promise<string[][]> {
+  const named = new Map(
+    lists
+      .flat()
+      .toReversed()
+      .map((wish) => [keyOf(wish), { ...wish, name: nameOf(wish), id: newId() }]),
+  );
+  if (named.size === 0) return lists.map(() => []);
+  const ids = await ensureTags(sql, orgId, [...named.values()]);
+  const idOf = (wish: TagWish) => ids.get(named.get(keyOf(wish))!.name)!; // each is made of a wish
+  return lists.map((wishes) => [...new Set(wishes.map(idOf))]);
 }

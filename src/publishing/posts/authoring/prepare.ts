@@ -1,52 +1,26 @@
-import { AppError, isId, newId } from '../../../platform/kernel/index.ts';
+import { AppError, newId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { NetworkRules } from '../ports.ts';
 import { post, type PostMedia } from '../row.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
-import {
-  checkDate,
-  compose,
-  type Composed,
-  judgeContent,
-  namedPosts,
-  shortensLinks,
-  typedSettings,
-} from './compose.ts';
+import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
-import { channelOf, rulesOf } from './judge.ts';
-import { ensureTags, findExisting } from './named.ts';
+import { channelOf, judgeThread, rulesOf } from './judge.ts';
+import { dateFault, judgeBodies } from './judgement.ts';
+import { tagsOf } from './named.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
 
 /** Judges a create body whole and says what it means; makes missing tags. Nothing else is stored yet. */
-export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Omit<Composed, 'toJudge'>> {
-  const { sql, clock, media } = deps;
-  const body = readBody(sent);
-  const asked = body.posts.flatMap(({ integration, settings }) => [integration.id, ...pickedIn(settings)]);
-  const ids = [...new Set(asked.filter(isId))];
-  const named = namedPosts(body);
-  const [channels, posts] = await Promise.all([
-    ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
-    named.length === 0 ? [] : findExisting(sql, orgId, named),
-  ]);
-  const known = {
-    channels: new Map(channels.map((channel) => [channel.id, channel])),
-    existing: new Map(posts.map((one) => [one.id, one])),
-    rules: (channel: (typeof channels)[number]) => rulesOf(deps, channel),
-    tagIds: [] as string[],
-    now: clock.now(),
-  };
-  const { toJudge, ...composed } = compose(body, known);
-  const fields = body.posts.flatMap(({ value }, n) =>
-    value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })),
-  );
-  await judgeContent(deps, orgId, toJudge);
-  await media.judge(orgId, fields);
-  known.tagIds.push(...(await tagsOf(deps, orgId, body.tags))); // written only for a body that is accepted
-  return composed;
+export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody): Promise<Composed> {
+  const [judged] = await judgeBodies(deps, orgId, [readBody(sent)]);
+  const fault = judged!.elements.find(({ faults }) => faults.length > 0)?.faults[0];
+  if (fault) throw fault;
+  const [tagIds] = await tagsOf(deps, orgId, [judged!.body.tags]); // written only for a body that is accepted
+  return compose(judged!, tagIds!);
 }
 
 /** Judges an edit and says what it changes; `merge` keeps settings that are not named. */
@@ -85,13 +59,15 @@ export async function prepareEdit(
       { content: body.content ?? stored.content, media: image ?? stored.media },
       ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
     ];
-    const judged = items.map((item, n) => ({
-      ...item,
+    const judged = items.map(({ content, media }, n) => ({
+      content,
+      media,
       at: n === 0 ? '' : `thread.${n - 1}.`,
       isLater: n > 0 || stored.rootPostId !== null,
     }));
-    await judgeContent(deps, orgId, [{ rules, channel, settings, settingsAt: 'settings', items: judged }]);
-    if (body.publishDate) checkDate(body.publishDate, deps.clock.now(), 'publishDate');
+    await judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items: judged });
+    const late = body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
+    if (late) throw late;
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
   await deps.media.judge(orgId, [
@@ -105,7 +81,7 @@ export async function prepareEdit(
     ...(image && { media: image }),
     ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
     ...(shortLinks !== undefined && { shortLinks }),
-    ...(body.tags && { tagIds: await tagsOf(deps, orgId, body.tags) }),
+    ...(body.tags && { tagIds: (await tagsOf(deps, orgId, [body.tags]))[0]! }),
     ...(thread && { thread }),
   };
 }
@@ -125,20 +101,3 @@ async function checkFollowUpsOfEdit(
 
 const isSame = (a: PostMedia, b: PostMedia) =>
   a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);
-
-/** The ids of tags by their names; the first of two with one name counts. */
-async function tagsOf(
-  { sql }: Pick<Needs, 'sql'>,
-  orgId: string,
-  wishes: readonly { name: string; color?: string }[],
-): Promise<string[]> {
-  const named = new Map(
-    wishes
-      .toReversed()
-      .map((wish) => [
-        wish.name.normalize('NFC').toLowerCase(),
-        { ...wish, name: wish.name.normalize('NFC'), id: newId() },
-      ]),
-  );
-  return named.size === 0 ? [] : ensureTags(sql, orgId, [...named.values()]);
-}

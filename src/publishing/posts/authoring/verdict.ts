@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../../platform/kernel/index.ts';
+import { AppError, type FieldError, notFound } from '../../../platform/kernel/index.ts';
 import type { ThreadVerdict } from './thread.ts';
 
 const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppError> = {
@@ -19,6 +19,12 @@ const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppErr
     }),
 };
 
+/** Why the post of this field cannot be changed now. */
+export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided', field: string): AppError {
+  const { code, message } = REFUSALS[verdict]();
+  return new AppError(code, message, { errors: [{ field, message, rule: code }] });
+}
+
 /** What a change has made. Throws why it was refused. */
 export function checkDone<F extends { verdict: ThreadVerdict }>(found: F | undefined): F {
   if (!found) throw REFUSALS.not_found();
@@ -27,3 +33,8 @@ export function checkDone<F extends { verdict: ThreadVerdict }>(found: F | undef
     ? new Error('A post was scheduled without being judged')
     : REFUSALS[found.verdict]();
 }
+
+/** Every fault that an error names, by field. */
+export const faultsOf = ({ extra, message, code }: AppError): FieldError[] =>
+  // as `AppError` keeps them
+  (extra['errors'] as FieldError[] | undefined) ?? [{ field: '', message, rule: code }];

@@ -1,4 +1,5 @@
 export * from './find.ts';
 export * from './find-slot.ts';
 export * from './list.ts';
+export * from './published.ts';
 export * from './timeline.ts';

@@ -1,0 +1,3 @@
+import { bulkRoutes } from './bulk.handlers.ts';
+
+export default bulkRoutes('', ['session']);

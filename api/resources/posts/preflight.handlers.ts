@@ -1,0 +1,30 @@
+import { CreateBody, type PreflightEntry, type SentBody } from '../../../src/publishing/posts/index.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+import { checkEdits } from './handlers.ts';
+import { PreflightReport, presentPreflight } from './preflight.shape.ts';
+
+const route = routesOf('posts');
+
+async function preflight(call: Call<'posts', SentBody>): Promise<PreflightEntry[]> {
+  const { rooms, principal, body } = call;
+  const { entries, edits } = await rooms.posts.preflightPosts(principal.orgId, body);
+  await checkEdits(call, edits);
+  return entries;
+}
+
+/** Judges what create would be sent; every path of it is the same. */
+export const preflightRoute = <const Path extends `/${string}`>(path: Path, auth: readonly [AuthKind, ...AuthKind[]]) =>
+  route({
+    method: 'post',
+    path,
+    summary: 'Check posts before they are created',
+    description:
+      'Takes the body of create, stores nothing and calls no network. An entry that is valid is accepted by create.',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:create',
+    body: CreateBody,
+    answer: PreflightReport,
+    handle: preflight,
+    present: presentPreflight,
+  });

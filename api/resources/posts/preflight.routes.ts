@@ -1,0 +1,3 @@
+import { preflightRoute } from './preflight.handlers.ts';
+
+export default [preflightRoute('/posts/preflight', ['session'])];

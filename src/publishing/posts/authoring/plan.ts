@@ -1,0 +1,193 @@
+import { markupIn } from '../../../platform/content/index.ts';
+import { claimKey, type KeyClaim, releaseKey } from '../../../platform/db/index.ts';
+import {
+  AppError,
+  type FieldError,
+  invalidField,
+  judge,
+  newId,
+  notFound,
+  sha256,
+  validationFailed,
+} from '../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { CreateBody, type SentBody, readBody } from './body.ts';
+import { compose } from './compose.ts';
+import type { NewPost } from './input.ts';
+import { judgeBodies, type JudgedBody } from './judgement.ts';
+import { tagsOf } from './named.ts';
+import { findPlan, insertPlan, type PlanItem } from './plan-store.ts';
+import { faultsOf } from './verdict.ts';
+
+// Many create bodies at once (S124): judged together, kept as a plan, and created together once.
+
+/** What became of one row; `postId` is the first post of its body, once it is created. */
+export interface PlanRow {
+  index: number;
+  valid: boolean;
+  errors: FieldError[];
+  postId?: string;
+}
+export interface AppliedPlan {
+  created: number;
+  rows: PlanRow[];
+}
+
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media'>;
+
+/** Signs of markup that all rows may have together: reading them is what a plan costs. */
+const MOST_MARKUP = 40_000;
+/** Faults of a row that are told. */
+const MOST_ERRORS = 10;
+
+/** Judges create bodies as create does, and keeps those that are valid as a plan. */
+export async function planPosts(
+  deps: Needs,
+  orgId: string,
+  planId: string,
+  bodies: readonly unknown[],
+): Promise<PlanRow[]> {
+  const rows = await judgeRows(
+    deps,
+    orgId,
+    bodies.map((body, index) => ({ index, body })),
+  );
+  const items = rows.map(({ index, errors }): PlanItem =>
+    errors.length > 0 ? { index, errors } : { index, body: bodies[index] },
+  );
+  const kept = await insertPlan(deps.sql, orgId, planId, items);
+  return kept.map(({ index, errors = [] }) => ({ index, valid: errors.length === 0, errors }));
+}
+
+/** A plan that is being applied: `posts` and `applied` are to be stored in one commit, which completes `claim`. */
+export type BegunPlan =
+  | { kind: 'done'; applied: AppliedPlan }
+  | { kind: 'claimed'; claim: KeyClaim; posts: NewPost[]; applied: AppliedPlan };
+
+/** After so long somebody who applies a plan and has not committed counts as dead; how long others wait for them. */
+const APPLY_LEASE_MS = 15_000;
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 200;
+
+/**
+ * Judges the rows of a plan again and composes those that are still valid, or answers what its application came to: who
+ * comes while somebody applies it waits for that, and goes on in the place of a process that died.
+ * @throws AppError `not_found`, and `link_expired` an hour after it was made
+ */
+export async function beginPlan(deps: Needs, orgId: string, planId: string): Promise<BegunPlan> {
+  const plan = await findPlan(deps.sql, orgId, planId);
+  if (!plan) throw notFound('Plan not found');
+  const claim = { orgId, scope: 'post plan', key: planId, claim: newId() };
+  const reply = await claimPlan(deps, claim);
+  if (reply !== undefined) return { kind: 'done', applied: JSON.parse(reply) as AppliedPlan }; // as `posts` wrote it
+  try {
+    if (plan.isOver) throw new AppError('link_expired', 'The plan is older than an hour: send its rows again');
+    return { kind: 'claimed', claim, ...(await composePlan(deps, orgId, plan.items)) };
+  } catch (error) {
+    await releasePlan(deps, claim);
+    throw error;
+  }
+}
+
+/** Claims a plan, or answers what was replied when it was applied. */
+async function claimPlan({ sql, clock }: Needs, claim: KeyClaim): Promise<string | undefined> {
+  const end = clock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    const found = await claimKey(sql, claim, sha256(claim.key), APPLY_LEASE_MS);
+    if (found.kind === 'claimed') return undefined;
+    if (found.kind === 'done') return found.reply;
+    if (clock.monotonic() >= end)
+      throw new AppError('idempotency_in_flight', 'The plan is being applied: ask again', { retryAfterMs: 1_000 });
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+/** Composes the rows of a plan that are still valid, and says what becomes of each. */
+async function composePlan(
+  deps: Needs,
+  orgId: string,
+  items: readonly PlanItem[],
+): Promise<{ posts: NewPost[]; applied: AppliedPlan }> {
+  const rows = await judgeRows(
+    deps,
+    orgId,
+    items.flatMap((item) => ('body' in item ? [item] : [])),
+  );
+  const valid = rows.flatMap(({ judged, errors }) => (judged && errors.length === 0 ? [judged] : []));
+  const tagIds = await tagsOf(
+    deps,
+    orgId,
+    valid.map(({ body }) => body.tags),
+  );
+  const composed = new Map(valid.map((judged, n) => [judged, compose(judged, tagIds[n]!)]));
+  const appliedRows = rows.map(({ index, judged, errors }): PlanRow => {
+    const made = judged && composed.get(judged);
+    return { index, valid: made !== undefined, errors, ...(made && { postId: made.reply[0]!.postId }) };
+  });
+  return {
+    posts: [...composed.values()].flatMap(({ posts }) => posts),
+    applied: { created: composed.size, rows: appliedRows },
+  };
+}
+
+/** Gives a plan back that could not be applied, as if nobody had begun. */
+export const releasePlan = async ({ sql }: Pick<Needs, 'sql'>, claim: KeyClaim): Promise<void> =>
+  void (await releaseKey(sql, claim));
+
+interface JudgedRow {
+  index: number;
+  judged: JudgedBody | undefined;
+  errors: FieldError[];
+}
+
+/** Judges each row for itself: one that is not readable spoils no other. */
+async function judgeRows(
+  deps: Needs,
+  orgId: string,
+  rows: readonly { index: number; body: unknown }[],
+): Promise<JudgedRow[]> {
+  const read = rows.map(({ index, body }) => ({ index, ...readRow(body) }));
+  checkMarkup(read.flatMap(({ sent }) => sent ?? []));
+  const clean = read.map(({ index, sent, errors }) => ({ index, errors, ...(sent && cleanRow(sent)) }));
+  const bodies = clean.flatMap(({ body }) => body ?? []);
+  const judged = bodies.length === 0 ? [] : await judgeBodies(deps, orgId, bodies);
+  const byBody = new Map(judged.map((one) => [one.body, one]));
+  return clean.map(({ index, body, errors = [] }) => {
+    const one = body && byBody.get(body);
+    const faults = one ? [...errors, ...faultsOfRow(one)] : errors;
+    return { index, judged: one, errors: faults.slice(0, MOST_ERRORS) };
+  });
+}
+
+function readRow(body: unknown): { sent?: SentBody; errors?: FieldError[] } {
+  const { data, errors } = judge(CreateBody, body);
+  return errors ? { errors: faultsOf(validationFailed(errors)) } : { sent: data };
+}
+
+function checkMarkup(bodies: readonly SentBody[]): void {
+  let markup = 0;
+  for (const { posts } of bodies)
+    for (const { value } of posts) for (const { content } of value) markup += markupIn(content);
+  if (markup > MOST_MARKUP)
+    throw invalidField('items', `have more than ${MOST_MARKUP} tags and entities together`, 'too_big');
+}
+
+function cleanRow(sent: SentBody): { body?: CreateBody; errors?: FieldError[] } {
+  try {
+    return { body: readBody(sent) };
+  } catch (error) {
+    if (error instanceof AppError) return { errors: faultsOf(error) };
+    throw error;
+  }
+}
+
+/** A plan makes posts: what is there already is edited for itself. */
+const faultsOfRow = ({ body, elements }: JudgedBody): FieldError[] => [
+  ...elements.flatMap(({ faults }) => faults.flatMap(faultsOf)),
+  ...elements.flatMap(({ root }, n) =>
+    root && body.type !== 'update'
+      ? faultsOf(invalidField(`posts.${n}.value.0.id`, 'names a post that is there: rows make new ones', 'exists'))
+      : [],
+  ),
+  ...(body.type === 'update' ? faultsOf(invalidField('type', 'must be draft, schedule or now', 'invalid_value')) : []),
+];

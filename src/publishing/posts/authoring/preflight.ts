@@ -1,0 +1,155 @@
+import type { FieldError } from '../../../platform/kernel/index.ts';
+import { limitsOfItem } from '../../../providers/registry/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import type { LoginFacts } from '../ports.ts';
+import { readBody, type SentBody } from './body.ts';
+import { findIssues } from './faults.ts';
+import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
+import { findNeighbours, type Neighbours } from './neighbours.ts';
+import { faultsOf } from './verdict.ts';
+import { type PaceBudget, type Outlook, type Warning, warningsOf } from './warnings.ts';
+
+/** The judgement of one element, before anything is stored (S116). */
+export interface PreflightEntry {
+  /** The channel as it was sent, and its provider and name where there is one. */
+  channelId: string;
+  providerId: string | null;
+  name: string | null;
+  isValid: boolean;
+  hasSettingsFault: boolean;
+  /** The first fault that is none of the settings. */
+  fault: string | undefined;
+  isEmpty: boolean;
+  isTooLong: boolean;
+  maximumCharacters: number | null;
+  warnings: Warning[];
+  /** Why create would refuse it. */
+  issues: FieldError[];
+}
+export interface Preflight {
+  entries: PreflightEntry[];
+  /** The posts that the body would edit. */
+  edits: string[];
+}
+
+type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing'>;
+
+/**
+ * Judges a create body as create does, and says what is worth knowing beside it. Six statements at most; no network is
+ * called, and nothing is stored.
+ */
+export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody): Promise<Preflight> {
+  const [judged] = (await judgeBodies(deps, orgId, [readBody(sent)])) as [JudgedBody]; // one for each body
+  const outlooks = await lookAhead(deps, orgId, judged);
+  return {
+    entries: judged.elements.map((element) => entryOf(element, outlooks.get(element))),
+    edits: judged.elements.flatMap(({ root }) => root?.id ?? []),
+  };
+}
+
+function entryOf(element: JudgedElement, outlook: Outlook | undefined): PreflightEntry {
+  const { element: sent, channel, to, thread, faults } = element;
+  const issues = element.issues ?? (thread ? findIssues(thread) : []);
+  const own = faults.flatMap(faultsOf);
+  const isOfSettings = ({ field }: FieldError) => thread !== undefined && isWithin(field, thread.settingsAt);
+  const [root] = thread?.items ?? [];
+  const settings = to && { ...to.channel.settings, ...sent.settings };
+  const limits = settings && limitsOfItem(to.rules, settings, false);
+  const beside = root && root.files.length > 0 ? limits?.textWithFiles : undefined;
+  return {
+    channelId: sent.integration.id,
+    providerId: channel?.providerId ?? null,
+    name: channel?.name ?? null,
+    isValid: faults.length === 0,
+    hasSettingsFault: own.some(isOfSettings),
+    fault: own.find((one) => !isOfSettings(one))?.message,
+    isEmpty: issues.some(({ field, rule }) => field.endsWith('.content') && rule === 'required'),
+    isTooLong: issues.some(({ field, rule }) => field.endsWith('.content') && rule === 'max_length'),
+    maximumCharacters: limits ? Math.min(limits.text, beside ?? Infinity) : null,
+    warnings: outlook ? warningsOf(outlook) : [],
+    issues: own,
+  };
+}
+const isWithin = (field: string, at: string): boolean => field === at || field.startsWith(`${at}.`);
+
+/** Shorter windows say nothing about a day. */
+const LEAST_WINDOW_MS = 60_000;
+
+/** Finds out what may come to each element that has a channel. */
+async function lookAhead(
+  deps: Needs,
+  orgId: string,
+  { body, elements, now }: JudgedBody,
+): Promise<Map<JudgedElement, Outlook>> {
+  const dateOf = ({ root }: JudgedElement) => (body.type === 'now' ? now : (body.date ?? root?.publishDate));
+  const known = elements.flatMap((one) =>
+    one.to && one.thread ? [{ ...one, of: one, to: one.to, thread: one.thread, date: dateOf(one) }] : [],
+  );
+  const asked = known.filter(({ to: { channel, rules }, date }) => {
+    const ends = channel.tokenExpiresAt !== null && date !== undefined && channel.tokenExpiresAt <= date;
+    return ends || rules.pace.some(({ ms }) => ms >= LEAST_WINDOW_MS);
+  });
+  const channelIds = [...new Set(asked.map(({ to }) => to.channel.id))];
+  const [logins, overLimit] = await Promise.all([
+    channelIds.length === 0 ? [] : deps.channels.loginFacts(orgId, channelIds),
+    findOverLimit(deps, orgId, elements),
+  ]);
+  const byChannel = new Map(logins.map((login) => [login.channelId, login]));
+  const windowsOf = ({ to }: Pick<Outlook, 'to'>) =>
+    (byChannel.get(to.channel.id)?.paces ?? []).filter(({ ms }) => ms >= LEAST_WINDOW_MS);
+  const dated = known.flatMap(({ date, ...one }, n) => (date ? [{ ...one, n, date }] : []));
+  const neighbours = await findNeighbours(deps.sql, orgId, {
+    planned: dated.map(({ n, to, date, element: { value } }) => ({
+      n,
+      channelId: to.channel.id,
+      date,
+      content: value[0]!.content,
+      media: value[0]!.image,
+    })),
+    paces: dated.flatMap(({ n, to, date }) =>
+      windowsOf({ to }).map(({ key, ms }) => ({ n, channelId: to.channel.id, date, key, ms })),
+    ),
+    edited: known.flatMap(({ root }) => root?.id ?? []),
+  });
+  const duplicates = new Set(neighbours.duplicates);
+  const taken = new Map<string, number>();
+  return new Map(
+    known.map(({ of, ...one }, n) => [
+      of,
+      {
+        ...one,
+        login: byChannel.get(one.to.channel.id),
+        isDuplicate: duplicates.has(n),
+        budgets: budgetsOf(n, windowsOf(one), neighbours, taken),
+        overLimit: one.root ? undefined : overLimit,
+      },
+    ]),
+  );
+}
+
+/** `taken` counts, for each window, the elements before this one. */
+function budgetsOf(
+  n: number,
+  windows: LoginFacts['paces'],
+  { paces }: Neighbours,
+  taken: Map<string, number>,
+): PaceBudget[] {
+  return windows.flatMap((window) => {
+    const before = taken.get(window.key) ?? 0;
+    taken.set(window.key, before + 1);
+    const found = paces.find((one) => one.n === n && one.key === window.key);
+    return found ? [{ ...window, found, before }] : [];
+  });
+}
+
+/** The limit of posts, where the new posts of a body are more than it leaves room for. */
+async function findOverLimit(
+  { billing }: Needs,
+  orgId: string,
+  elements: readonly JudgedElement[],
+): Promise<number | undefined> {
+  const wanted = elements.filter(({ root }) => !root).length;
+  if (!billing.enabled || wanted === 0) return undefined;
+  const { max, used } = await billing.quota(orgId);
+  return used + wanted > max ? max : undefined;
+}
