@@ -15,6 +15,7 @@ import {
 } from '../../support/worlds/follow-ups.ts';
 import {
   admit,
+  clockWhere,
   newPost,
   openNetwork,
   type Network,
@@ -246,6 +247,52 @@ test('a host whose heartbeats have stopped sends nothing that it has claimed', a
   await other.followUps.runFollowUps(await other.followUps.claimFollowUps(orgId, post.id));
   expect(madeFor(post)).toEqual([]);
   expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
+});
+
+test('stands behind posts that wait for their turn', async () => {
+  let looks = 0;
+  const clock = clockWhere((ms) => {
+    if (ms === 50) looks += 1;
+    return ms;
+  });
+  const engine = {
+    ...noEngine.engine,
+    remindWithin: async () => () => {},
+    heartbeatAgeMs: () => 0,
+    steadySince: () => 0,
+  };
+  await using busy = await openPublishing({
+    url: db.url,
+    network,
+    clock,
+    env: { PROVIDER_CALLS_IN_FLIGHT: '1' },
+    engine: { ...noEngine, engine },
+  });
+  await db.sql`
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${busy.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+
+  const free = gate();
+  network.behave = (_post, _sent, accept) => free.passed.then(accept);
+  const other = await seedOrg(db.sql, 2);
+  const posts = other.channelIds.map((id) => newPost(id));
+  await busy.posts.admitPosts(other.orgId, [{ posts, createdBy: other.orgId }]);
+  const sent = [];
+  for (const id of other.channelIds) {
+    const next = await busy.posts.claimNext(other.orgId, id);
+    if (next.kind === 'claimed') sent.push(busy.posts.sendPost(next.claimed));
+  }
+  await settles(() => expect(busy.posts.gauges).toEqual({ inFlight: 1, waiting: 1 }));
+  const commented = busy.followUps.runFollowUps(await busy.followUps.claimFollowUps(orgId, post.id));
+  await settles(() => expect(looks).toBeGreaterThan(1));
+  expect(madeFor(post)).toEqual([]);
+  free.open();
+  await Promise.all([...sent, commented]);
+  expect(madeFor(post)).toHaveLength(1);
 });
 
 test('a result of a host that was taken over meanwhile changes nothing', async () => {

@@ -11,7 +11,11 @@ import { NotSent } from './publish.ts';
 import { OVER } from './work.ts';
 
 // Calls by the login of a channel, counted in its pace, that are no post of it: they need no slot. They have a limiter
-// of their own, so that they take no place from a post that is due.
+// of their own, so that they take no place from a post that is due, and stand behind posts that wait for their turn.
+
+/** How long a call stands behind posts, and how often it looks whether some wait. */
+const LONGEST_BEHIND_MS = 30_000;
+const LOOK_MS = 50;
 
 /** Who calls, for as long as the row that it works on is surely its own. */
 export interface WithoutSlot {
@@ -69,10 +73,11 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
 });
 
 async function onChannel<T>(
-  { clock, channels, followUpLimiter }: SenderDeps,
+  deps: SenderDeps,
   { orgId, channelId, channel }: WithoutSlot,
   call: (connected: Connected, ended: AbortController) => Promise<T>,
 ): Promise<T> {
+  const { clock, channels, followUpLimiter } = deps;
   const ended = new AbortController();
   let place: LimiterPlace | undefined;
   let called: number | undefined;
@@ -80,6 +85,7 @@ async function onChannel<T>(
   try {
     const connected = await channels.connect(orgId, channelId, channel, ended.signal);
     place = await followUpLimiter.enter(orgId, { lane: connected.lane });
+    await letPostsPass(deps, orgId);
     called = clock.monotonic();
     const answer = await call(connected, ended);
     hasFailed = false;
@@ -88,6 +94,12 @@ async function onChannel<T>(
     ended.abort(OVER);
     place?.leave(hasFailed && hasHung(clock, called));
   }
+}
+
+/** Waits while posts do that could have a place, but not for ever: some network may hang. */
+async function letPostsPass({ clock, limiter }: SenderDeps, orgId: string): Promise<void> {
+  const since = clock.monotonic();
+  while (limiter.isWanted(orgId) && clock.monotonic() - since < LONGEST_BEHIND_MS) await clock.sleep(LOOK_MS);
 }
 
 /** The row is surely this host's: no other can have taken it over. */
