@@ -41,7 +41,7 @@ test('routes opened by keys and tokens are below /public/v1, and only declared e
 
 describe('OpenAPI summaries', () => {
   const VERBS =
-    /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Leave|List|Log|Merge|Move|Order|Override|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Remove|Reorder|Request|Reschedule|Reset|Retry|Revoke|Rotate|Search|Send|Set|Split|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
+    /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Leave|List|Log|Merge|Move|Order|Override|Pause|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Reject|Remove|Reorder|Replay|Request|Reschedule|Reset|Resume|Retry|Revoke|Rotate|Search|Send|Set|Split|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
   const faultsOf = (summary: string): string[] => {
     const [, text, rfc] = /^(.*?)( \(RFC \d+\))?$/.exec(summary)!;
     const words = text!.split(' ').length;

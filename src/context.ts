@@ -15,6 +15,7 @@ import type { Config } from './platform/config/index.ts';
 import type { Database, Sql } from './platform/db/index.ts';
 import { type Clock, systemClock } from './platform/kernel/index.ts';
 import { type EngineAndBus, openPlatformWing } from './platform/open.ts';
+import { retryRefused } from './platform/outbox/index.ts';
 import type { Network } from './platform/outbound/index.ts';
 import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
@@ -117,7 +118,15 @@ export async function openContext(
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(
-    await openOperationsWing({ ...low, ...delivery, ...people, ...billing, ...publishing, actorTypes }),
+    await openOperationsWing({
+      ...low,
+      ...delivery,
+      ...people,
+      ...billing,
+      ...publishing,
+      actorTypes,
+      retryRefused: (id) => retryRefused({ ...platform, listeners: wings.flatMap(({ listeners }) => listeners) }, id),
+    }),
   );
 
   for (const { name, help, read, label } of wings.flatMap(({ gauges }) => gauges))

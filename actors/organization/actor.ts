@@ -7,7 +7,7 @@ import { type AdmissionNeeds, admitPosts, type Room } from './admission.ts';
 import { organizationActor } from './contract.ts';
 
 export interface OrganizationNeeds extends AdmissionNeeds {
-  posts: AdmissionNeeds['posts'] & Pick<Posts, 'removeGroup'>;
+  posts: AdmissionNeeds['posts'] & Pick<Posts, 'removeGroup' | 'setBrake' | 'releaseBrake'>;
   webhooks: Pick<Webhooks, 'add' | 'change'>;
   payments: Pick<Payments, 'runTransitions' | 'nextTransition'>;
 }
@@ -28,6 +28,10 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
       await scheduleNextTransition(here);
     },
     removeGroup: async ({ group }, { id, ctx }) => ({ deleted: await ctx.posts.removeGroup(id, group) }),
+    pausePosts: async ({ target, by }, { id, ctx }) => ({ paused: await ctx.posts.setBrake(id, target, by) }),
+    resumePosts: async ({ target, spacingSeconds, by }, { id, ctx }) => ({
+      plan: await ctx.posts.releaseBrake(id, { ...target, spacingSeconds }, by),
+    }),
     addWebhook: (webhook, { id, ctx }) => ctx.webhooks.add(id, webhook),
     changeWebhook: (change, { id, ctx }) => ctx.webhooks.change(id, change),
   },

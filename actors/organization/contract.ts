@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
-import { Create } from '../../src/publishing/posts/index.ts';
+import { BrakeTarget, Create } from '../../src/publishing/posts/index.ts';
+import { AuditActor } from '../../src/platform/audit/index.ts';
 import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts';
 
 /** One actor per organization: what is counted against its limits is admitted here. The id is the org's. */
@@ -10,6 +11,14 @@ export const organizationActor = actorContract('Organization', {
     /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
     scheduleTransition: method({ input: z.strictObject({}) }),
     removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
+    pausePosts: method({
+      input: z.strictObject({ target: BrakeTarget, by: AuditActor.optional() }),
+      output: z.strictObject({ paused: z.int() }),
+    }),
+    resumePosts: method({
+      input: z.strictObject({ target: BrakeTarget, spacingSeconds: z.int(), by: AuditActor.optional() }),
+      output: z.strictObject({ plan: z.array(z.strictObject({ postId: z.string(), at: z.coerce.date() })) }),
+    }),
     addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
     changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),
   },

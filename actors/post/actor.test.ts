@@ -27,9 +27,12 @@ function postOf({
   const needs: PostNeeds = {
     posts: {
       editPost: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
-      removePost: async (...call) => void did.push(`remove ${call.join(' ')}`),
-      retryPost: async (...call) => void did.push(`retry ${call.join(' ')}`),
-      setRelease: async (...call) => (did.push(`release ${call.join(' ')}`), 'c'),
+      removePost: async (orgId, postId) => void did.push(`remove ${orgId} ${postId}`),
+      retryPost: async (...call) => void did.push(`retry ${JSON.stringify(call)}`),
+      setRelease: async (...call) => (did.push(`release ${JSON.stringify(call)}`), 'c'),
+      approvePost: async (...call) => void did.push(`approve ${JSON.stringify(call)}`),
+      rejectPost: async (...call) => void did.push(`reject ${JSON.stringify(call)}`),
+      requestApproval: async (...call) => void did.push(`request ${JSON.stringify(call)}`),
       findUnsettled: async (_orgId, _postId, detail) => (
         did.push(`findUnsettled ${detail}`),
         waits ? claimed : undefined
@@ -95,14 +98,21 @@ test('what people do is one change each, of this post in this organization', asy
   await post.spec.methods.cancel({}, turn);
   await post.spec.methods.retry({ confirm: true }, turn);
   await post.spec.methods.setRelease({ releaseId: 'r' }, turn);
+  const by = { userId: 'u', schedulesFreely: false };
+  await post.spec.methods.approve({ by, contentHash: 'h' }, turn);
+  await post.spec.methods.reject({ by, reason: 'no' }, turn);
+  await post.spec.methods.requestApproval({ by }, turn);
   const date = NOW.toISOString();
   expect(did).toEqual([
     `edit ["o","p",{"publishDate":"${date}","status":"schedule"}]`,
     `edit ["o","p",{"publishDate":"${date}"}]`,
     'edit ["o","p",{"status":"draft"}]',
     'remove o p',
-    'retry o p true',
-    'release o p r',
+    'retry ["o","p",{"confirm":true}]',
+    'release ["o","p",{"releaseId":"r"}]',
+    `approve ["o","p",${JSON.stringify({ by, contentHash: 'h' })}]`,
+    `reject ["o","p",${JSON.stringify({ by, reason: 'no' })}]`,
+    `request ["o","p",${JSON.stringify(by)}]`,
   ]);
   expect(log).toEqual(['Channel/o:c.wake {}']);
 });

@@ -13,6 +13,9 @@ export interface PostNeeds {
     | 'removePost'
     | 'retryPost'
     | 'setRelease'
+    | 'approvePost'
+    | 'rejectPost'
+    | 'requestApproval'
     | 'findUnsettled'
     | 'lookUp'
     | 'settleAttempt'
@@ -30,13 +33,16 @@ export default implementFor<PostNeeds>()(postActor, {
   // commit.
   methods: {
     edit: (change, { id, ctx }) => ctx.posts.editPost(...keyOf(id), change),
-    setDate: ({ date, action }, { id, ctx }) =>
-      ctx.posts.editPost(...keyOf(id), { publishDate: date, ...(action === 'schedule' && { status: 'schedule' }) }),
-    setStatus: ({ status }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status }),
-    cancel: (_, { id, ctx }) => ctx.posts.removePost(...keyOf(id)),
-    retry: ({ confirm }, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), confirm),
-    async setRelease({ releaseId }, { id, ctx, actors }) {
-      const channelId = await ctx.posts.setRelease(...keyOf(id), releaseId);
+    setDate: ({ date, action, by }, { id, ctx }) =>
+      ctx.posts.editPost(...keyOf(id), { publishDate: date, by, ...(action === 'schedule' && { status: 'schedule' }) }),
+    setStatus: ({ status, by }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status, by }),
+    cancel: ({ by }, { id, ctx }) => ctx.posts.removePost(...keyOf(id), by),
+    retry: (input, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), input),
+    approve: (input, { id, ctx }) => ctx.posts.approvePost(...keyOf(id), input),
+    reject: (input, { id, ctx }) => ctx.posts.rejectPost(...keyOf(id), input),
+    requestApproval: ({ by }, { id, ctx }) => ctx.posts.requestApproval(...keyOf(id), by),
+    async setRelease(input, { id, ctx, actors }) {
+      const channelId = await ctx.posts.setRelease(...keyOf(id), input);
       await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
     },
   },

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
-import { PostChange } from '../../src/publishing/posts/index.ts';
+import { PostAuthor, PostChange } from '../../src/publishing/posts/index.ts';
 
-const none = z.strictObject({});
+const by = PostAuthor.optional();
 const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });
 
 /**
@@ -13,13 +13,22 @@ export const postActor = actorContract('Post', {
   methods: {
     edit: method({ input: PostChange, output: Changed }),
     setDate: method({
-      input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) }),
+      input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']), by }),
       output: Changed,
     }),
-    setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']) }), output: Changed }),
-    cancel: method({ input: none }), // deletes the post with what follows it in its thread
-    retry: method({ input: z.strictObject({ confirm: z.boolean() }) }),
-    setRelease: method({ input: z.strictObject({ releaseId: z.string() }) }),
+    setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']), by }), output: Changed }),
+    cancel: method({ input: z.strictObject({ by }) }), // deletes the post with what follows it in its thread
+    retry: method({ input: z.strictObject({ confirm: z.boolean(), by }) }),
+    setRelease: method({ input: z.strictObject({ releaseId: z.string(), by }) }),
+    approve: method({
+      input: z.strictObject({
+        by: PostAuthor,
+        contentHash: z.string().optional(),
+        publishDate: z.coerce.date().optional(),
+      }),
+    }),
+    reject: method({ input: z.strictObject({ by: PostAuthor, reason: z.string() }) }),
+    requestApproval: method({ input: z.strictObject({ by: PostAuthor }) }),
   },
   reminders: { 'look-up': reminder, poll: reminder, prepare: reminder, 'follow-up': reminder },
 });

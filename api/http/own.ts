@@ -1,6 +1,13 @@
-import { updatesOnlyOwn } from '../../src/people/access/index.ts';
+import { schedulesFreely, updatesOnlyOwn } from '../../src/people/access/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
+import type { PostAuthor } from '../../src/publishing/posts/index.ts';
 import type { Principal } from './route.ts';
+
+/** The caller as who makes or changes a post; a key, a token or an agent acts as its owner. */
+export const authorOf = ({ userId, roleKey, isSuperAdmin, permissions }: Principal): PostAuthor => ({
+  userId,
+  schedulesFreely: schedulesFreely(roleKey, isSuperAdmin, permissions),
+});
 
 /**
  * Refuses with 403 who may update only what they made themselves, and did not make this; `author` is asked for nobody

@@ -5,6 +5,7 @@ import type { AuthRoom } from '../people/auth/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
+import type { Retried } from '../platform/outbox/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
@@ -23,6 +24,7 @@ export interface OperationsNeeds {
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;
+  retryRefused(id: string): Promise<Retried | undefined>;
 }
 
 const MINUTE = 60_000;
@@ -40,6 +42,7 @@ export async function openOperationsWing({
   payments,
   webhooks,
   posts,
+  retryRefused,
 }: OperationsNeeds) {
   await using opened = new AsyncDisposableStack();
   const admin = openAdmin({
@@ -49,9 +52,10 @@ export async function openOperationsWing({
     tokens: auth.tokens,
     queues: {
       pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'),
-      resume: resumeQueue,
+      resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
+    retryRefused,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
   const sandbox = openSandbox(sql);

@@ -113,6 +113,7 @@ export async function openPublishingWing({
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
       { name: 'choices', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldChoices(limit) },
       { name: 'renewals', everyMs: 10 * MINUTE, run: (limit) => channels.renewIdle(limit) },
+      { name: 'token-expiry', everyMs: HOUR, run: (limit) => channels.tellExpiring(limit) },
       { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },

@@ -101,19 +101,21 @@ export default [
         }),
       ),
       lateness: z.object({ p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
+      outbox: z.object({ refused: z.int() }),
     }),
     handle: async ({ rooms }) => ({
       report: await rooms.health.report(),
       now: rooms.clock.now(),
       version: rooms.config.version,
     }),
-    present: ({ report: { jobs, crons, lateness }, now, version }) => ({
+    present: ({ report: { jobs, crons, lateness, refusedFacts }, now, version }) => ({
       status: 'ok' as const,
       timestamp: now.toISOString(),
       version,
       jobs: { ...jobs, wired: [...jobs.wired] },
       crons: crons.map((cron) => ({ ...cron, lastRunAt: cron.lastRunAt?.toISOString() ?? null })),
       lateness,
+      outbox: { refused: refusedFacts },
     }),
   }),
 ];

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { AppError, idFrom, newId } from '../../../src/platform/kernel/index.ts';
 import type { AppliedPlan, PlanRow } from '../../../src/publishing/posts/index.ts';
+import { authorOf } from '../../http/own.ts';
 import { type AuthKind, type Call, type IdempotencyClaim, routesOf } from '../../http/route.ts';
 import { Applied, BulkBody, Plan, presentApplied, presentPlan } from './bulk.shape.ts';
 
@@ -30,9 +31,11 @@ const MOST_TRIES = 3;
 
 /** Creates the rows of a plan that are still valid, in one commit with the answer: whoever comes again gets that. */
 async function applyPlan(
-  { rooms, actors, principal: { orgId, userId } }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>,
+  { rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>,
   planId: string,
 ): Promise<AppliedPlan> {
+  const { orgId } = principal;
+  const { userId, schedulesFreely } = authorOf(principal);
   for (let tries = 1; ; tries++) {
     const begun = await rooms.posts.beginPlan(orgId, planId);
     if (begun.kind === 'done') return begun.applied;
@@ -45,7 +48,7 @@ async function applyPlan(
         status: 201,
         reply: JSON.stringify(applied),
       };
-      await actors(organizationActor, orgId).admit({ posts, createdBy: userId, idempotency });
+      await actors(organizationActor, orgId).admit({ posts, createdBy: userId, schedulesFreely, idempotency });
       return applied;
     } catch (error) {
       const isTaken = error instanceof AppError && error.code === 'idempotency_in_flight';

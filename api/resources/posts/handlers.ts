@@ -10,7 +10,7 @@ import {
   PostSettings,
   type SentBody,
 } from '../../../src/publishing/posts/index.ts';
-import { ownOnly } from '../../http/own.ts';
+import { authorOf, ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { presentTimeline, Range, State, Timeline } from './shape.ts';
 
@@ -46,7 +46,8 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
   return { from, to, ...(customer && { customerId: customer }), ...(state && { state }) };
 }
 
-const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
+/** The actor of a post. */
+export const postOf = (actors: Actors, orgId: string, postId: string) => actors(postActor, tenantKey(orgId, postId));
 /** A post to be updated by whoever asks. */
 export async function updatable(
   { rooms, actors, principal }: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal'>,
@@ -55,7 +56,7 @@ export async function updatable(
   await ownOnly(principal, () => rooms.posts.findAuthor(principal.orgId, postId));
   return postOf(actors, principal.orgId, postId);
 }
-type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
+export type OfPost<B> = Call<'posts', B, undefined, { id: string }>;
 
 /** Refuses with 403 who may not edit these posts, which a body names beside new ones. */
 export async function checkEdits(
@@ -71,7 +72,8 @@ export async function checkEdits(
 /** Judges the body, and has its posts and its edits of posts that it names admitted as one act. */
 async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
   const { rooms, actors, body, idempotency, principal } = call;
-  const { orgId, userId } = principal;
+  const { orgId } = principal;
+  const by = authorOf(principal);
   const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body);
   await checkEdits(
     call,
@@ -79,8 +81,9 @@ async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: str
   );
   await actors(organizationActor, orgId).admit({
     posts,
-    ...(edits.length > 0 && { edits }),
-    createdBy: userId,
+    ...(edits.length > 0 && { edits: edits.map(({ postId, change }) => ({ postId, change: { ...change, by } })) }),
+    createdBy: by.userId,
+    schedulesFreely: by.schedulesFreely,
     ...(idempotency && {
       idempotency: {
         scope: idempotency.scope,
@@ -110,7 +113,7 @@ async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow
     merge,
     version: versionOf(request.headers['if-match']),
   });
-  await post.edit(change);
+  await post.edit({ ...change, by: authorOf(call.principal) });
   return rooms.posts.getPost(orgId, postId);
 }
 const Reply = z.array(z.strictObject({ postId: z.string(), integration: z.string() }));
@@ -186,7 +189,8 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
     permission: 'posts:delete',
     params: z.object({ id: z.string().min(1).max(255) }),
     answer: z.strictObject({ id: z.string() }),
-    async handle({ rooms, actors, principal: { orgId }, params: { id } }) {
+    async handle({ rooms, actors, principal, params: { id } }) {
+      const { orgId } = principal;
       const known =
         isId(id) &&
         (await rooms.posts.getPost(orgId, id).then(
@@ -196,7 +200,7 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
             throw error;
           },
         ));
-      if (known) await postOf(actors, orgId, id).cancel({});
+      if (known) await postOf(actors, orgId, id).cancel({ by: authorOf(principal) });
       else await actors(organizationActor, orgId).removeGroup({ group: id });
       return { id };
     },
@@ -229,7 +233,12 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
     answer: z.strictObject({ id: z.string(), state: State }),
     async handle(call) {
-      const { state } = await (await updatable(call, call.params.id)).setStatus(call.body);
+      const { state } = await (
+        await updatable(call, call.params.id)
+      ).setStatus({
+        ...call.body,
+        by: authorOf(call.principal),
+      });
       return { id: call.params.id, state: State.parse(state) };
     },
     present: (changed) => changed,
@@ -245,9 +254,9 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     answer: z.strictObject({ postId: z.string(), publishDate: z.string() }),
     async handle(call) {
       const post = await updatable(call, call.params.id);
-      const { publishDate } = await post.edit(
-        await call.rooms.posts.prepareEdit(call.principal.orgId, call.params.id, call.body, { merge: true }),
-      );
+      const { orgId } = call.principal;
+      const change = await call.rooms.posts.prepareEdit(orgId, call.params.id, call.body, { merge: true });
+      const { publishDate } = await post.edit({ ...change, by: authorOf(call.principal) });
       return { postId: call.params.id, publishDate };
     },
     present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
@@ -278,7 +287,12 @@ const outcomeRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
     body: z.strictObject({ confirm: z.boolean().optional() }),
     answer: one,
     async handle(call) {
-      await (await updatable(call, call.params.id)).retry({ confirm: call.body.confirm ?? false });
+      await (
+        await updatable(call, call.params.id)
+      ).retry({
+        confirm: call.body.confirm ?? false,
+        by: authorOf(call.principal),
+      });
       return call.rooms.posts.getPost(call.principal.orgId, call.params.id);
     },
     present,
@@ -306,7 +320,7 @@ const outcomeRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
     answer: z.strictObject({ id: z.string(), releaseId: z.string() }),
     async handle(call) {
       const { releaseId } = call.body;
-      await (await updatable(call, call.params.id)).setRelease({ releaseId });
+      await (await updatable(call, call.params.id)).setRelease({ releaseId, by: authorOf(call.principal) });
       return { id: call.params.id, releaseId };
     },
     present: (named) => named,

@@ -1,4 +1,5 @@
 import { CreateBody, type PreflightEntry, type SentBody } from '../../../src/publishing/posts/index.ts';
+import { authorOf } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { checkEdits } from './handlers.ts';
 import { PreflightReport, presentPreflight } from './preflight.shape.ts';
@@ -7,7 +8,7 @@ const route = routesOf('posts');
 
 async function preflight(call: Call<'posts', SentBody>): Promise<PreflightEntry[]> {
   const { rooms, principal, body } = call;
-  const { entries, edits } = await rooms.posts.preflightPosts(principal.orgId, body);
+  const { entries, edits } = await rooms.posts.preflightPosts(principal.orgId, body, authorOf(principal));
   await checkEdits(call, edits);
   return entries;
 }

@@ -1,4 +1,5 @@
 import { routesOf } from '../../http/route.ts';
+import { brakeRoutes } from './brake.handlers.ts';
 import { bulkRoutes } from './bulk.handlers.ts';
 import { listPosts, postRoutes } from './handlers.ts';
 import { preflightRoute } from './preflight.handlers.ts';
@@ -20,6 +21,7 @@ export default [
     one: PublicPostWithThread,
     present: presentPublicPostWithThread,
   }),
+  ...brakeRoutes({ prefix: '/public/v1', auth: ['api-key', 'oauth'] }),
   preflightRoute('/public/v1/posts/preflight', ['api-key', 'oauth']),
   ...bulkRoutes('/public/v1', ['api-key', 'oauth']),
   route({

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { DateText, separateContent, STATES } from '../../../src/publishing/posts/index.ts';
+import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
+import { approvalRoutes } from './approval.handlers.ts';
+import { brakeRoutes } from './brake.handlers.ts';
 import { listPosts, postRoutes, updatable } from './handlers.ts';
 import { noteRoutes } from './notes.handlers.ts';
 import {
@@ -29,6 +32,8 @@ const slot = {
 
 export default [
   ...postRoutes({ prefix: '', auth: ['session'], one: PostWithThread, present: presentPostWithThread }),
+  ...approvalRoutes,
+  ...brakeRoutes({ prefix: '', auth: ['session'] }),
   ...noteRoutes,
   route({
     method: 'get',
@@ -98,7 +103,7 @@ export default [
     answer: z.strictObject({ id: z.string(), publishDate: z.string(), state: z.string() }),
     async handle({ params, body, ...call }) {
       const id = params.id;
-      return { id, ...(await (await updatable(call, id)).setDate(body)) };
+      return { id, ...(await (await updatable(call, id)).setDate({ ...body, by: authorOf(call.principal) })) };
     },
     present: ({ id, publishDate, state }) => ({ id, publishDate: publishDate.toISOString(), state }),
   }),

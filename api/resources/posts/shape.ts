@@ -10,6 +10,8 @@ export const State = z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']); // four, 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
+const approvalOf = ({ approvalState, approvalBy, approvalAt, contentHash }: PostRow) =>
+  approvalState && { state: approvalState, by: approvalBy, at: approvalAt!.toISOString(), contentHash: contentHash! };
 /** The channel of a post in short. */
 export const Integration = z.strictObject({
   id: z.string(),
@@ -56,9 +58,12 @@ export const Post = z.strictObject({
   creationMethod: z.string(),
   firstComment: z.strictObject({ state: z.enum(['none', 'pending', 'posted', 'failed']), error: Text }),
   firstCommentPostedAt: Text,
-  // Not available yet: nobody repeats posts or approves them.
+  // Not available yet: nobody repeats posts.
   intervalInDays: z.null(),
-  approval: z.null(),
+  /** Of a first item, for its thread: who asked, approved or rejected last, and the hash of what it is about (S121). */
+  approval: z
+    .strictObject({ state: z.enum(['awaiting', 'approved', 'rejected']), by: Text, at: Time, contentHash: z.string() })
+    .nullable(),
   version: z.int(),
   latenessMs: z.number().nullable(),
   createdAt: Time,
@@ -92,7 +97,7 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   intervalInDays: null,
   firstComment: row.firstComment,
   firstCommentPostedAt: iso(row.firstCommentPostedAt),
-  approval: null,
+  approval: approvalOf(row),
   version: row.version,
   latenessMs: row.publishedAt ? Math.max(0, row.publishedAt.getTime() - row.publishDate.getTime()) : null,
   createdAt: row.createdAt.toISOString(),

@@ -14,4 +14,16 @@ export default [
     handle: ({ rooms }) => rooms.admin.queue(),
     present: ({ due, publishing, late }) => ({ due, publishing, late }),
   }),
+
+  route({
+    method: 'post',
+    path: '/admin/queue/refused/:id/retry',
+    summary: 'Retry a fact that was set aside',
+    description: 'Each listener that could not hear it hears it again; the log names its number as `outboxId`.',
+    auth: ['super-admin'],
+    params: z.object({ id: z.string().regex(/^\d{1,18}$/, 'must be the number of a fact') }),
+    answer: z.strictObject({ heard: z.array(z.string()), refused: z.array(z.string()) }),
+    handle: ({ rooms, params }) => rooms.admin.retryRefused(params.id),
+    present: ({ heard, refused }) => ({ heard, refused }),
+  }),
 ];

@@ -8,7 +8,7 @@ import { OrgSettings, presentSettings } from './shape.ts';
 const route = routesOf('organizations');
 
 // The fields that the organization's row keeps; a body leaves out what it does not change.
-const { reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
+const { approvalRequired, reconnectPolicy, shortlink, defaultShortlinkProviderId } = Settings.shape;
 const field = <T extends z.ZodType>(schema: z.ZodDefault<T>) => schema.unwrap().optional();
 
 const Shortlink = z.object({ shortlink: shortlink.unwrap() });
@@ -36,7 +36,7 @@ export default [
     permission: 'settings:update',
     body: z.strictObject({
       timezone: z.string().refine(isTimezone, 'not an IANA time zone').optional(),
-      approvalRequired: unbuilt((value) => value === HOLDS.approvalRequired),
+      approvalRequired: field(approvalRequired),
       missedPolicy: unbuilt((value) => value === HOLDS.missedPolicy),
       reconnectPolicy: field(reconnectPolicy),
       shortlink: field(shortlink),
@@ -46,6 +46,7 @@ export default [
     handle: ({ rooms, principal, body, request }) =>
       rooms.organizations.changeSettings(principal.orgId, auditActor({ principal, request }), {
         timezone: body.timezone,
+        approvalRequired: body.approvalRequired,
         reconnectPolicy: body.reconnectPolicy,
         shortlink: body.shortlink,
         defaultShortlinkProviderId: body.defaultShortlinkProviderId,

@@ -3,7 +3,6 @@ import { HOLDS, type OrganizationRow, Settings, orgSettingsOf } from '../../../s
 
 export const OrgSettings = Settings.extend({
   timezone: z.string(),
-  approvalRequired: z.literal(HOLDS.approvalRequired),
   missedPolicy: z.literal(HOLDS.missedPolicy),
 });
 

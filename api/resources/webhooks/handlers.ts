@@ -121,14 +121,28 @@ export const webhookRoutes = ({ prefix, auth }: Family) => [
     auth,
     permission: 'webhooks:read',
     query: z.object({ after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0) }),
-    answer: z.strictObject({ items: z.array(WebhookEvent), last: z.int() }),
+    answer: z.strictObject({
+      items: z.array(WebhookEvent),
+      last: z.int(),
+      oldest: z
+        .int()
+        .nullable()
+        .meta({ description: 'The first number that is still kept: events before it are gone.' }),
+    }),
     handle: ({ rooms, principal, params, query }) => rooms.webhooks.events(principal.orgId, params.id, query.after),
-    present: ({ items, last }) => ({ items: items.map(presentEvent), last }),
+    present: ({ items, last, oldest }) => ({ items: items.map(presentEvent), last, oldest }),
   }),
 ];
 
 export const attemptsPage = {
-  query: z.object({ limit: z.coerce.number().int().min(1).max(100).default(50), cursor: z.string().optional() }),
+  query: z.object({
+    limit: z.coerce.number().int().min(1).max(100).default(50),
+    cursor: z.string().optional(),
+    state: z
+      .enum(['pending', 'succeeded', 'failed'])
+      .optional()
+      .meta({ description: 'Of deliveries in this state the last attempt of each.' }),
+  }),
   answer: z.strictObject({ items: z.array(Attempt), nextCursor: z.string().nullable() }),
   present: ({ items, nextCursor }: { items: readonly WebhookAttemptRow[]; nextCursor: string | null }) => ({
     items: items.map(presentAttempt),

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { invalidField } from '../../../src/platform/kernel/index.ts';
-import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
+import { webhookActor } from '../../../actors/webhook/contract.ts';
+import { invalidField, tenantKey } from '../../../src/platform/kernel/index.ts';
+import { EVENT_TYPES, isEvent } from '../../../src/delivery/webhooks/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { attemptsPage, webhookRoutes } from './handlers.ts';
 import { Sent } from './shape.ts';
 
 const route = routesOf('webhooks');
 
+const Seq = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const sent = (result: z.output<typeof Sent>) => result;
 
 export default [
@@ -65,8 +67,7 @@ export default [
     auth: ['session'],
     permission: 'webhooks:read',
     ...attemptsPage,
-    handle: ({ rooms, principal, params, query }) =>
-      rooms.webhooks.attempts(principal.orgId, params.id, { limit: query.limit, cursor: query.cursor }),
+    handle: ({ rooms, principal, params, query }) => rooms.webhooks.attempts(principal.orgId, params.id, query),
   }),
 
   route({
@@ -81,5 +82,33 @@ export default [
     answer: Sent,
     handle: ({ rooms, principal, params }) => rooms.webhooks.redeliver(principal.orgId, params.id, params.deliveryId),
     present: sent,
+  }),
+
+  route({
+    method: 'post',
+    path: '/webhooks/:id/replay',
+    summary: 'Replay finished deliveries of a webhook',
+    description:
+      'Those with numbers after and before the given ones, at most 10,000, with the same ids and bytes and in their order, behind new ones.',
+    auth: ['session'],
+    impersonation: 'allowed',
+    permission: 'webhooks:create',
+    limit: '30/hour',
+    body: z.strictObject({
+      after: Seq.optional(),
+      before: Seq.optional(),
+      event: z
+        .string()
+        .refine((name) => isEvent(name), 'is no event that webhooks are sent')
+        .optional(),
+      state: z.enum(['succeeded', 'failed']).optional(),
+    }),
+    answer: z.strictObject({ queued: z.int() }),
+    async handle({ rooms, actors, principal: { orgId }, params: { id }, body }) {
+      const queued = await rooms.webhooks.replay(orgId, id, body);
+      if (queued > 0) await actors(webhookActor, tenantKey(orgId, id)).deliver({});
+      return queued;
+    },
+    present: (queued) => ({ queued }),
   }),
 ];

@@ -1,4 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { FAILING_AT } from './rules.ts';
+import { announceFailing } from './store.ts';
 
 /** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
 export interface Attempted {
@@ -33,6 +35,7 @@ export interface AdvancedRow {
   missingMs: number | null;
   deliveryId: string | null;
   attempt: number;
+  replayedFrom: number;
   event: string;
   seq: string;
   body: string;
@@ -68,18 +71,20 @@ export const advanceWebhooks = (sql: Sql, host: AdvanceOptions, steps: readonly 
     from settled_deliveries
     on conflict (id) do nothing
   ), next as (
-    select l.*, s.state as became, c.id as claimed_id, c.attempts + 1 as claimed_attempt, c.event, c.seq, c.body,
+    select l.*, s.state as became, c.id as claimed_id, c.attempts + 1 as claimed_attempt, c.replayed_from, c.event,
+      c.seq, c.body,
       least(${earliestOthers(sql)}, s.next_attempt_at) as at
     from seen_webhooks l
     left join settled_deliveries s on s.n = l.n
     left join lateral (${claimable(sql)}
     ) c on l.mine and l.claim and (l.own or not l.stale)
   ), webhooks_updated as (${updateWebhooks(sql, host)}
-  )
+  ), ${announceFailing(sql, sql`webhooks_updated where consecutive_failures = ${FAILING_AT} and became = 'failed'`)}
   select n::int, mine, stale,
     case
       when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
-    claimed_id as "deliveryId", claimed_attempt as attempt, event, seq, body, url, events <> '{}' as "optIn", secret,
+    claimed_id as "deliveryId", claimed_attempt as attempt,
+    coalesce(replayed_from, 0) as "replayedFrom", event, seq, body, url, events <> '{}' as "optIn", secret,
     previous_secret as "previousSecret"
   from next`;
 
@@ -149,7 +154,7 @@ const waits = (sql: Sql): Fragment => sql`
           and d.state = 'pending'
           and d.id is distinct from l.delivery_id`;
 
-/** When the first attempts and the retries that wait are due. */
+/** When the first attempts, the retries and what was queued again are due. */
 const earliestOthers = (sql: Sql): Fragment => sql`(
         select d.next_attempt_at
         from webhook_deliveries d
@@ -164,20 +169,29 @@ const earliestOthers = (sql: Sql): Fragment => sql`(
           and d.attempts > 0
         order by d.next_attempt_at
         limit 1
+      ), (
+        select now()
+        from webhook_deliveries d
+        where ${waits(sql)}
+          and d.next_attempt_at is null
+        limit 1
       )`;
 
-/** The delivery of the webhook `l` that goes next: the one that this host holds, a due retry, a first attempt. */
+/**
+ * The delivery of the webhook `l` that goes next: the one that this host holds, a due retry, a first attempt, one that
+ * was queued again.
+ */
 const claimable = (sql: Sql): Fragment => sql`
       select *
       from (
         (
-          select 1 as rank, d.id, d.attempts, d.event, d.seq, d.body
+          select 1 as rank, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
           from webhook_deliveries d
           where d.id = l.slot_delivery_id
             and l.own
             and ${waits(sql)}
         ) union all (
-          select 2, d.id, d.attempts, d.event, d.seq, d.body
+          select 2, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
           from webhook_deliveries d
           where ${waits(sql)}
             and d.attempts > 0
@@ -185,10 +199,17 @@ const claimable = (sql: Sql): Fragment => sql`
           order by d.next_attempt_at
           limit 1
         ) union all (
-          select 3, d.id, d.attempts, d.event, d.seq, d.body
+          select 3, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
           from webhook_deliveries d
           where ${waits(sql)}
             and d.attempts = 0
+          order by d.seq
+          limit 1
+        ) union all (
+          select 4, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
+          from webhook_deliveries d
+          where ${waits(sql)}
+            and d.next_attempt_at is null
           order by d.seq
           limit 1
         )
@@ -216,7 +237,8 @@ const updateWebhooks = (sql: Sql, host: AdvanceOptions): Fragment => sql`
     from next x
     where w.id = x.id
       and w.org_id = x.org_id
-      and (x.became is not null or x.claimed_id is not null or x.own or x.mine and w.due_at is distinct from x.at)`;
+      and (x.became is not null or x.claimed_id is not null or x.own or x.mine and w.due_at is distinct from x.at)
+    returning w.org_id, w.id, w.name, w.consecutive_failures, w.last_status, w.last_error, x.became`;
 
 /** The slot is held for what was claimed, and free where nothing was. */
 const slotOf = (sql: Sql, { incarnation, leaseMs }: AdvanceOptions): Fragment => sql`

@@ -5,6 +5,8 @@ import { type AdvancedRow, type AdvanceOptions, advanceWebhooks, type Step } fro
 export interface ClaimedDelivery {
   deliveryId: string;
   attempt: number;
+  /** Its attempts when it was queued again: three more are made. */
+  replayedFrom: number;
   event: string;
   seq: number;
   body: string;
@@ -32,11 +34,22 @@ export const openAdvance = (host: AdvanceOptions) =>
 
 function nextOf(row: AdvancedRow | undefined): NextDelivery {
   if (!row?.mine) return { kind: 'held' };
-  const { deliveryId, attempt, event, seq, body, url, optIn, secret, previousSecret } = row;
+  const { deliveryId, attempt, replayedFrom, event, seq, body, url, optIn, secret, previousSecret } = row;
   if (deliveryId !== null)
     return {
       kind: 'claimed',
-      delivery: { deliveryId, attempt, event, seq: Number(seq), body, url, optIn, secret, previousSecret },
+      delivery: {
+        deliveryId,
+        attempt,
+        replayedFrom,
+        event,
+        seq: Number(seq),
+        body,
+        url,
+        optIn,
+        secret,
+        previousSecret,
+      },
     };
   if (row.stale) return { kind: 'early', missingMs: 0 };
   return row.missingMs === null ? { kind: 'idle' } : { kind: 'early', missingMs: row.missingMs };

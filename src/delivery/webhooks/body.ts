@@ -1,5 +1,5 @@
 import type { Fact } from '../../platform/outbox/index.ts';
-import type { WebhookTopic } from './events.ts';
+import { eventOf, type WebhookTopic } from './events.ts';
 
 type WebhookFact = Fact<WebhookTopic>;
 
@@ -8,11 +8,13 @@ type WebhookFact = Fact<WebhookTopic>;
  * each time (W1).
  */
 export const bodyOfFact = (fact: WebhookFact): string =>
-  JSON.stringify({ event: fact.topic, timestamp: fact.at.toISOString(), data: dataOf(fact) });
+  JSON.stringify({ event: eventOf(fact.topic), timestamp: fact.at.toISOString(), data: dataOf(fact) });
 
-/** The channel that a fact is about, by which webhooks are chosen. */
-export const channelOfFact = (fact: WebhookFact): string =>
-  'channelId' in fact.payload ? fact.payload.channelId : fact.entityId;
+/** The channel that a fact is about, by which webhooks are chosen; null: those that chose channels are not told (W7). */
+export function channelOfFact(fact: WebhookFact): string | null {
+  if ('channelId' in fact.payload) return fact.payload.channelId;
+  return fact.topic === 'media.job_ended' ? null : fact.entityId;
+}
 
 /** Items of a thread send nothing: their first one stands for them. */
 export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in payload) || payload.rootPostId === null;
@@ -40,6 +42,17 @@ function dataOf(fact: WebhookFact): object {
       return { ...postOf(fact, 'PUBLISHED', null), url: fact.payload.url, latenessMs: fact.payload.latenessMs };
     case 'post.unconfirmed':
       return { ...postOf(fact, fact.payload.state, fact.payload.detail), error: fact.payload.error };
+    case 'post.paused':
+    case 'post.resumed': {
+      const { state, detail, reason } = fact.payload;
+      return { ...postOf(fact, state, detail), reason: reason === 'instance' ? 'channel' : reason };
+    }
+    case 'post.approval_requested':
+    case 'post.approved':
+    case 'post.rejected': {
+      const { state, detail, by, reason } = fact.payload;
+      return { ...postOf(fact, state, detail), by, reason };
+    }
     case 'post.deleted':
       return postOf(fact, fact.payload.state, fact.payload.detail);
     case 'first_comment.posted':
@@ -47,6 +60,16 @@ function dataOf(fact: WebhookFact): object {
       return { ...postOf(fact, 'PUBLISHED', null), error: fact.payload.error };
     case 'channel.connected':
       return { ...channelHeadOf(fact), reason: null };
+    case 'channel.token_expiring':
+      return {
+        ...channelHeadOf(fact),
+        reason: fact.payload.reason,
+        expiresAt: instant(fact.payload.expiresAt),
+      };
+    case 'media.job_ended': {
+      const { state, fileIds, path, error } = fact.payload;
+      return { jobId: fact.entityId, state, fileId: path === null ? null : (fileIds[0] ?? null), path, error };
+    }
     case 'channel.refresh_needed':
     case 'channel.disabled':
     case 'channel.deleted':

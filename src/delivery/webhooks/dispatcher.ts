@@ -71,7 +71,18 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
   async function attempt(
     orgId: string,
     webhookId: string,
-    { deliveryId, attempt: number, event, body, url, seq, optIn, secret, previousSecret }: ClaimedDelivery,
+    {
+      deliveryId,
+      attempt: number,
+      replayedFrom,
+      event,
+      body,
+      url,
+      seq,
+      optIn,
+      secret,
+      previousSecret,
+    }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
     const outcome = await send(
       { url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined },
@@ -85,7 +96,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
       attemptId: newId(),
       attempt: number,
       ...outcome,
-      retryInMs: outcome.ok ? null : retryInMs(number),
+      retryInMs: outcome.ok ? null : retryInMs(number - replayedFrom),
     };
   }
 

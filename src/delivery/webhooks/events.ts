@@ -5,18 +5,22 @@ import type { Topic } from '../../platform/outbox/index.ts';
  * receives.
  */
 export interface EventType<T extends Topic = Topic> {
-  event: T;
+  event: string;
+  /** The fact that it tells of. */
+  topic: T;
   description: string;
   standard: boolean;
 }
 
-const standard = <T extends Topic>(event: T, description: string): EventType<T> => ({
-  event,
+const standard = <T extends Topic>(topic: T, description: string): EventType<T> => ({
+  event: topic,
+  topic,
   description,
   standard: true,
 });
-const optional = <T extends Topic>(event: T, description: string): EventType<T> => ({
+const optional = <T extends Topic>(topic: T, description: string, event: string = topic): EventType<T> => ({
   event,
+  topic,
   description,
   standard: false,
 });
@@ -29,15 +33,26 @@ export const EVENT_TYPES = [
   optional('post.retrying', 'A post failed in a way that may pass; another attempt is planned.'),
   optional('post.late', 'A post was published late.'),
   optional('post.unconfirmed', 'Nobody can say whether a post was published.'),
+  optional('post.paused', 'A post waits for its channel, for a brake or for a payment.'),
+  optional('post.resumed', 'A post that waited goes on.'),
+  optional('post.approval_requested', 'A post waits for approval.'),
+  optional('post.approved', 'A post was approved.'),
+  optional('post.rejected', 'A post was rejected by whoever was to approve it.'),
   optional('post.deleted', 'A post was deleted before it was published.'),
   optional('first_comment.posted', 'The first comment of a post was published.'),
   optional('first_comment.failed', 'The first comment of a post was given up.'),
   optional('channel.connected', 'A channel was connected.'),
   optional('channel.refresh_needed', 'A channel needs a new login.'),
+  optional('channel.token_expiring', 'The login of a channel ends in 7 days, or in one.'),
   optional('channel.disabled', 'A channel was disabled.'),
   optional('channel.deleted', 'A channel was deleted.'),
+  optional('media.job_ended', 'A media job is done or has failed.', 'media.job_finished'),
 ] as const;
-export type WebhookTopic = (typeof EVENT_TYPES)[number]['event'];
+export type WebhookTopic = (typeof EVENT_TYPES)[number]['topic'];
+
+const EVENTS: ReadonlyMap<WebhookTopic, string> = new Map(EVENT_TYPES.map(({ topic, event }) => [topic, event]));
+/** The name under which webhooks are told of a fact. */
+export const eventOf = (topic: WebhookTopic): string => EVENTS.get(topic)!;
 
 /** Events of the specification whose cause is not there yet: none would ever come. */
 const UNHEARD: ReadonlySet<string> = new Set([
@@ -49,6 +64,4 @@ const UNHEARD: ReadonlySet<string> = new Set([
 export const isUnheard = (name: string): boolean => UNHEARD.has(name);
 export const isEvent = (name: string): boolean => EVENT_TYPES.some(({ event }) => event === name);
 /** What a webhook without a list of its own receives. */
-export const STANDARD_EVENTS: readonly WebhookTopic[] = EVENT_TYPES.filter((type) => type.standard).map(
-  ({ event }) => event,
-);
+export const STANDARD_EVENTS: readonly string[] = EVENT_TYPES.filter((type) => type.standard).map(({ event }) => event);

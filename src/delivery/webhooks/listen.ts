@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
 import { bodyOfFact, channelOfFact, isHeard } from './body.ts';
-import { EVENT_TYPES, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
+import { EVENT_TYPES, eventOf, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
 
 /** The bus topic that wakes webhooks: `{ keys }`, the ids of their actors. */
 export const WEBHOOKS_TOPIC = 'webhooks';
@@ -9,7 +9,7 @@ export const WEBHOOKS_TOPIC = 'webhooks';
 /** Makes the deliveries of every fact that a webhook can ask for. */
 export const webhooksListener = listener({
   name: 'webhooks',
-  topics: EVENT_TYPES.map(({ event }) => event),
+  topics: EVENT_TYPES.map(({ topic }) => topic),
   where: (sql) => sql`exists (select from webhooks w where w.org_id = o.org_id and w.deleted_at is null)`,
   async hear(sql, facts, wake) {
     const heard = facts.filter(isHeard);
@@ -57,7 +57,7 @@ const inputOf = (sql: Sql, facts: readonly Fact<WebhookTopic>[]): Fragment => sq
         ${facts.map(({ id }) => id)}::bigint[],
         ${facts.map(({ orgId }) => orgId)}::uuid[],
         ${facts.map(channelOfFact)}::uuid[],
-        ${facts.map(({ topic }) => topic)}::text[],
+        ${facts.map(({ topic }) => eventOf(topic))}::text[],
         ${facts.map(bodyOfFact)}::text[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
       ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)`;

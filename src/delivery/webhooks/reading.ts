@@ -14,28 +14,35 @@ export async function getWebhook(
   return row;
 }
 
-/** Lists attempts of a webhook, newest first. */
+/** Lists attempts of a webhook, newest first; with a `state` the last one of each delivery that is in it. */
 export async function pageOfAttempts(
   deps: Pick<WebhooksDeps, 'sql'>,
   orgId: string,
   id: string,
-  { limit, cursor }: { limit: number; cursor: string | undefined },
+  {
+    limit,
+    cursor,
+    state,
+  }: { limit: number; cursor?: string | undefined; state?: store.DeliveryRow['state'] | undefined },
 ): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }> {
   await getWebhook(deps, orgId, id);
   if (cursor !== undefined && !isId(cursor))
     throw invalidField('cursor', 'take it from the page before', 'invalid_format');
-  const rows = await store.listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor });
+  const rows = await store.listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor, state });
   return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? rows[limit - 1]!.attemptId : null };
 }
 
-/** Lists at most 100 events after number `after`; `last`: the number of the last one there is. */
+/**
+ * Lists at most 100 events after number `after`; `last`: the number of the last one there is, `oldest`: of the first
+ * one that is still kept.
+ */
 export async function pageOfEvents(
   { sql }: Pick<WebhooksDeps, 'sql'>,
   orgId: string,
   id: string,
   after: number,
-): Promise<{ items: readonly store.WebhookEventRow[]; last: number }> {
-  const last = isId(id) ? await store.lastSeq(sql, orgId, id) : undefined;
-  if (last === undefined) throw unknownWebhook();
-  return { items: await store.listEvents(sql, orgId, id, { after, limit: EVENTS_PER_PAGE }), last };
+): Promise<{ items: readonly store.WebhookEventRow[]; last: number; oldest: number | null }> {
+  const seqs = isId(id) ? await store.seqsOf(sql, orgId, id) : undefined;
+  if (!seqs) throw unknownWebhook();
+  return { items: await store.listEvents(sql, orgId, id, { after, limit: EVENTS_PER_PAGE }), ...seqs };
 }

@@ -1,3 +1,6 @@
+/** So many failures in a row are announced (S171). */
+export const FAILING_AT = 20;
+
 /** Waits before the second and the third attempt; after the third recorded attempt it is over (W4). */
 const WAITS_MS = [1_000, 2_000];
 /** How long to wait after this failed attempt; null when it was the last. */

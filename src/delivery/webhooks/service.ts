@@ -5,6 +5,7 @@ import { openDispatcher } from './dispatcher.ts';
 import { pingUrl, pingWebhook, redeliver } from './on-demand.ts';
 import { getWebhook, pageOfAttempts, pageOfEvents } from './reading.ts';
 import { dropOldDeliveries, workOfWebhooks } from './retention.ts';
+import { replay } from './replay.ts';
 import { openSend } from './send.ts';
 import { listWebhooks, overdueWebhooks } from './store.ts';
 
@@ -31,6 +32,7 @@ export function openWebhooks(options: WebhooksOptions) {
       attempts: pageOfAttempts,
       events: pageOfEvents,
       redeliver,
+      replay,
     }),
     list: (orgId: string) => listWebhooks(sql, orgId),
     /** Actors to be woken by the reconciler. */

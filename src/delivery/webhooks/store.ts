@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { NewWebhook, WebhookChange } from './input.ts';
-import type { DeliveryOutcome } from './rules.ts';
+import { announce } from '../../platform/outbox/index.ts';
+import { type DeliveryOutcome, FAILING_AT } from './rules.ts';
 
 export interface WebhookRow {
   id: string;
@@ -199,20 +200,39 @@ const counted = (sql: Sql, orgId: string, webhookId: string, { ok, status, error
       last_delivered_at = case when ${ok} then now() else last_delivered_at end,
       consecutive_failures = case when ${ok} then 0 else consecutive_failures + 1 end
     where org_id = ${orgId} and id = ${webhookId} and exists (select from delivery)
-  )`;
+    returning org_id, id, name, consecutive_failures, last_status, last_error
+  ), ${announceFailing(sql, sql`counted where consecutive_failures = ${FAILING_AT} and not ${ok}`)}`;
 
-/** Attempts, newest first, before the attempt `before`. */
+/** Announces the webhooks behind `from`, whose failures in a row have just become as many (S171). */
+export const announceFailing = (sql: Sql, from: Fragment): Fragment =>
+  announce(sql, {
+    'webhook.failing': {
+      from,
+      payload: {
+        name: sql`name`,
+        failures: sql`consecutive_failures`,
+        lastStatus: sql`last_status`,
+        lastError: sql`last_error`,
+      },
+    },
+  });
+
+/**
+ * Attempts, newest first, before the attempt `before`; with a `state` the last one of each delivery that is in it.
+ */
 export const listAttempts = (
   sql: Sql,
   orgId: string,
   webhookId: string,
-  { limit, before }: { limit: number; before: string | undefined },
+  { limit, before, state }: { limit: number; before: string | undefined; state: DeliveryRow['state'] | undefined },
 ) => sql<WebhookAttemptRow[]>`
   select a.id as "attemptId", a.delivery_id as id, d.event, a.attempt, a.status, a.error, a.duration_ms as "durationMs",
     a.at
   from webhook_attempts a
   join webhook_deliveries d on d.id = a.delivery_id and d.org_id = a.org_id
   where a.org_id = ${orgId} and a.webhook_id = ${webhookId} ${before === undefined ? sql`` : sql`and a.id < ${before}`}
+    ${state === undefined ? sql`` : sql`and d.state = ${state} and a.attempt = d.attempts`}
+    ${state === 'failed' ? sql`and (a.status < 200 or a.status > 299)` : sql``}
   order by a.id desc
   limit ${limit}`;
 
@@ -229,12 +249,30 @@ export const listEvents = (
   order by seq
   limit ${limit}`;
 
-/** The number of the webhook's last event; undefined when the org has no such webhook. */
-export async function lastSeq(sql: Sql, orgId: string, id: string): Promise<number | undefined> {
-  const [row] = await sql<
-    { last: number }[]
-  >`select last_seq::float8 as last from webhooks where org_id = ${orgId} and id = ${id} and deleted_at is null`;
-  return row?.last;
+/**
+ * The numbers of the webhook's last event and of the oldest that is still kept; undefined when the org has no such
+ * webhook.
+ */
+export async function seqsOf(
+  sql: Sql,
+  orgId: string,
+  id: string,
+): Promise<{ last: number; oldest: number | null } | undefined> {
+  const [row] = await sql<{ last: number; oldest: number | null }[]>`
+    select last_seq::float8 as last, (
+      select d.seq::float8
+      from webhook_deliveries d
+      where d.org_id = w.org_id
+        and d.webhook_id = w.id
+        and d.seq is not null
+      order by d.seq
+      limit 1
+    ) as oldest
+    from webhooks w
+    where org_id = ${orgId}
+      and id = ${id}
+      and deleted_at is null`;
+  return row;
 }
 
 export async function findDelivery(

@@ -17,7 +17,7 @@ export interface MadeFile {
   bytes?: number | undefined;
   body: AsyncIterable<Uint8Array>;
   generated: Generated;
-  also: (sql: Sql, file: Pick<FileRow, 'id'>) => Promise<void>;
+  also: (sql: Sql, file: Pick<FileRow, 'id' | 'storageKey'>) => Promise<void>;
 }
 
 const originOf = (userId: string | null, { name, generated }: Pick<MadeFile, 'name' | 'generated'>): Origin => ({

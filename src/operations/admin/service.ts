@@ -2,6 +2,8 @@ import type { AuthTokens } from '../../people/auth/index.ts';
 import type { Billing } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
 import type { Database } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/kernel/index.ts';
+import type { Retried } from '../../platform/outbox/index.ts';
 import { dropOld } from './impersonation-store.ts';
 import { type Impersonations, openImpersonations } from './impersonation.ts';
 import { type AdminOrgs, openAdminOrgs, type Queues } from './orgs.ts';
@@ -14,6 +16,8 @@ export interface Admin {
   readonly users: AdminUsers;
   readonly impersonations: Impersonations;
   queue(): Promise<QueueCounts>;
+  /** Has a fact that was set aside heard again. Throws `not_found`. */
+  retryRefused(id: string): Promise<Retried>;
   /** Forgets what is over, at most `limit`; answers how many. */
   dropOldImpersonations(limit: number): Promise<number>;
 }
@@ -25,12 +29,19 @@ export interface AdminOptions {
   tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;
   lateSeconds: number;
+  /** Has a fact that was set aside heard again; undefined: there is none. */
+  retryRefused(id: string): Promise<Retried | undefined>;
 }
 
-export const openAdmin = ({ sql, billing, plans, tokens, queues, lateSeconds }: AdminOptions): Admin => ({
+export const openAdmin = ({ sql, billing, plans, tokens, queues, lateSeconds, retryRefused }: AdminOptions): Admin => ({
   orgs: openAdminOrgs({ sql, billing, plans, queues }),
   users: openAdminUsers({ sql }),
   impersonations: openImpersonations({ sql, tokens }),
   queue: () => countQueue(sql, lateSeconds),
+  async retryRefused(id) {
+    const retried = await retryRefused(id);
+    if (!retried) throw notFound('Nothing is set aside under this number');
+    return retried;
+  },
   dropOldImpersonations: (limit) => dropOld(sql, limit),
 });

@@ -1,5 +1,6 @@
 import { type CronRun, type Database, listRuns } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
+import { countRefused } from '../../platform/outbox/index.ts';
 import type { Posts } from '../../publishing/posts/index.ts';
 import type { Webhooks } from '../../delivery/webhooks/index.ts';
 
@@ -8,6 +9,8 @@ export interface HealthReport {
   jobs: { engine: string; wired: readonly string[]; pending: number };
   crons: readonly { name: string; lastRunAt: Date | null; lastStatus: string | null; lastDurationMs: number | null }[];
   lateness: { p50Ms: number | null; p99Ms: number | null };
+  /** Facts that were set aside: a listener could not hear them. */
+  refusedFacts: number;
 }
 
 /** Checks of the health routes beside the database and the cache. */
@@ -59,7 +62,12 @@ export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Optio
     };
   }
   async function report(): ReturnType<Health['report']> {
-    const [{ pending }, { p50Ms, p99Ms }, crons] = await Promise.all([reminders(), posts.lateness(), listRuns(sql)]);
+    const [{ pending }, { p50Ms, p99Ms }, crons, refusedFacts] = await Promise.all([
+      reminders(),
+      posts.lateness(),
+      listRuns(sql),
+      countRefused(sql),
+    ]);
     return {
       jobs: { engine: engine.name, wired, pending },
       crons: crons.map(({ name, lastRunAt, lastStatus, lastDurationMs }) => ({
@@ -69,6 +77,7 @@ export function openHealth({ sql, clock, engine, posts, webhooks, wired }: Optio
         lastDurationMs,
       })),
       lateness: { p50Ms, p99Ms },
+      refusedFacts,
     };
   }
   return {

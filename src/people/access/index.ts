@@ -4,6 +4,7 @@ export {
   grantsOf,
   isSystemRole,
   permissionsOf,
+  schedulesFreely,
   SYSTEM_ROLES,
   type SystemRole,
   updatesOnlyOwn,

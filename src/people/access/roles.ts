@@ -65,6 +65,16 @@ export const permissionsOf = (
 export const updatesOnlyOwn = (roleKey: string, isSuperAdmin: boolean): boolean =>
   roleKey === 'member' && !isSuperAdmin;
 
+/**
+ * Whose posts go out unasked where `approvalRequired` is `members`: of those who may decide about posts, but for
+ * editors (note to S54).
+ */
+export const schedulesFreely = (
+  roleKey: string,
+  isSuperAdmin: boolean,
+  permissions: ReadonlySet<Permission>,
+): boolean => isSuperAdmin || (permissions.has('posts:manage') && roleKey !== 'editor');
+
 /** Nobody grants, takes or acts on more than they hold (S46). */
 export const covers = (held: ReadonlySet<Permission>, wanted: Iterable<Permission>): boolean =>
   [...expand(wanted)].every((permission) => held.has(permission));

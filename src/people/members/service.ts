@@ -1,5 +1,6 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
+import { type Permission, permissionsOf } from '../access/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { invalidField, isId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, type MembersDeps, givenRole, takeAway } from './locked-membership.ts';
@@ -16,6 +17,8 @@ export interface Members {
   readonly roles: Roles;
   readonly invitations: Invitations;
   list(orgId: string): Promise<readonly store.MemberRow[]>;
+  /** Whether a member other than this user, who can act, has the permission. */
+  hasOther(orgId: string, userId: string, permission: Permission): Promise<boolean>;
   change(
     orgId: string,
     by: AuditActor,
@@ -58,6 +61,10 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
     roles: openRoles(deps),
     invitations: openInvitations({ ...deps, email, frontendUrl }),
     list: (orgId) => store.listMembers(sql, orgId),
+    hasOther: async (orgId, userId, permission) =>
+      (await store.rolesOfOthers(sql, orgId, userId)).some(({ roleKey, isSuperAdmin, granted }) =>
+        permissionsOf(roleKey, isSuperAdmin, granted).has(permission),
+      ),
 
     change: (orgId, by, userId, { disabled: wanted, ...named }) =>
       withLockedMembership(deps, orgId, by, 'members:update', async (tx, me) => {

@@ -70,6 +70,16 @@ export async function otherOwner(sql: Sql, orgId: string, userId: string): Promi
   return rows.length > 0;
 }
 
+/** What other members who can act may do: each role once. */
+export const rolesOfOthers = (sql: Sql, orgId: string, userId: string) => sql<Omit<MemberRights, 'disabled'>[]>`
+  select distinct m.role_key as "roleKey", r.permissions as granted, u.is_super_admin as "isSuperAdmin"
+  from memberships m
+  join users u on u.id = m.user_id and u.activated and u.deleted_at is null
+  left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+  where m.org_id = ${orgId}
+    and not m.disabled
+    and m.user_id <> ${userId}`;
+
 export const insertMember = (sql: Sql, orgId: string, userId: string, roleKey: string) => sql`
   insert into memberships (org_id, user_id, role_key, last_used_at)
   values (${orgId}, ${userId}, ${roleKey}, now())`;

@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 /** The settings of an org (S209), as its row keeps them; what is not there has its default. */
 export const Settings = z.object({
+  /** Whose posts wait for approval (S121): of who may not decide about posts, of everybody, or nobody's. */
+  approvalRequired: z.union([z.literal(false), z.enum(['members', 'all'])]).default(false),
   /** The treatment of posts that were due while their channel was not connected (S135). */
   reconnectPolicy: z.enum(['publish', 'ask', 'drop']).default('publish'),
   shortlink: z.enum(['ASK', 'YES', 'NO']).default('ASK'),
@@ -12,5 +14,5 @@ export type Settings = z.output<typeof Settings>;
 export const orgSettingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };
 
-/** The defaults of every org: nobody approves posts (S121), and late ones go out (S126). */
-export const HOLDS = { approvalRequired: false, missedPolicy: 'publish' } as const;
+/** The default of every org: late posts go out (S126). */
+export const HOLDS = { missedPolicy: 'publish' } as const;

@@ -5,15 +5,16 @@ import { announce, append } from './announce.ts';
 /** Types only: nothing of this is run. */
 export async function doesNotCompile(sql: Sql, from: Fragment, value: Fragment) {
   const entity = { orgId: 'o', entityId: 'e' };
-  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: value } } });
+  const told = { providerId: value, name: value };
+  void announce(sql, { 'channel.disabled': { from, payload: { ...told, reason: value } } });
   // @ts-expect-error an unknown topic
-  void announce(sql, { 'post.forgotten': { from, payload: { channelId: value, reason: value } } });
+  void announce(sql, { 'channel.forgotten': { from, payload: { ...told, reason: value } } });
   // @ts-expect-error a missing key
-  void announce(sql, { 'post.paused': { from, payload: { channelId: value } } });
+  void announce(sql, { 'channel.disabled': { from, payload: told } });
   // @ts-expect-error a key that the topic does not have
-  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: value, by: value } } });
+  void announce(sql, { 'channel.disabled': { from, payload: { ...told, reason: value, by: value } } });
   // @ts-expect-error a value where an expression belongs
-  void announce(sql, { 'post.paused': { from, payload: { channelId: value, reason: 'channel' } } });
+  void announce(sql, { 'channel.disabled': { from, payload: { ...told, reason: 'plan' } } });
 
   const named = { providerId: 'x', name: 'Acme' } as const;
   await append(sql, [{ ...entity, topic: 'channel.disabled', payload: { ...named, reason: 'plan' } }]);

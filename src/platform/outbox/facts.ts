@@ -21,6 +21,21 @@ const channel = { providerId: z.string(), name: z.string() };
 const released = { ...post, url: z.string() };
 /** `error`: null where it is out. */
 const firstComment = { ...post, error: z.string().nullable() };
+/** `instance`: an operator has taken the organization out of use. */
+const paused = {
+  ...post,
+  state: z.enum(['QUEUE']),
+  detail: z.string().nullable(),
+  reason: z.enum(['channel', 'brake', 'billing', 'instance']),
+};
+/** `by`: the user who asked or decided; null where nobody knows. */
+const decided = {
+  ...post,
+  state: z.enum(['QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT']),
+  detail: z.string().nullable(),
+  by: id.nullable(),
+  reason: z.string().nullable(),
+};
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
 /**
@@ -44,8 +59,11 @@ export const facts = {
     detail: z.string().nullable(),
     error: z.string(),
   }),
-  'post.paused': z.strictObject({ channelId: id, reason: z.enum(['channel', 'billing', 'instance']) }),
-  'post.resumed': z.strictObject({ channelId: id, reason: z.enum(['channel']) }),
+  'post.paused': z.strictObject(paused),
+  'post.resumed': z.strictObject(paused),
+  'post.approval_requested': z.strictObject(decided),
+  'post.approved': z.strictObject(decided),
+  'post.rejected': z.strictObject(decided),
   'post.deleted': z.strictObject({
     ...post,
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),
@@ -60,12 +78,24 @@ export const facts = {
     providerId: z.string(),
     state: z.enum(['done', 'failed', 'unknown']),
     fileIds: z.array(id),
+    /** Address of the first file; null where the job did not end with one. */
+    path: z.string().nullable(),
     error: z.string().nullable(),
   }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
+  /** The login ends then, and a person has to renew it. */
+  'channel.token_expiring': z.strictObject({ ...channel, reason: z.enum(['7_days', '1_day']), expiresAt: instant }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
   'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+  /** Its deliveries have failed so many times in a row; once. The fact's entity is the webhook. */
+  'webhook.failing': z.strictObject({
+    name: z.string(),
+    failures: z.int(),
+    /** 0: there was no answer. */
+    lastStatus: z.int(),
+    lastError: z.string().nullable(),
+  }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

@@ -93,7 +93,8 @@ export function startListeners({ listeners, ...options }: ListenersOptions): Pic
   };
 }
 
-const parsed = ({ topic, payload, ...row }: FactRow): Fact =>
+/** A fact as listeners hear it; throws for one that its topic does not describe. */
+export const parsedFact = ({ topic, payload, ...row }: FactRow): Fact =>
   ({ ...row, topic, payload: catalog[topic as Topic].parse(payload) }) as Fact;
 
 /** Whether the facts, or the code that hears them, are at fault, and not the database (SQLSTATE 22 and 23: a value). */
@@ -183,7 +184,7 @@ async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<
   const keysOf = new Map<string, Set<string>>();
   await sql.begin(async (tx) => {
     await moveCursor(tx, name, from, to);
-    await listening.hear(tx, rows.map(parsed), (busTopic, keys) =>
+    await listening.hear(tx, rows.map(parsedFact), (busTopic, keys) =>
       keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])),
     );
   });

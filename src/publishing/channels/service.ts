@@ -26,6 +26,7 @@ import {
   listChannels,
   listWithChoices,
 } from './reading.ts';
+import { tellExpiring } from './expiring.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
@@ -71,6 +72,7 @@ export function openChannels(options: ChannelsOptions) {
       remove: removeChannel,
       askServerLimits,
       renewIdle,
+      tellExpiring,
       nameCustomer: setGroupByName,
       setCustomer: setGroup,
       setTimes: setPostingTimes,

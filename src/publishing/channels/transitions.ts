@@ -3,7 +3,7 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Fragment, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
-import { dropPosts, pausePosts, resumePosts } from '../posts/index.ts';
+import { dropPosts, marksOfNewChannel, pausePosts, resumePosts } from '../posts/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
 // choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
@@ -210,7 +210,7 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
     if (found?.disabled && !found.deleted && !found.refreshNeeded) await plan.admit(sql, orgId, 'channel');
     const rows = await sql`
       with channel as (
-        select id, org_id, refresh_needed as stopped, deleted_at
+        select id, org_id, refresh_needed as stopped, brakes, deleted_at
         from channels
         where org_id = ${orgId}
           and id = ${id}
@@ -235,7 +235,7 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
  * Starts the posts that wait in the working channels of an org, after `pauseQueue`, unless the org is disabled; what is
  * late meanwhile follows the org's rule (S135).
  */
-export async function resumeQueue(sql: Sql, orgId: string): Promise<void> {
+export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | 'instance' = 'billing'): Promise<void> {
   const working = await sql<{ id: string }[]>`
     select id
     from channels
@@ -246,11 +246,11 @@ export async function resumeQueue(sql: Sql, orgId: string): Promise<void> {
   for (const { id } of working)
     await sql`
       with channel as (
-        select id, org_id, false as stopped, deleted_at
+        select id, org_id, false as stopped, brakes, deleted_at
         from channels
         where org_id = ${orgId}
           and id = ${id}
-      ), ${resumePosts(sql, orgId)}
+      ), ${resumePosts(sql, orgId, reason)}
       update channels c
       set next_due_at = next.due_at, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
       from channel o, next
@@ -344,7 +344,8 @@ async function save(
   const full = await fullFor(sql, plan, orgId, found);
   const [row] = await sql<{ id: string; created: boolean }[]>`
       with channel as (
-        select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, deleted_at
+        select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, brakes,
+          deleted_at
         from channels
         where org_id = ${orgId}
           and provider_id = ${login.providerId}
@@ -353,10 +354,12 @@ async function save(
       ), ${resumePosts(sql, orgId)}, refreshed as (${refresh(sql, orgId, login)}
       ), inserted as (
         insert into channels (
-          id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at
+          id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at,
+          brakes
         )
         select ${login.newId}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId},
-          ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz
+          ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz,
+          ${marksOfNewChannel(sql, orgId)}
         where not exists (select from channel)
         on conflict (org_id, provider_id, internal_id) do nothing
         returning ${returned(sql)}

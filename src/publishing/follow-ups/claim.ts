@@ -1,6 +1,6 @@
 import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import { HEARTBEAT_TIMEOUT_MS, snapshot, timeline } from '../posts/index.ts';
+import { braked, HEARTBEAT_TIMEOUT_MS, snapshot, timeline } from '../posts/index.ts';
 import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 
 /** What a post has for this host, and when more of it is due. */
@@ -95,11 +95,18 @@ const lockedFollowUps = (sql: Sql): Fragment => sql`
         select f.id, f.state as before
         from asked a
         join post_follow_ups f on f.post_id = a.post_id and f.org_id = a.org_id
+        join posts p on p.id = f.post_id and p.org_id = f.org_id
+        join channels c on c.id = f.channel_id and c.org_id = f.org_id
         where f.due_at is not null
           and (f.due_at <= now() or ${isSilent(sql)} or ${isLoggedIn(sql)})
+          and not ${isHeld(sql)}
         order by f.id
         for no key update of f
+        for key share of c -- a brake that is put on waits, or is seen
         skip locked`;
+
+/** A brake stands on the row `f` of the post `p`, in the channel `c` that is to act: only look-ups go on. */
+const isHeld = (sql: Sql): Fragment => sql`(f.state = 'waiting' and ${braked(sql, sql`p.group_id`)})`;
 
 const claimFound = (sql: Sql, incarnation: string): Fragment => sql`
         update post_follow_ups f
@@ -157,7 +164,10 @@ export const findOverdueFollowUps = (
     (
       select f.org_id, f.post_id
       from post_follow_ups f
+      join posts p on p.id = f.post_id and p.org_id = f.org_id
+      join channels c on c.id = f.channel_id and c.org_id = f.org_id
       where f.due_at < now() - ${graceMs}::float8 * interval '1 ms'
+        and not ${isHeld(sql)}
       order by f.due_at
       limit ${limit}
     )

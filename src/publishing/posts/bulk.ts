@@ -1,13 +1,16 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
-import { deletedFact, failedFact, timeline, withChannel } from './journal.ts';
+import { deletedFact, failedFact, pausedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { inFlight, paused, queued, waiting } from './state.ts';
+import { braked, inFlight, paused, queued, waiting } from './state.ts';
 
 // CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
 // on their way are left to those who publish them.
 
-/** Pauses the posts that wait in the rows of `channel`, and writes down why. */
+/**
+ * Pauses the posts that wait in the rows of `channel`, and writes down why. For a brake `channel` has its `brakes` as
+ * well, and only what one of them stands on is paused.
+ */
 export const pausePosts = (
   sql: Sql,
   message: string,
@@ -15,16 +18,17 @@ export const pausePosts = (
 ): Fragment => sql`
   paused as (
     update posts p
-    set detail = 'paused', updated_at = now()
+    set detail = 'paused', on_brake = ${reason === 'brake'}, updated_at = now()
     from channel c
     where p.org_id = c.org_id
       and p.channel_id = c.id
       and ${waiting(sql)}
-    returning p.id, p.org_id, p.channel_id
+      ${reason === 'brake' ? sql`and ${braked(sql, sql`p.group_id`)}` : sql``}
+    returning ${post.names(sql, 'fact', 'p')}
   ), ${timeline(sql, { from: sql`paused`, kind: 'paused', message })}, ${announce(sql, {
     'post.paused': {
-      from: sql`(select * from paused order by id) posts_told`,
-      payload: { channelId: sql`channel_id`, reason: sql`${reason}::text` },
+      from: withChannel(sql, sql`(select * from paused order by id)`),
+      payload: pausedFact(sql, sql`${reason}::text`),
     },
   })}`;
 
@@ -50,7 +54,7 @@ export const dropPosts = (sql: Sql, message: string): Fragment => sql`
 // A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
 // (`ask`: it stays paused), or it is given up (`drop`). S135. What an org had queued when its grace period ended unpaid
 // waits for the payment, whatever is done to its channels (S80).
-const policy = (sql: Sql, orgId: string): Fragment => sql`
+export const paymentPolicy = (sql: Sql, orgId: string): Fragment => sql`
   policy as (
     select choice,
       case choice when 'publish' then now() - interval '24 hours' else now() end as horizon,
@@ -61,17 +65,19 @@ const policy = (sql: Sql, orgId: string): Fragment => sql`
       where id = ${orgId}
     ) o
   )`;
-const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
+/** The organization owes the payment that the post `p` waits for; `policy` as above. */
+export const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
 
 /**
  * What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still
- * stands still.
+ * stands still. Where only a brake is left that holds it, it waits for that.
  */
 const resumed = (sql: Sql): Fragment => {
   const late = sql`(p.publish_date < policy.horizon)`;
   const stands = sql`(c.stopped or ${owed(sql)})`;
   const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
-  const runs = sql`(${queued(sql)} and not ${late} and not ${stands})`;
+  const starts = sql`(${queued(sql)} and not ${late} and not ${stands})`;
+  const runs = sql`(${starts} and not ${braked(sql, sql`p.group_id`)})`;
   return sql`
     state = case when ${dropped} then 'ERROR' else p.state end,
     detail = case
@@ -79,6 +85,7 @@ const resumed = (sql: Sql): Fragment => {
       when ${runs} then 'scheduled'
       when ${queued(sql)} then 'paused'
       else p.detail end,
+    on_brake = not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, sql`p.group_id`)},
     error_kind = case when ${dropped} then 'missed' else p.error_kind end,
     error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
     due_at = case
@@ -98,6 +105,7 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
     where p.org_id = ${orgId}
       and p.channel_id = c.id
       and ${paused(sql)}
+      and not p.on_brake -- waits for nothing else
       and not c.stopped
       and not ${owed(sql)}
       and (p.publish_date >= policy.horizon or policy.choice = 'drop')
@@ -127,12 +135,23 @@ const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
       and p.deleted_at is null
     returning p.id, p.org_id`;
 
+const RESUMED: Record<Payload<'post.resumed'>['reason'], string> = {
+  channel: 'The channel works again',
+  brake: 'The brake is off',
+  billing: 'The organization has paid',
+  instance: 'The organization is in use again',
+};
+
 /**
- * Starts the posts that wait in the row of `channel (id, org_id, stopped, deleted_at)`, and brings back those that were
+ * Starts the posts that wait in the row of `channel (id, org_id, stopped, brakes, deleted_at)`, and brings back those that were
  * deleted with it. The CTE `next` has the next due time of the channel.
  */
-export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
-  ${policy(sql, orgId)}, waited as (${resumeWaiting(sql, orgId)}
+export const resumePosts = (
+  sql: Sql,
+  orgId: string,
+  reason: Payload<'post.resumed'>['reason'] = 'channel',
+): Fragment => sql`
+  ${paymentPolicy(sql, orgId)}, waited as (${resumeWaiting(sql, orgId)}
   ), restored as (${restoreDeleted(sql, orgId)}
   ), touched as (
     select *
@@ -153,11 +172,11 @@ export const resumePosts = (sql: Sql, orgId: string): Fragment => sql`
   ), abandoned as (${abandonThreads(sql, orgId)}
   ), ${timeline(
     sql,
-    { from: sql`resumed`, kind: 'resumed', message: 'The channel works again' },
+    { from: sql`resumed`, kind: 'resumed', message: RESUMED[reason] },
     { from: sql`given_up`, kind: 'failed', message: 'Missed while the channel was not connected' },
     { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
   )}, ${announce(sql, {
-    'post.resumed': { from: sql`resumed`, payload: { channelId: sql`channel_id`, reason: sql`'channel'` } },
+    'post.resumed': { from: withChannel(sql, sql`resumed`), payload: pausedFact(sql, sql`${reason}::text`) },
     'post.failed': {
       from: withChannel(sql, sql`given_up`),
       payload: { ...failedFact(sql), detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },

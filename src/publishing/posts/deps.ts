@@ -27,8 +27,8 @@ export interface PostsOptions {
   media: MediaPort;
   links: LinksPort;
   followUps: FollowUpsPort;
-  /** The room that the plan leaves for posts. */
-  billing: Pick<Billing, 'enabled' | 'quota'>;
+  /** The room that the plan leaves for posts, and what is locked before channels. */
+  billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg'>;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

@@ -1,6 +1,6 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { asDate, CreateBody, DateText, EditBody, PostSettings, readDate, type SentBody } from './authoring/body.ts';
-export { type Admitted, Create, NewPost, PostChange } from './authoring/input.ts';
+export { type Admitted, Create, NewPost, PostAuthor, PostChange } from './authoring/input.ts';
 export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
 export { WARNING_CODES } from './authoring/warnings.ts';
@@ -37,4 +37,5 @@ export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
-export { inFlight, published, queued } from './state.ts';
+export { braked, inFlight, published, queued } from './state.ts';
+export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';

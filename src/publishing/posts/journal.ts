@@ -55,5 +55,18 @@ export const releasedFact = (sql: Sql) => ({ ...postFact(sql), url: sql`coalesce
 /** The same of a post that is deleted before it was published. */
 export const deletedFact = (sql: Sql) => ({ ...postFact(sql), state: sql`state`, detail: sql`detail` });
 
+/** The same of a post whose approval `by` asked for, gave or refused, with the reason that they gave. */
+export const decidedFact = (sql: Sql, by: Fragment, reason: Fragment = sql`null::text`) => ({
+  ...deletedFact(sql),
+  by,
+  reason,
+});
+
+/** Why a post is paused, from its row: by a brake, or by its channel. */
+export const pauseReason = (sql: Sql): Fragment => sql`case when on_brake then 'brake' else 'channel' end`;
+
+/** The same of a post that was paused, or goes on. */
+export const pausedFact = (sql: Sql, reason: Fragment) => ({ ...deletedFact(sql), reason });
+
 /** The same of an attempt that failed. */
 export const failedFact = (sql: Sql) => ({ ...postFact(sql), errorKind: sql`error_kind`, error: sql`error` });

@@ -1,6 +1,8 @@
 import { bind } from '../../platform/kernel/index.ts';
+import * as approval from './approval/index.ts';
 import * as authoring from './authoring/index.ts';
 import { admitOf } from './authoring/insert.ts';
+import * as brake from './brake/index.ts';
 import type { PostsDeps, PostsOptions } from './deps.ts';
 import { claimNextOf } from './dispatch/claim.ts';
 import { emptyHands } from './dispatch/in-hand.ts';
@@ -50,6 +52,8 @@ export function openPosts(opened: PostsOptions) {
 
   return {
     ...bind(deps, authoring),
+    ...bind(deps, approval),
+    ...bind(deps, brake),
     ...bind(deps, dispatch),
     ...bind(deps, reading),
     ...bind(deps, notes),

@@ -46,6 +46,9 @@ export const preparable: Predicate = (sql, alias = 'p') =>
 /** It is out: the first item of its thread, and nobody has deleted it here. */
 export const published: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'PUBLISHED' and ${sql(alias)}.root_post_id is null and ${sql(alias)}.deleted_at is null)`;
+/** It is held until a person approves it. */
+export const awaitsApproval: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'DRAFT' and ${sql(alias)}.detail is not distinct from 'awaiting_approval')`;
 
 /** It waits for its channel, or for the organization. */
 export const paused: Predicate = (sql, alias = 'p') =>
@@ -63,8 +66,16 @@ export const behindAnother: Predicate = (sql, alias = 'p') =>
       and ${sql(alias)}.due_at is null
       and ${sql(alias)}.deleted_at is null)`;
 
-/** The detail of a post that enters the queue of the channel `c`. */
-export const queuedDetail = (sql: Sql): Fragment => sql`case when c.refresh_needed then 'paused' else 'scheduled' end`;
+/**
+ * A brake stands on the posts of the group `group` in the row `channel` of their channel, and on what follows their
+ * publication (S123). Whoever has locked that row sees it as it is.
+ */
+export const braked = (sql: Sql, group: Fragment, channel = 'c'): Fragment =>
+  sql`(${sql(channel)}.brakes <> '{}' and ${sql(channel)}.brakes && array['org', 'channel', 'campaign:' || ${group}])`;
+
+/** The detail of a post of the group `group` that enters the queue of the channel `c`; `on_brake` follows `braked`. */
+export const queuedDetail = (sql: Sql, group: Fragment): Fragment =>
+  sql`case when c.refresh_needed or ${braked(sql, group)} then 'paused' else 'scheduled' end`;
 
 /** The due time of an item of a thread, from the moment in which the item ahead of it is out. */
 export const dueAfterParent = (sql: Sql): Fragment =>

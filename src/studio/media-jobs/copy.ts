@@ -1,4 +1,4 @@
-import { type MediaRoom, plainLine } from '../../library/media/index.ts';
+import { type MediaRoom, plainLine, urlOfKey } from '../../library/media/index.ts';
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { MediaAdapter, MediaOutput, MediaService, Segment } from '../../providers/registry/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
@@ -32,8 +32,10 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
   if (items.length === 0) return fail(deps, job, new ProviderError('rejected', 'The provider answered no result'));
   const place = await deps.copies.enter(job.orgId);
   try {
+    const [first] = job.fileIds;
+    let path = first === undefined ? undefined : (await deps.media.get(job.orgId, first)).path;
     for (let n = job.fileIds.length; n < items.length; n += 1)
-      await copyOne(deps, job, results, items[n]!, { n, isLast: n === items.length - 1 });
+      path = await copyOne(deps, job, results, items[n]!, { n, isLast: n === items.length - 1, path });
   } catch (error) {
     if (error instanceof Superseded) return;
     await refused(deps, job, error, outputs.every(isRemote));
@@ -42,20 +44,23 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
   }
 }
 
+/** Copies the `n`th result; `path` is the address of the first one, which it answers. */
 async function copyOne(
   deps: MediaJobsDeps,
   job: ClaimedJob,
   { adapter, service, segments }: Results,
   item: MediaOutput | 'srt' | 'vtt',
-  { n, isLast }: { n: number; isLast: boolean },
-): Promise<void> {
+  { n, isLast, path }: { n: number; isLast: boolean; path: string | undefined },
+): Promise<string> {
   let ended: EndedJob | undefined;
+  let first = path;
   const made = {
     name: plainLine(resultNameOf(job.operation, job.request.prompt)),
     generated: generatedOf(adapter, job),
     async also(...[tx, file]: Parameters<Parameters<MediaRoom['made']['keep']>[2]['also']>) {
       if (!(await addResult(tx, job, n, file.id))) throw new Superseded();
-      if (isLast) ended = await endWithin(deps, tx, job, { state: 'done', billing: 'estimate' });
+      first ??= urlOfKey(deps.backendUrl, file.storageKey);
+      if (isLast) ended = await endWithin(deps, tx, job, { state: 'done', billing: 'estimate', path: first });
     },
   };
   if (typeof item === 'string') {
@@ -71,6 +76,7 @@ async function copyOne(
     }
   }
   if (ended) deps.waiters.ended(job.id);
+  return first!;
 }
 
 function generatedOf({ id, title, version, website }: MediaAdapter, job: ClaimedJob): Generated {

@@ -10,9 +10,14 @@ import type { EndedJob, Ending, JobEnd } from './store.ts';
  */
 export type JobBilling = 'release' | 'estimate' | 'keep';
 type Deps = Pick<MediaJobsDeps, 'sql' | 'budget' | 'billing' | 'waiters'>;
+type HowEnded = JobEnd & {
+  billing: JobBilling;
+  /** Address of its first file. */
+  path?: string | undefined;
+};
 
 /** Ends a job with everything that follows from it, in one commit; false: it had ended, or is somebody else's. */
-export async function finishJob(deps: Deps, job: Ending, ended: JobEnd & { billing: JobBilling }): Promise<boolean> {
+export async function finishJob(deps: Deps, job: Ending, ended: HowEnded): Promise<boolean> {
   const row = await deps.sql.begin((tx) => endWithin(deps, tx, job, ended));
   if (row) deps.waiters.ended(row.id);
   return row !== undefined;
@@ -23,7 +28,7 @@ export async function endWithin(
   { budget, billing }: Pick<Deps, 'budget' | 'billing'>,
   tx: Sql,
   job: Ending,
-  ended: JobEnd & { billing: JobBilling },
+  ended: HowEnded,
 ): Promise<EndedJob | undefined> {
   const row = await store.endJob(tx, job, ended);
   if (!row) return undefined;
@@ -47,6 +52,7 @@ export async function endWithin(
           providerId: row.providerId,
           state: ended.state,
           fileIds: [...row.fileIds],
+          path: ended.path ?? null,
           error: row.error,
         },
       },

@@ -248,6 +248,7 @@ describe('health and process', () => {
         { name: 'sweeper', lastRunAt: null, lastStatus: null, lastDurationMs: null },
       ],
       lateness: { p50Ms: 5, p99Ms: 50 },
+      outbox: { refused: 0 },
     });
   });
   test.each(['/health', '/health/live', '/health/ready'])('%s carries no rate headers [HE7, S16]', async (path) => {

@@ -88,22 +88,20 @@ describe('posts with unavailable fields', () => {
 
 test('unavailable settings of an organization are refused; the effective values are accepted and shown', async () => {
   for (const [field, value] of [
-    ['approvalRequired', 'all'],
-    ['approvalRequired', 'members'],
     ['missedPolicy', 'ask'],
     ['missedPolicy', 'drop'],
   ] as const)
     expectRefused(await ann.client.put('/settings', { shortlink: 'YES', [field]: value }), field);
-  const kept = await ann.client.put('/settings', { approvalRequired: false, missedPolicy: 'publish' });
+  const kept = await ann.client.put('/settings', { missedPolicy: 'publish' });
   expect([kept.status, kept.body]).toEqual([
     200,
-    expect.objectContaining({ approvalRequired: false, missedPolicy: 'publish', shortlink: 'ASK' }),
+    expect.objectContaining({ missedPolicy: 'publish', shortlink: 'ASK' }),
   ]);
   await product.db.sql`
       update organizations
-      set settings = settings || '{"approvalRequired":"all","missedPolicy":"drop"}'
+      set settings = settings || '{"missedPolicy":"drop"}'
       where id = ${ann.orgId}`;
-  expect((await ann.client.get('/settings')).body).toMatchObject({ approvalRequired: false, missedPolicy: 'publish' });
+  expect((await ann.client.get('/settings')).body).toMatchObject({ missedPolicy: 'publish' });
 });
 
 test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {

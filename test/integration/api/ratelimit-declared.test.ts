@@ -47,6 +47,7 @@ const ROWS: readonly Row[] = [
 /** Beyond S17. */
 const MORE: readonly Row[] = [
   ['POST /webhooks/:id/deliveries/:deliveryId/redeliver', '30/hour', 'org'], // sends by hand, too
+  ['POST /webhooks/:id/replay', '30/hour', 'org'], // many at once
   ...['', '/public/v1'].flatMap((prefix): Row[] => [
     [`POST ${prefix}/posts/bulk`, '60/hour', 'org'], // ten megabytes each
     [`POST ${prefix}/posts/bulk/:planId/apply`, '60/hour', 'org'],

@@ -130,6 +130,7 @@ const isAdmins = ({ auth }: AnyRoute): boolean => auth.length === 1 && auth[0] =
 const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) && !isAdmins(route);
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
+  'POST /posts/:id/reject': { reason: 'no' },
   'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' },
   'POST /integrations/provider/:id/connect': { page: 'p1' },
   'PUT /integrations/:id/group': { group: null },

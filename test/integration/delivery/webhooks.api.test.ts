@@ -148,7 +148,11 @@ describe('webhook routes: create, change, list, delete', () => {
     expect((await key.put(`/public/v1/webhooks/${id}`, good({ name: 'B' }))).body.name).toBe('B');
     expect((await key.put('/public/v1/webhooks', good({ id, name: 'C' }))).body.name).toBe('C');
     expect((await key.put(`/public/v1/webhooks/${id}`, good({ id: newId() }))).status).toBe(400);
-    expect((await key.get(`/public/v1/webhooks/${id}/events?after=0`)).body).toEqual({ items: [], last: 0 });
+    expect((await key.get(`/public/v1/webhooks/${id}/events?after=0`)).body).toEqual({
+      items: [],
+      last: 0,
+      oldest: null,
+    });
     expect((await key.delete(`/public/v1/webhooks/${id}`)).body).toEqual({ id, success: true });
   });
 
@@ -162,6 +166,7 @@ describe('webhook routes: create, change, list, delete', () => {
       ['GET', `/webhooks/${one}/deliveries`],
       ['GET', `/webhooks/${one}/events`],
       ['POST', `/webhooks/${one}/deliveries/${unknown}/redeliver`],
+      ['POST', `/webhooks/${one}/replay`, {}],
     ];
     for (const [n, [method, path, body]] of asked(id).entries()) {
       const theirs = await eve.client.send(method, path, body);
@@ -311,13 +316,20 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.retrying',
         'post.late',
         'post.unconfirmed',
+        'post.paused',
+        'post.resumed',
+        'post.approval_requested',
+        'post.approved',
+        'post.rejected',
         'post.deleted',
         'first_comment.posted',
         'first_comment.failed',
         'channel.connected',
         'channel.refresh_needed',
+        'channel.token_expiring',
         'channel.disabled',
         'channel.deleted',
+        'media.job_finished',
       ]),
     );
     expect(types.filter(({ signed }) => !signed)).toEqual([]);
@@ -493,6 +505,36 @@ describe('webhook deliveries', () => {
     expect((await ann.client.post(`/webhooks/${id}/deliveries/${newId()}/redeliver`)).status).toBe(404);
     await product.db.sql`update webhook_deliveries set state = 'pending' where id = ${deliveryId}`;
     expect((await again()).status).toBe(409);
+  });
+
+  test('what failed is listed by its last attempt and replayed; each fault of a filter is named [S170]', async () => {
+    const { id } = await make({ events: ['post.published'] });
+    await published();
+    await settles(() => expect(receiver.ledger).toHaveLength(1));
+    await published();
+    await settles(async () => expect((await ann.client.get('/webhooks')).body[0].stats.succeeded).toBe(2));
+    await product.db.sql`update webhook_deliveries set state = 'failed' where webhook_id = ${id} and seq = 2`;
+    await product.db.sql`update webhook_attempts set status = 503, error = 'HTTP 503' where delivery_id in (
+      select id from webhook_deliveries where webhook_id = ${id} and seq = 2)`;
+    const failed = async () => (await ann.client.get(`/webhooks/${id}/deliveries?state=failed`)).body.items;
+    expect(await failed()).toMatchObject([{ attempt: 1, status: 503 }]);
+    const { status, body } = await ann.client.post(`/webhooks/${id}/replay`, { state: 'failed', after: 1, before: 3 });
+    expect([status, body]).toEqual([200, { queued: 1 }]);
+    await settles(() => expect(receiver.ledger).toHaveLength(3));
+    expect(receiver.ledger[2]!.headers['webhook-id']).toBe(receiver.ledger[1]!.headers['webhook-id']);
+    await settles(async () => expect(await failed()).toEqual([]));
+    for (const [wrong, field] of [
+      [{ after: -1 }, 'after'],
+      [{ after: '1' }, 'after'],
+      [{ before: 1.5 }, 'before'],
+      [{ before: null }, 'before'],
+      [{ event: 'post.exploded' }, 'event'],
+      [{ event: 'ping' }, 'event'],
+      [{ state: 'pending' }, 'state'],
+      [{ other: 1 }, 'other'],
+    ] as const)
+      expect((await ann.client.post(`/webhooks/${id}/replay`, wrong)).body.errors[0].field).toBe(field);
+    expect((await ann.client.get(`/webhooks/${id}/deliveries?state=lost`)).body.errors[0].field).toBe('state');
   });
 
   test('deleting a webhook drops its waiting deliveries [S167]', async () => {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Topic } from '../../../src/platform/outbox/index.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { append, type Topic } from '../../../src/platform/outbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
@@ -184,7 +185,14 @@ describe('webhook recipients', () => {
 
   test('facts that are no events reach no webhook', async () => {
     await addWebhook(host.webhooks, orgId, hook());
-    await announce(db.sql, orgId, 'post.resumed', [await rows.post(orgId, channelId)]);
+    await append(db.sql, [
+      {
+        orgId,
+        topic: 'webhook.failing',
+        entityId: newId(),
+        payload: { name: 'Hook', failures: 20, lastStatus: 0, lastError: null },
+      },
+    ]);
     await published();
     await got(1);
     await settles(async () => expect(await db.sql`select from outbox`).toHaveLength(0));

@@ -176,3 +176,30 @@ test('GET /admin/queue counts posts that are due, at their provider, and late, o
   await post(eve.orgId, two, 5, { detail: 'publishing' });
   expect((await root.client.get('/admin/queue')).body).toEqual({ due: 3, publishing: 1, late: 1 });
 });
+
+describe('POST /admin/queue/refused/:id/retry', () => {
+  test('has a fact heard that was set aside, which /health counts; what cannot be heard stays', async () => {
+    const ann = await app.signUp();
+    const hook = newId();
+    const entity = newId();
+    await db.sql`
+      insert into webhooks (id, org_id, name, url, channel_ids, events)
+      values (${hook}, ${ann.orgId}, 'Hook', 'https://a.example', '{}', '{channel.connected}')`;
+    const set = (id: number, payload: object) => db.sql`
+      insert into outbox_refused (listener, id, org_id, topic, entity_id, payload, created_at, error)
+      values ('webhooks', ${id}, ${ann.orgId}, 'channel.connected', ${entity}, ${db.sql.json(payload as never)}, now(), 'x')`;
+    await set(7_001, { providerId: 'x', name: 'Acme' });
+    await set(7_002, { name: 1 });
+    expect((await ann.client.get('/health')).body.outbox).toEqual({ refused: 2 });
+    const retry = (id: number | string, client = root.client) => client.post(`/admin/queue/refused/${id}/retry`);
+    expect((await retry(7_001, ann.client)).status).toBe(403);
+    expect((await retry(7_001)).body).toEqual({ heard: ['webhooks'], refused: [] });
+    const made = await db.sql`select outbox_id::int as "outboxId", seq::int, event from webhook_deliveries`;
+    expect(made).toEqual([{ outboxId: 7_001, seq: 1, event: 'channel.connected' }]);
+    expect((await retry(7_001)).status).toBe(404);
+    expect((await retry(7_002)).body).toEqual({ heard: [], refused: ['webhooks'] });
+    const [row] = await db.sql`select error from outbox_refused where id = 7002`;
+    expect(row!['error']).toContain('providerId');
+    expect((await retry('x')).status).toBe(404);
+  });
+});

@@ -136,6 +136,14 @@ describe('retention settings', () => {
       await sweeps.get('auto-plugs')!.run(500);
       expect(await sql`select from plug_configurations where id = ${id} and next_run_at > now()`).toHaveLength(1);
     },
+    'token-expiry': async () => {
+      const id = newId();
+      await sql`
+        insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, token_expires_at)
+        values (${id}, ${bob.orgId}, 'sandbox', 'v1', ${id}, 'c', 'v2:', now() + interval '6 days')`;
+      await sweeps.get('token-expiry')!.run(500);
+      expect(await sql`select from channels where id = ${id} and expiry_told_days = 7`).toHaveLength(1);
+    },
     choices: async () => {
       const choice = (age: number, id: string) => sql`
         insert into channel_choices (id, org_id, user_id, provider_id, provider_version, expires_at)

@@ -39,11 +39,11 @@ test('announce writes facts in their order, and nothing for an empty list', asyn
   const [one, two] = [newId(), newId()];
   await append(db.sql, []);
   await append(db.sql, [
-    { orgId, topic: 'post.paused', entityId: two, payload: { channelId: one, reason: 'billing' } },
+    { orgId, topic: 'channel.disabled', entityId: two, payload: { providerId: 'x', name: 'Two', reason: 'plan' } },
     { orgId, topic: 'channel.connected', entityId: one, payload: { providerId: 'x', name: 'Acme "☃"' } },
   ]);
   expect(await written()).toEqual([
-    { orgId, topic: 'post.paused', entityId: two, payload: { channelId: one, reason: 'billing' } },
+    { orgId, topic: 'channel.disabled', entityId: two, payload: { providerId: 'x', name: 'Two', reason: 'plan' } },
     { orgId, topic: 'channel.connected', entityId: one, payload: { providerId: 'x', name: 'Acme "☃"' } },
   ]);
 });

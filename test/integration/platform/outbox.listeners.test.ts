@@ -51,9 +51,9 @@ const facts = (count: number, first = 0) =>
 const otherFacts = (count: number) =>
   Array.from({ length: count }, (): NewFact => ({
     orgId,
-    topic: 'post.paused',
+    topic: 'channel.disabled',
     entityId: newId(),
-    payload: { channelId: newId(), reason: 'channel' },
+    payload: { providerId: 'x', name: 'Acme', reason: 'plan' },
   }));
 type Refreshes = readonly Fact<'channel.refresh_needed'>[];
 

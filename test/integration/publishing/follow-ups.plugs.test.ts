@@ -3,7 +3,7 @@ import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { plugsOf } from '../../../src/providers/social/_plugs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { type BelowPosts, belowPosts, followUpsOf, makeDue, told } from '../../support/worlds/follow-ups.ts';
+import { abandon, type BelowPosts, belowPosts, followUpsOf, makeDue, told } from '../../support/worlds/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -81,6 +81,32 @@ describe('post plugs', () => {
     expect(await followUpsOf(db.sql, other.id)).toEqual([]);
     expect(await db.sql`select from outbox where entity_id = ${post.id} and topic like 'first_comment.%'`).toEqual([]);
   });
+});
+
+test('a brake holds what waits, and no look-up; what waits goes on when it is off [S123]', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const [channelId, second] = channelIds as [string, string];
+  const settings = {
+    'plug--fake-repost-from--active': true,
+    'plug--fake-repost-from--integrations': [{ id: second }],
+  };
+  const [lost, held] = [newPost(channelId, { settings }), newPost(channelId, { settings })];
+  await db.sql`update channels set brakes = ${[`campaign:${lost.group}`, `campaign:${held.group}`]} where id = ${second}`;
+  await admit(world, orgId, [lost, held]);
+  await settled(db.sql, orgId);
+  for (const { id } of [lost, held]) {
+    await makeDue(world, id);
+    expect((await world.context.followUps.claimFollowUps(orgId, id)).claimed).toEqual([]);
+  }
+  await abandon(db.sql, lost.id);
+  const { id } = (await followUpsOf(db.sql, lost.id))[0]!;
+  below.made.push({ kind: 'repost', account: second, id, below: `r-${lost.id}`, text: '' });
+  await world.reconciler.sweep();
+  await settles(async () => expect((await followUpsOf(db.sql, lost.id))[0]).toMatchObject({ state: 'done' }));
+  expect(below.asked).toEqual([]);
+  await db.sql`update channels set brakes = '{}' where id = ${second}`;
+  await makeDue(world, held.id);
+  await settles(() => expect(madeBelow(held.id)).toHaveLength(1));
 });
 
 describe('auto plugs', () => {

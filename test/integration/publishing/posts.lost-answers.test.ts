@@ -293,7 +293,7 @@ describe('threads of posts', () => {
     );
   });
 
-  test('a failed item fails those behind it, and a retry retries them all', async () => {
+  test('a failed item fails those behind it; a retry goes on there, never at the root, and delays count from then [S118]', async () => {
     await using _running = await start();
     const { orgId, channelId } = await seedOrg(db.sql);
     const root = newPost(channelId, { content: 'one' });
@@ -304,12 +304,19 @@ describe('threads of posts', () => {
       rootPostId: root.id,
       parentPostId: two.id,
     });
+    const four = newPost(channelId, {
+      content: 'four',
+      group: root.group,
+      rootPostId: root.id,
+      parentPostId: three.id,
+      delayMinutes: 7,
+    });
     let broken = true;
     network.behave = async (post, _sent, accept) => {
       if (post.text === 'two' && broken) throw new ProviderError('rejected', 'no');
       return accept();
     };
-    await admit(world, orgId, [root, two, three]);
+    await admit(world, orgId, [root, two, three, four]);
     await settled(db.sql, orgId);
     expect(await Promise.all([root, two, three].map(async ({ id }) => (await stateOf(db.sql, id)).state))).toEqual([
       'PUBLISHED',
@@ -320,9 +327,21 @@ describe('threads of posts', () => {
     await expect(postActorOf(world, orgId, three.id).retry({ confirm: false })).rejects.toMatchObject({
       code: 'conflict',
     });
+    await expect(postActorOf(world, orgId, root.id).retry({ confirm: false })).rejects.toMatchObject({
+      code: 'conflict',
+    });
     broken = false;
+    await db.sql`
+      update posts
+      set publish_date = publish_date - interval '1 hour', due_at = due_at - interval '1 hour'
+      where org_id = ${orgId}`;
     await postActorOf(world, orgId, two.id).retry({ confirm: false });
-    await settled(db.sql, orgId);
+    await settles(async () => expect(await stateOf(db.sql, three.id)).toMatchObject({ state: 'PUBLISHED' }));
     expect(network.taken.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
+    const [{ waits }] = (await db.sql`
+      select extract(epoch from f.due_at - t.published_at)::float8 as waits
+      from posts f, posts t
+      where f.id = ${four.id} and t.id = ${three.id}`) as unknown as [{ waits: number }];
+    expect(Math.round(waits)).toBe(7 * 60);
   });
 });

@@ -79,6 +79,7 @@ describe('POST /files/generate-image', () => {
         providerId: 'maker',
         state: 'done',
         fileIds: [answer.body.id],
+        path: answer.body.path,
         error: null,
       },
       [],

@@ -1,11 +1,12 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
+import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
 import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { dueAfterParent, inFlight, queuedDetail } from '../state.ts';
+import { braked, dueAfterParent, inFlight, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
-import type { PostChange } from './input.ts';
+import type { PostAuthor, PostChange } from './input.ts';
 import { judgeStored } from './judge.ts';
 import {
   answer,
@@ -50,10 +51,21 @@ export async function editPost(deps: PostsDeps, orgId: string, postId: string, c
   return changedOf(checkDone(found));
 }
 
-/** Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. */
-export async function removePost(deps: PostsDeps, orgId: string, postId: string): Promise<void> {
+/**
+ * Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. What is left of a thread
+ * is another content than before.
+ */
+export async function removePost(deps: PostsDeps, orgId: string, postId: string, by?: PostAuthor): Promise<void> {
   const target = { orgId, postId };
-  checkDone(await runChange(deps, (sql) => runSeeing(() => remove(deps, sql, target))));
+  checkDone(
+    await runChange(deps, async (sql) => {
+      const found = await runSeeing(() => remove(deps, sql, target, by));
+      if (found?.verdict !== 'done') return found;
+      if (found.consent === 'asked') await holdThread(sql, target);
+      await writeConsent(sql, target, found.consent, by);
+      return found;
+    }),
+  );
 }
 
 /**
@@ -65,13 +77,21 @@ export async function removeGroup({ sql }: Pick<PostsDeps, 'sql'>, orgId: string
 
 /**
  * A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel,
- * whose slot may be free now.
+ * whose slot may be free now. Items that were given up are held where `by` may not queue them unasked.
  */
-export async function setRelease(deps: PostsDeps, orgId: string, postId: string, releaseId: string): Promise<string> {
+export async function setRelease(
+  deps: PostsDeps,
+  orgId: string,
+  postId: string,
+  { releaseId, by }: { releaseId: string; by?: PostAuthor | undefined },
+): Promise<string> {
   const target = { orgId, postId };
   const found = await runChange(deps, async (sql) => {
-    const seen = await runSeeing(() => release(deps, sql, target, releaseId));
-    if (seen?.verdict === 'done') await freeSlot(sql, target);
+    const seen = await runSeeing(() => release(deps, sql, target, { releaseId, by }));
+    if (seen?.verdict === 'done') {
+      await freeSlot(sql, target);
+      await writeConsent(sql, target, seen.consent, by);
+    }
     return seen;
   });
   return checkDone(found).channelId;
@@ -88,7 +108,9 @@ const announceDeleted = (sql: Sql): Fragment =>
 
 type Within = Pick<PostsDeps, 'followUps' | 'options'>;
 
-const remove = ({ followUps, options }: Within, sql: Sql, target: Target) => sql<FoundThread[]>`
+const remove = ({ followUps, options }: Within, sql: Sql, target: Target, by: PostAuthor | undefined) => sql<
+  FoundThread[]
+>`
     with ${lockedThread(sql, target)}, deleted as (
       select b.*
       from thread b, thread t
@@ -100,7 +122,9 @@ const remove = ({ followUps, options }: Within, sql: Sql, target: Target) => sql
         when not exists (select from deleted) then 'not_found'
         when exists (select from deleted where in_flight) then 'in_flight'
         else 'done'
-      end as verdict
+      end as verdict, ${consentOfRemoval(sql, target.orgId, by)} as consent
+      from (select 1) one
+      left join thread r on r.root_post_id is null
     ), changed as (
       update posts p
       set deleted_at = now(), updated_at = now()
@@ -112,7 +136,7 @@ const remove = ({ followUps, options }: Within, sql: Sql, target: Target) => sql
     ), ${channelsUpdated(sql, target.orgId, options.horizonMs)},
     ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)},
     ${followUps.shorten(sql, target.orgId)}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, v.consent`)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
   { verdict: ThreadVerdict | typeof OUTDATED; deleted: number }[]
@@ -159,8 +183,13 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
     select v.verdict, (select count(*)::int from changed where root_post_id is null) as deleted
     from verdict v`;
 
-const release = ({ followUps, options }: Within, sql: Sql, target: Target, releaseId: string) => sql<FoundThread[]>`
-    with ${lockedThread(sql, target)}, verdict as (${releaseVerdict(sql)}
+const release = (
+  { followUps, options }: Within,
+  sql: Sql,
+  target: Target,
+  { releaseId, by }: { releaseId: string; by: PostAuthor | undefined },
+) => sql<FoundThread[]>`
+    with ${lockedThread(sql, target)}, verdict as (${releaseVerdict(sql, target, by)}
     ), released as (${markReleased(sql, target, releaseId)}
     ), opened as (${openLaterItems(sql, target)}
     ), changed as (
@@ -183,9 +212,9 @@ const release = ({ followUps, options }: Within, sql: Sql, target: Target, relea
         payload: releasedFact(sql),
       },
     })}, ${followUps.plan(sql, sql`released`)}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, case when exists (select from opened where state = 'DRAFT') then v.consent end as consent`)}`;
 
-const releaseVerdict = (sql: Sql): Fragment => sql`
+const releaseVerdict = (sql: Sql, { orgId }: Target, by: PostAuthor | undefined): Fragment => sql`
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
@@ -194,9 +223,10 @@ const releaseVerdict = (sql: Sql): Fragment => sql`
           or t.state = 'PUBLISHED' and coalesce(t.release_id, '') = '' then 'done'
         when t.state = 'PUBLISHED' then 'published'
         else 'not_failed'
-      end as verdict
+      end as verdict,${consentOfRequeue(sql, orgId, by)} as consent
       from (select 1) one
-      left join thread t on t.is_target`;
+      left join thread t on t.is_target
+      left join thread r on r.root_post_id is null`;
 
 const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment => sql`
       update posts p
@@ -212,9 +242,11 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
 /** The later items of the thread, which were given up or wait, go on after the released one. */
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
       update posts p
-      set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null,
-        due_at = case when p.parent_post_id = s.id then ${dueAfterParent(sql)} end
-      from released s, thread b, channel c
+      set state = case when h.held then 'DRAFT' else 'QUEUE' end,
+        detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, sql`p.group_id`)} end,
+        on_brake = not h.held and ${braked(sql, sql`p.group_id`)}, error_kind = null, error = null,
+        due_at = case when p.parent_post_id = s.id and not h.held then ${dueAfterParent(sql)} end
+      from released s, thread b, channel c, verdict v, lateral (select ${holds(sql)} and b.state = 'ERROR' as held) h
       where p.id = b.id
         and p.org_id = ${orgId}
         and b.id <> s.id

@@ -18,6 +18,8 @@ export interface ChannelSummary {
   settings: Record<string, unknown>;
   /** Whether the org has links shortened (S209). */
   shortlink: 'ASK' | 'YES' | 'NO';
+  /** Whose posts the org holds until they are approved (S121). */
+  approvalRequired: 'members' | 'all' | 'false' | null;
 }
 /** The channels of an org that are named. Creates that meet share a statement. */
 export const findChannelSummaries: (
@@ -29,7 +31,8 @@ export const findChannelSummaries: (
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
       c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
       c.token_expires_at as "tokenExpiresAt",
-      c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink
+      c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink,
+      o.settings->>'approvalRequired' as "approvalRequired"
     from unnest(
       ${[...wanted.values()].map(({ orgId }) => orgId)}::uuid[],
       ${[...wanted.values()].map(({ id }) => id)}::uuid[]

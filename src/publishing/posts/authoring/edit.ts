@@ -1,9 +1,11 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
+import { holds, writeConsent } from '../approval/consent.ts';
+import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import type { PostsOptions } from '../deps.ts';
-import { postFact, timeline, withChannel } from '../journal.ts';
+import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { queuedDetail } from '../state.ts';
+import { braked, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -27,8 +29,11 @@ export async function editWithin(
   { thread, shortLinks, ...change }: PostChange,
   judged: boolean,
 ): Promise<Seen | undefined> {
-  const found = await runSeeing(() => edit(sql, target, { ...change, judged }, options.horizonMs));
+  const found = await runSeeing(() =>
+    edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs),
+  );
   if (found?.verdict !== 'done') return found;
+  await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;
   if (![thread, change.content, change.publishDate, change.status].some((part) => part !== undefined)) return found;
   const asked = await links.isAsked(sql, orgId, postId);
@@ -38,7 +43,8 @@ export async function editWithin(
   return found;
 }
 
-type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean };
+/** `items`: how many follow the first one, where they are replaced. */
+type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean; items: number | undefined };
 
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
   const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
@@ -65,17 +71,27 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
         ),
         payload: postFact(sql),
       },
+      'post.paused': {
+        from: withChannel(sql, enteredPause(sql), sql`channel`),
+        payload: pausedFact(sql, pauseReason(sql)),
+      },
     })}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, v.consent`)}`;
 };
 
+/** First items that wait from now on; `changed` has their detail before. */
+const enteredPause = (sql: Sql): Fragment => sql`(
+            select *
+            from changed
+            where root_post_id is null
+              and detail = 'paused'
+              and detail_before is distinct from 'paused'
+          )`;
+
 /** `t` is the post, `r` the root of its thread. */
-const verdictOfEdit = (
-  sql: Sql,
-  { postId }: Target,
-  { version, status, judged }: Edit,
-  isWhole: boolean,
-): Fragment => sql`
+const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean): Fragment => {
+  const { version, status, judged } = change;
+  return sql`
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
@@ -83,6 +99,7 @@ const verdictOfEdit = (
         when t.state = 'PUBLISHED' or (${isWhole} and r.state = 'PUBLISHED') then 'published'
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
+        when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
             ${status === 'schedule'} and r.state <> 'QUEUE'
@@ -91,25 +108,36 @@ const verdictOfEdit = (
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
         when ${status === 'schedule'} and r.state <> 'QUEUE' and not ${judged} then 'unjudged'
         else 'done'
-      end as verdict
+      end as verdict, ${consentOfEdit(sql, target.orgId, change, settingsAfter(sql, change.settings, 't'))} as consent
       from edit e
-      left join thread t on t.id = ${postId}
+      left join thread t on t.id = ${target.postId}
       left join thread r on r.root_post_id is null
       left join channel c on true`;
+};
+
+/** What the settings of the row `alias` become. */
+const settingsAfter = (sql: Sql, settings: Edit['settings'], alias: string): Fragment => sql`(
+            case when ${settings?.merge ?? false} then ${sql(alias)}.settings else '{}' end
+            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          )`;
 
 const editedSettings = (sql: Sql, settings: Edit['settings']): Fragment => sql`case
-          when b.is_target and ${settings !== undefined}
-          then case when ${settings?.merge ?? false} then p.settings else '{}' end
-            || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
+          when b.is_target and ${settings !== undefined} then ${settingsAfter(sql, settings, 'p')}
           else p.settings
         end`;
 
 const editedDetail = (sql: Sql, status: Edit['status']): Fragment => sql`case
-          when ${status === 'draft'} then case when b.state = 'DRAFT' then b.detail else 'cancelled' end
-          when s.state = 'QUEUE'
-            and (b.state <> 'QUEUE' or b.detail = 'retrying' and e.given ? 'publishDate') then ${queuedDetail(sql)}
+          when s.held then 'awaiting_approval'
+          when ${status === 'draft'} then case
+            when b.detail = 'awaiting_approval' then null
+            when b.state = 'DRAFT' then b.detail
+            else 'cancelled' end
+          when s.enters then ${queuedDetail(sql, groupAfter(sql))}
           else b.detail
         end`;
+
+/** The group of the row `p` after the change. */
+const groupAfter = (sql: Sql): Fragment => sql`case when e.given ? 'group' then e."group" else p.group_id end`;
 
 const editedDueAt = (sql: Sql): Fragment => sql`case
           when s.state <> 'QUEUE' then null
@@ -129,6 +157,7 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         state = s.state,
         detail = ${editedDetail(sql, status)},
         due_at = ${editedDueAt(sql)},
+        on_brake = case when s.enters then ${braked(sql, groupAfter(sql))} else s.state = 'QUEUE' and p.on_brake end,
         error_kind = case when s.state = 'ERROR' then p.error_kind end,
         error = case when s.state = 'ERROR' then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
@@ -142,28 +171,40 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         updated_at = now()
       from edit e, thread b, channel c, verdict v,
         lateral (
-          select case
-            when ${status === 'schedule'} then 'QUEUE'
-            when ${status === 'draft'} then 'DRAFT'
-            else b.state
-          end as state
+          select a.held, a.state, a.state = 'QUEUE' and (
+              b.state <> 'QUEUE'
+              or b.detail = 'retrying' and e.given ? 'publishDate'
+              or b.detail in ('scheduled', 'retrying') and e.given ? 'group'
+            ) as enters
+          from (
+            select h.held, case
+              when h.held then 'DRAFT'
+              when ${status === 'schedule'} then 'QUEUE'
+              when ${status === 'draft'} then 'DRAFT'
+              else b.state
+            end as state
+            from (select ${holds(sql)} and (b.state = 'QUEUE' or ${status === 'schedule'}) as held) h
+          ) a
         ) s
       where v.verdict = 'done'
         and p.id = b.id
         and p.org_id = ${orgId}
         and b.state <> 'PUBLISHED'
         and not b.in_flight
-        and (b.is_target or ${isWhole})
-      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before`;
+        and (b.is_target or ${isWhole} or v.consent = 'asked' and b.state = 'QUEUE')
+      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before,
+        b.detail as detail_before, p.on_brake`;
 
 const editEntry = (sql: Sql) => ({
   from: sql`changed`,
   kind: sql`case
+        when detail = 'awaiting_approval' then 'edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'cancelled'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'scheduled'
         else 'edited'
       end`,
   message: sql`case
+        when detail = 'awaiting_approval' then 'Edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'Taken out of the queue'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled'
         else 'Edited'
@@ -189,11 +230,11 @@ async function replaceThread(
   const rows = items.map((item, n) => ({ ...item, n, parentPostId: items[n - 1]?.id ?? postId }));
   await sql`
     insert into posts (
-      ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, content_clean,
+      ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, on_brake, content_clean,
       settings, publish_date, tag_ids, creation_method, created_by
     )
     select ${post.values(sql, 'item', 'i')}, r.org_id, r.channel_id, r.group_id, r.id, r.state,
-      case r.detail when 'retrying' then 'scheduled' else r.detail end, true,
+      case r.detail when 'retrying' then 'scheduled' else r.detail end, r.on_brake, true,
       r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, ${post.record(sql, 'item')}), posts r
     where r.org_id = ${orgId}

@@ -17,6 +17,14 @@ export const NewPost = z.strictObject({
 });
 export type NewPost = z.output<typeof NewPost>;
 
+/** Who makes or changes a post. */
+export const PostAuthor = z.strictObject({
+  userId: z.string(),
+  /** Under `approvalRequired: "members"` nobody is asked about their posts. */
+  schedulesFreely: z.boolean(),
+});
+export type PostAuthor = z.output<typeof PostAuthor>;
+
 /**
  * What an edit may change: of the item, or, with the columns of the use `thread` and the status, of its whole thread.
  */
@@ -28,6 +36,8 @@ export const PostChange = z
     version: z.int().optional(),
     /** `merge` keeps the keys that are not named. */
     settings: z.strictObject({ values: z.record(z.string(), z.unknown()), merge: z.boolean() }).optional(),
+    /** Where it is not said, what needs approval is held. */
+    by: PostAuthor.optional(),
     /** `schedule` queues it, `draft` takes it out of the queue. */
     status: z.enum(['schedule', 'draft']).optional(),
     /** Whether links of the thread go out short; absent: as it was decided before. */
@@ -45,6 +55,8 @@ export const Create = z.strictObject({
   posts: z.array(NewPost),
   edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
   createdBy: z.string(),
+  /** As of a `PostAuthor`; where it is not said, posts are held. */
+  schedulesFreely: z.boolean().optional(),
   idempotency: z
     .strictObject({ scope: z.string(), key: z.string(), claim: z.string(), status: z.int(), reply: z.string() })
     .optional(),

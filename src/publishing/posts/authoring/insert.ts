@@ -1,11 +1,12 @@
 import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { AppError } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
+import { approvalSetting, isHeld } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
-import { postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
-import { queuedDetail } from '../state.ts';
+import { braked, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { underQuotas } from './quotas.ts';
@@ -194,9 +195,11 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
   const items = admissions.flatMap(({ orgId, create }, n) =>
     create.posts.map((one) => ({
       ...post.pick('create', one),
+      state: one.state,
       publishDate: one.publishDate,
       orgId,
       createdBy: create.createdBy,
+      schedulesFreely: create.schedulesFreely ?? false,
       n,
       ordinal: ordinal++,
     })),
@@ -209,7 +212,8 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
     with ${quotas.judged} item as materialized (
       select *
       from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
-        n int, ordinal int, "orgId" uuid, "createdBy" uuid, "publishDate" timestamptz, ${post.record(sql, 'create')}
+        n int, ordinal int, "orgId" uuid, state text, "createdBy" uuid, "schedulesFreely" boolean,
+        "publishDate" timestamptz, ${post.record(sql, 'create')}
       ) ${quotas.fresh}
     ), claim as materialized (
       select *
@@ -229,7 +233,12 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
     ), ${timeline(sql, {
       from: sql`inserted`,
       kind: 'created',
-      message: sql`case state when 'QUEUE' then 'Created and scheduled' else 'Created as a draft' end`,
+      message: sql`case
+        when on_brake then 'Created, waits for the brake'
+        when state = 'QUEUE' then 'Created and scheduled'
+        when detail = 'awaiting_approval' then 'Created, waits for approval'
+        else 'Created as a draft'
+      end`,
       data: sql`jsonb_build_object('publishDate', publish_date)`,
     })}, ${announce(sql, {
       'post.scheduled': {
@@ -239,6 +248,18 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
           sql`channel`,
         ),
         payload: postFact(sql),
+      },
+      'post.approval_requested': {
+        from: withChannel(sql, sql`(select * from inserted where approval_state = 'awaiting')`, sql`channel`),
+        payload: decidedFact(sql, sql`created_by`),
+      },
+      'post.paused': {
+        from: withChannel(
+          sql,
+          sql`(select * from inserted where detail = 'paused' and root_post_id is null)`,
+          sql`channel`,
+        ),
+        payload: pausedFact(sql, pauseReason(sql)),
       },
     })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
     select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
@@ -262,18 +283,28 @@ const keepReplies = (sql: Sql): Fragment => sql`
       returning q.n`;
 
 const insertItems = (sql: Sql): Fragment => sql`
-      insert into posts (${post.names(sql, 'create')}, org_id, detail, content_clean, publish_date, due_at, created_by)
+      insert into posts (
+        ${post.names(sql, 'create')}, org_id, state, detail, content_clean, publish_date, due_at, created_by,
+        approval_state, approval_by, approval_at, on_brake
+      )
       select ${post.values(sql, 'create', 'i')}, c.org_id,
-        case when i.state = 'QUEUE' then ${queuedDetail(sql)} end, true,
+        case when h.held then 'DRAFT' else i.state end,
+        case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql, sql`i."group"`)} end, true,
         coalesce(i."publishDate", now()),
-        case when i.state = 'QUEUE' and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
-        i."createdBy"
+        case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
+        i."createdBy",
+        case when h.asked then 'awaiting' end, case when h.asked then i."createdBy" end, case when h.asked then now() end,
+        i.state = 'QUEUE' and not h.held and ${braked(sql, sql`i."group"`)}
       from item i
       join channel c on c.id = i."channelId" and c.org_id = i."orgId"
+      cross join lateral (
+        select held, held and i."rootPostId" is null as asked
+        from (select i.state = 'QUEUE' and ${isHeld(sql, sql`c.approval_required`, sql`i."schedulesFreely"`)} as held) q
+      ) h
       where i.n not in (select n from refused)
       order by i.ordinal
       on conflict (id) do nothing
-      returning ${post.names(sql, 'fact')}`;
+      returning ${post.names(sql, 'fact')}, approval_state, created_by, on_brake`;
 
 /**
  * The channels of the items, locked, and the creates that name one which is not there, or which somebody else has
@@ -284,7 +315,8 @@ const lockedChannels = (sql: Sql): Fragment => sql`
       select c.*
       from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
-        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed
+        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed, c.brakes,
+          ${approvalSetting(sql, sql`c.org_id`)} as approval_required
         from channels c
         where c.id = i."channelId"
           and c.org_id = i."orgId"

@@ -4,6 +4,7 @@ import type { PostsDeps } from '../deps.ts';
 import type { LoginFacts } from '../ports.ts';
 import { readBody, type SentBody } from './body.ts';
 import { findIssues } from './faults.ts';
+import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
 import { findNeighbours, type Neighbours } from './neighbours.ts';
 import { faultsOf } from './verdict.ts';
@@ -38,9 +39,9 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing'>
  * Judges a create body as create does, and says what is worth knowing beside it. Six statements at most; no network is
  * called, and nothing is stored.
  */
-export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody): Promise<Preflight> {
+export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody, by: PostAuthor): Promise<Preflight> {
   const [judged] = (await judgeBodies(deps, orgId, [readBody(sent)])) as [JudgedBody]; // one for each body
-  const outlooks = await lookAhead(deps, orgId, judged);
+  const outlooks = await lookAhead(deps, orgId, judged, by);
   return {
     entries: judged.elements.map((element) => entryOf(element, outlooks.get(element))),
     edits: judged.elements.flatMap(({ root }) => root?.id ?? []),
@@ -72,6 +73,10 @@ function entryOf(element: JudgedElement, outlook: Outlook | undefined): Prefligh
 }
 const isWithin = (field: string, at: string): boolean => field === at || field.startsWith(`${at}.`);
 
+/** Whether an element is in the queue once it is stored, unless it is held. */
+const isQueued = (type: SentBody['type'], root: JudgedElement['root']): boolean =>
+  type === 'update' ? root?.state === 'QUEUE' : type !== 'draft';
+
 /** Shorter windows say nothing about a day. */
 const LEAST_WINDOW_MS = 60_000;
 
@@ -80,6 +85,7 @@ async function lookAhead(
   deps: Needs,
   orgId: string,
   { body, elements, now }: JudgedBody,
+  { schedulesFreely }: PostAuthor,
 ): Promise<Map<JudgedElement, Outlook>> {
   const dateOf = ({ root }: JudgedElement) => (body.type === 'now' ? now : (body.date ?? root?.publishDate));
   const known = elements.flatMap((one) =>
@@ -121,6 +127,10 @@ async function lookAhead(
         login: byChannel.get(one.to.channel.id),
         isDuplicate: duplicates.has(n),
         budgets: budgetsOf(n, windowsOf(one), neighbours, taken),
+        isHeld:
+          isQueued(body.type, one.root) &&
+          (one.to.channel.approvalRequired === 'all' ||
+            (one.to.channel.approvalRequired === 'members' && !schedulesFreely)),
         overLimit: one.root ? undefined : overLimit,
       },
     ]),

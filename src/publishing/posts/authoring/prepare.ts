@@ -54,7 +54,7 @@ export async function prepareEdit(
     media,
     delayMinutes: delay,
   }));
-  if (stored.state === 'QUEUE') {
+  if (stored.state === 'QUEUE' || stored.detail === 'awaiting_approval') {
     const items = [
       { content: body.content ?? stored.content, media: image ?? stored.media },
       ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
@@ -66,7 +66,8 @@ export async function prepareEdit(
       isLater: n > 0 || stored.rootPostId !== null,
     }));
     await judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items: judged });
-    const late = body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
+    const late =
+      stored.state === 'QUEUE' && body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
     if (late) throw late;
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];

@@ -1,8 +1,11 @@
 import type { Sql } from '../../../platform/db/index.ts';
+import { consentOfRequeue, holds, writeConsent } from '../approval/consent.ts';
+import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { timeline } from '../journal.ts';
+import { pausedFact, pauseReason, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { queuedDetail } from '../state.ts';
+import { braked, queuedDetail } from '../state.ts';
+import type { PostAuthor } from './input.ts';
 import {
   answer,
   channelsUpdated,
@@ -18,14 +21,31 @@ import { checkDone } from './verdict.ts';
 /**
  * Queues a failed post again, at once, and the items of its thread that were given up with it; with `confirm` also one
  * whose outcome is unknown.
+ * Where `by` may not queue it unasked, it is held instead.
  * @throws AppError `conflict` while a request may be under way (S118)
  */
-export async function retryPost(deps: PostsDeps, orgId: string, postId: string, confirm: boolean): Promise<void> {
+export async function retryPost(
+  deps: PostsDeps,
+  orgId: string,
+  postId: string,
+  { confirm, by }: { confirm: boolean; by?: PostAuthor | undefined },
+): Promise<void> {
   const target = { orgId, postId };
-  checkDone(await runChange(deps, (sql) => runSeeing(() => requeue(sql, target, confirm, deps.options.horizonMs))));
+  checkDone(
+    await runChange(deps, async (sql) => {
+      const found = await runSeeing(() => requeue(sql, target, { confirm, by }, deps.options.horizonMs));
+      if (found?.verdict === 'done') await writeConsent(sql, target, found.consent, by);
+      return found;
+    }),
+  );
 }
 
-const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) => sql<FoundThread[]>`
+const requeue = (
+  sql: Sql,
+  target: Target,
+  { confirm, by }: { confirm: boolean; by: PostAuthor | undefined },
+  horizonMs: number,
+) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (
       select case
         ${outdated(sql)}
@@ -35,14 +55,19 @@ const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) 
         when exists (select from thread b where b.id = t.parent_post_id and b.state <> 'PUBLISHED') then 'not_failed'
         when c.disabled then 'disabled'
         else 'done'
-      end as verdict
+      end as verdict,${consentOfRequeue(sql, target.orgId, by)} as consent
       from (select 1) one
       left join thread t on t.is_target
+      left join thread r on r.root_post_id is null
       left join channel c on true
     ), changed as (
       update posts p
-      set state = 'QUEUE', detail = ${queuedDetail(sql)}, error_kind = null, error = null, attempts_failed = 0,
-        publish_date = least(p.publish_date, now()), due_at = case when p.id = t.id then now() end,
+      set state = case when ${holds(sql)} then 'DRAFT' else 'QUEUE' end,
+        detail = case when ${holds(sql)} then 'awaiting_approval' else ${queuedDetail(sql, sql`p.group_id`)} end,
+        on_brake = not ${holds(sql)} and ${braked(sql, sql`p.group_id`)},
+        error_kind = null, error = null, attempts_failed = 0,
+        publish_date = case when ${holds(sql)} then now() else least(p.publish_date, now()) end,
+        due_at = case when p.id = t.id and not ${holds(sql)} then now() end,
         -- what a network refused begins anew; what may be out goes out again under the same id
         saved = case when b.undecided then p.saved end,
         version = p.version + 1, updated_at = now()
@@ -53,7 +78,16 @@ const requeue = (sql: Sql, target: Target, confirm: boolean, horizonMs: number) 
         and p.org_id = ${target.orgId}
         and b.state = 'ERROR'
         and (b.id = t.id or b.seq > t.seq and b.attempt = 0)
-      returning ${post.names(sql, 'fact', 'p')}
+      returning ${post.names(sql, 'fact', 'p')}, p.on_brake
     ), ${channelsUpdated(sql, target.orgId, horizonMs)},
-    ${timeline(sql, { from: sql`changed`, kind: 'scheduled', message: 'Sent again by a person' })}
-    ${answer(sql, target)}`;
+    ${timeline(sql, {
+      from: sql`changed`,
+      kind: sql`case state when 'QUEUE' then 'scheduled' else 'edited' end`,
+      message: sql`case state when 'QUEUE' then 'Sent again by a person' else 'To be sent again' end`,
+    })}, ${announce(sql, {
+      'post.paused': {
+        from: withChannel(sql, sql`(select * from changed where state = 'QUEUE' and detail = 'paused')`, sql`channel`),
+        payload: pausedFact(sql, pauseReason(sql)),
+      },
+    })}
+    ${answer(sql, target, sql`, v.consent`)}`;

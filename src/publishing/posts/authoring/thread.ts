@@ -22,8 +22,18 @@ export type ThreadVerdict =
   | 'stale'
   | 'disabled'
   | 'not_failed'
+  | 'not_awaiting'
+  | 'not_draft'
+  | 'changed'
+  | 'braked'
   | 'too_old'
   | 'unjudged';
+/**
+ * What a change means for the consent to its thread. `asked`: it is held and has to be approved (again). `kept`: it
+ * waits on for that. `withdrawn`: nobody is asked any more. `void`: it was approved as something else, and waits for
+ * nothing.
+ */
+export type ConsentChange = 'asked' | 'kept' | 'withdrawn' | 'void';
 /** What a statement answers; `earlier` is the due time that the reminder of the channel has to move to. */
 export interface FoundThread {
   verdict: ThreadVerdict | typeof OUTDATED;
@@ -32,6 +42,8 @@ export interface FoundThread {
   earlier: Date | null;
   state: string | null;
   publishDate: Date | null;
+  /** What an edit or a retry means for the consent to the thread. */
+  consent?: ConsentChange | null;
 }
 /** The same of a statement that has seen what it locked. */
 export type Seen = FoundThread & { verdict: ThreadVerdict };
@@ -127,9 +139,9 @@ export const channelsUpdated = (sql: Sql, orgId: string, horizonMs: number): Fra
       and exists (select from changed)
   )`;
 
-/** What a statement answers of a change of `target`. */
-export const answer = (sql: Sql, { orgId, postId }: Target): Fragment => sql`
+/** What a statement answers of a change of `target`; `also` are further columns of the verdict `v`. */
+export const answer = (sql: Sql, { orgId, postId }: Target, also: Fragment = sql``): Fragment => sql`
   select v.verdict, ${orgId}::text as "orgId", (select id from channel)::text as "channelId",
-    (select due_at from earlier) as earlier, g.state, g.publish_date as "publishDate"
+    (select due_at from earlier) as earlier, g.state, g.publish_date as "publishDate"${also}
   from verdict v
   left join changed g on g.id = ${postId}`;

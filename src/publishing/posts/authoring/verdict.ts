@@ -1,7 +1,8 @@
 import { AppError, type FieldError, notFound } from '../../../platform/kernel/index.ts';
 import type { ThreadVerdict } from './thread.ts';
 
-const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppError> = {
+/** What whoever asked for a change is told, by its verdict. */
+export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppError> = {
   not_found: () => notFound('Post not found'),
   published: () => new AppError('already_published', 'The post is published already'),
   in_flight: () => new AppError('conflict', 'The post is being published: try again when it has settled'),
@@ -13,6 +14,10 @@ const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () => AppErr
   stale: () => new AppError('conflict', 'The post was changed meanwhile: load it again'),
   disabled: () => new AppError('invalid_request', 'Integration is disabled'),
   not_failed: () => new AppError('conflict', 'The post is in a state that does not allow this'),
+  not_awaiting: () => new AppError('conflict', 'The post does not wait for approval'),
+  not_draft: () => new AppError('conflict', 'Only a draft can wait for approval'),
+  changed: () => new AppError('conflict', 'The post was changed since its contentHash was read: look at it again'),
+  braked: () => new AppError('conflict', 'A brake holds the post in its group: resume it before it moves to another'),
   too_old: () =>
     new AppError('date_in_past', 'The date is more than a day ago', {
       errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],

@@ -17,6 +17,7 @@ export const WARNING_CODES = [
   'media_will_be_converted',
   'limit_exceeded',
   'first_comment_ignored',
+  'approval_needed',
 ] as const;
 type WarningCode = (typeof WARNING_CODES)[number];
 
@@ -29,6 +30,8 @@ export interface Outlook extends JudgedElement {
   login: LoginFacts | undefined;
   isDuplicate: boolean;
   budgets: readonly PaceBudget[];
+  /** It would be queued, by somebody whose posts have to be approved. */
+  isHeld: boolean;
   /** With billing: the limit of posts, where the body has more of them than it leaves room for. */
   overLimit: number | undefined;
 }
@@ -47,6 +50,7 @@ const WARNINGS: readonly ((outlook: Outlook) => Iterable<Warning>)[] = [
   warnOfMedia,
   warnOfLimit,
   warnOfFirstComment,
+  warnOfApproval,
 ];
 export const warningsOf = (outlook: Outlook): Warning[] => WARNINGS.flatMap((warn) => [...warn(outlook)]);
 
@@ -114,4 +118,8 @@ function* warnOfLimit({ overLimit }: Outlook): Generator<Warning> {
   if (overLimit === undefined) return;
   const message = `Plan limit reached: posts_per_month (${overLimit}); none of the posts of this body would be stored`;
   yield { code: 'limit_exceeded', message };
+}
+
+function* warnOfApproval({ isHeld }: Outlook): Generator<Warning> {
+  if (isHeld) yield { code: 'approval_needed', message: 'The post is held until somebody approves it' };
 }

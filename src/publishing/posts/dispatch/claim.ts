@@ -4,7 +4,7 @@ import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
 import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
-import { waiting } from '../state.ts';
+import { braked, waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
 import { savedOf } from './saved.ts';
 
@@ -40,7 +40,7 @@ const CHANGED = { kind: 'changed' } as const;
 
 // The pieces of every statement that claims: one that settles claims the next post of its channel by the same words.
 
-/** The earliest due post of the channel `c`, which is locked. */
+/** The earliest due post of the channel `c`, which is locked, that no brake stands on. */
 export const earliestDue = (sql: Sql): Fragment => sql`
           select p.id, p.root_post_id
           from posts p
@@ -50,6 +50,7 @@ export const earliestDue = (sql: Sql): Fragment => sql`
             and ${waiting(sql)}
             and p.due_at <= now()
             and p.publish_date <= now()
+            and not ${braked(sql, sql`p.group_id`)}
           order by p.publish_date, p.seq
           limit 1
           for no key update`;
@@ -112,6 +113,7 @@ const nextDue = (sql: Sql): Fragment => sql`
               and p.channel_id = c.id
               and ${waiting(sql)}
               and p.publish_date <= now()
+              and not ${braked(sql, sql`p.group_id`)}
           ), (
             select p.due_at
             from posts p
@@ -119,6 +121,7 @@ const nextDue = (sql: Sql): Fragment => sql`
               and p.channel_id = c.id
               and ${waiting(sql)}
               and p.publish_date > now()
+              and not ${braked(sql, sql`p.group_id`)}
             order by p.publish_date, p.seq
             limit 1
           )) end`;

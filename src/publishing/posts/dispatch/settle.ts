@@ -1,10 +1,10 @@
 import { type Fragment, groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import { announce, type Topic } from '../../../platform/outbox/index.ts';
-import { failedFact, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import type { FollowUpsPort } from '../ports.ts';
 import { PARENT_FAILED, post } from '../row.ts';
-import { behindAnother, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
+import { behindAnother, braked, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
 import { claimedColumns, claimedEntry, claimedOf, type ClaimedRow, claimPicked, earliestDue } from './claim.ts';
 
@@ -107,6 +107,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
         { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
         claimedEntry(sql),
         { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
+        { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
       )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
       select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
         u.post_id as "followUpOf", u.due_at as "followUpAt", ${isLocked(sql)} as locked,${claimedColumns(sql)}
@@ -163,13 +164,16 @@ const isLocked = (sql: Sql): Fragment => sql`
 /** The items of a thread that wait for one that is published have their time. */
 const openNextItems = (sql: Sql): Fragment => sql`
         update posts p
-        set due_at = ${dueAfterParent(sql)}
+        set due_at = ${dueAfterParent(sql)},
+          detail = case when ${braked(sql, sql`p.group_id`)} then 'paused' else p.detail end,
+          on_brake = p.on_brake or p.detail <> 'paused' and ${braked(sql, sql`p.group_id`)}
         from settled s
+        join channel c on c.id = s.channel_id
         where s.state = 'PUBLISHED'
           and p.parent_post_id = s.id
           and p.org_id = s.org_id
           and ${behindAnother(sql)}
-        returning p.channel_id, p.due_at, p.detail`;
+        returning p.id, p.org_id, p.channel_id, p.due_at, p.detail, p.on_brake`;
 
 /** The items behind one that has failed are given up with it. */
 const abandonLaterItems = (sql: Sql): Fragment => sql`
@@ -197,12 +201,20 @@ const pickNext = (sql: Sql): Fragment => sql`
           and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
           and s.channel_id not in (select channel_id from opened)`;
 
-/** A person may have logged in, or stopped the channel, since the attempt began. */
+/** A person may have logged in, stopped the channel or put a brake on it, since the attempt began. */
 const detailNow = (sql: Sql): Fragment => sql`case
+            when ${brakedNow(sql)} then 'paused'
             when i.detail = 'paused' and not c.stopped then 'retrying'
             when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
             else i.detail
           end`;
+
+/** What would go on but for a brake. */
+const brakedNow = (sql: Sql): Fragment => sql`(
+            i.detail in ('scheduled', 'retrying', 'paused')
+            and not c.stopped
+            and ${braked(sql, sql`p.group_id`)}
+          )`;
 
 /** Never before the date, should the clock have been set back. */
 const dueNow = (sql: Sql): Fragment => sql`case
@@ -221,6 +233,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           error_kind = i."errorKind",
           error = i.error,
           detail = ${detailNow(sql)},
+          on_brake = coalesce(${brakedNow(sql)}, false),
           deleted_at = coalesce( -- it goes with its channel, and comes back with it
             p.deleted_at,
             case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end
@@ -242,7 +255,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           and p.attempt = i.attempt
           and p.incarnation = i.incarnation
           and ${inFlight(sql)}
-        returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at,
+        returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at, p.on_brake,
           case when i.state = 'PUBLISHED' and p.root_post_id is null then p.settings end as settings,
           i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable,
           i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id
@@ -300,8 +313,8 @@ function facts(sql: Sql, lateMs: number): Fragment {
       payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
     },
     'post.paused': {
-      from: sql`settled where topic = 'post.paused'`,
-      payload: { channelId: sql`channel_id`, reason: sql`'channel'` },
+      from: of(sql`state = 'QUEUE' and detail = 'paused'`),
+      payload: pausedFact(sql, pauseReason(sql)),
     },
     'post.late': {
       from: of(

@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { firstCommentOf } from '../authoring/follow-ups.ts';
 import type { ChannelsPort } from '../ports.ts';
+import { hashOfThread } from '../approval/consent.ts';
 import { post, type ReadColumns } from '../row.ts';
 
 /** A post as the presenters take it: its row, its channel, its tags and its first comment. */
@@ -8,6 +9,8 @@ export interface PostRow extends ReadColumns {
   channelName: string;
   providerId: string;
   picture: string | null;
+  /** Of what was approved or rejected, or of what waits for it. */
+  contentHash: string | null;
   tags: { id: string; name: string; color: string }[];
   /** `none`: it asks for none, or its network has none. */
   firstComment: { state: 'none' | 'pending' | 'posted' | 'failed'; error: string | null };
@@ -24,6 +27,7 @@ export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstComment
 export const postColumns = (sql: Sql): Fragment => sql`
     ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId",
     c.provider_version as "providerVersion", c.picture,
+    case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
       select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
       from tags t

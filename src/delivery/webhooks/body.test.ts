@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import type { Fact } from '../../platform/outbox/index.ts';
+import { bodyOfFact, channelOfFact } from './body.ts';
+import type { WebhookTopic } from './events.ts';
+
+// The fixture has a body a line, as receivers get it, byte by byte (W1).
+const bytes = new Map(
+  readFileSync(new URL('../../../test/fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => [(JSON.parse(line) as { event: string }).event, line]),
+);
+const post = {
+  channelId: 'i_1',
+  providerId: 'x',
+  channelName: 'Acme',
+  rootPostId: null,
+  groupId: 'g_1',
+  content: '<p>Grüße "☃"</p>',
+  publishDate: '2026-09-01T10:00:00+00:00',
+};
+const channel = { providerId: 'x', name: 'Acme' };
+const facts: [string, WebhookTopic, object][] = [
+  ['post.paused', 'post.paused', { ...post, state: 'QUEUE', detail: 'paused', reason: 'brake' }],
+  ['post.resumed', 'post.resumed', { ...post, state: 'QUEUE', detail: 'scheduled', reason: 'instance' }],
+  [
+    'post.approval_requested',
+    'post.approval_requested',
+    { ...post, state: 'DRAFT', detail: 'awaiting_approval', by: 'u_1', reason: null },
+  ],
+  ['post.approved', 'post.approved', { ...post, state: 'QUEUE', detail: 'scheduled', by: 'u_1', reason: null }],
+  ['post.rejected', 'post.rejected', { ...post, state: 'DRAFT', detail: null, by: 'u_1', reason: 'Too long' }],
+  [
+    'channel.token_expiring',
+    'channel.token_expiring',
+    { ...channel, reason: '7_days', expiresAt: '2026-09-08T10:00:00.000Z' },
+  ],
+  [
+    'media.job_finished',
+    'media.job_ended',
+    {
+      userId: null,
+      operation: 'image',
+      providerId: 'x',
+      state: 'done',
+      fileIds: ['f_1', 'f_2'],
+      path: 'https://a.example/uploads/x/f_1.png',
+      error: null,
+    },
+  ],
+];
+const factOf = (topic: WebhookTopic, payload: object, entityId = 'e_1') =>
+  ({ id: '1', orgId: 'o_1', topic, entityId, payload, at: new Date('2026-09-01T10:00:01.412Z') }) as Fact<WebhookTopic>;
+
+describe('bodyOfFact', () => {
+  test.each(facts)('writes %s as the bytes of the fixture [S121, S123, S137, W1]', (event, topic, payload) => {
+    expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event));
+  });
+
+  test('a media job that failed names no file, even where it has made some', () => {
+    const failed = { ...facts.at(-1)![2], state: 'failed', path: null, error: 'No room' };
+    expect(JSON.parse(bodyOfFact(factOf('media.job_ended', failed))).data).toEqual({
+      jobId: 'e_1',
+      state: 'failed',
+      fileId: null,
+      path: null,
+      error: 'No room',
+    });
+  });
+});
+
+describe('channelOfFact', () => {
+  test('answers no channel for a media job, so that webhooks with a list of channels are not told [W7]', () => {
+    expect(channelOfFact(factOf('media.job_ended', facts.at(-1)![2]))).toBeNull();
+    expect(channelOfFact(factOf('channel.token_expiring', channel, 'i_9'))).toBe('i_9');
+    expect(channelOfFact(factOf('post.paused', post))).toBe('i_1');
+  });
+});

@@ -1,0 +1,2 @@
+export * from './pause.ts';
+export * from './resume.ts';
