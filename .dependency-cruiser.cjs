@@ -43,7 +43,13 @@ const ROOMS = {
     notifications: ['access', 'identity', 'auth'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
-  publishing: { egress: [], posts: [], shortlinks: ['posts'], channels: ['egress', 'posts'] },
+  publishing: {
+    egress: [],
+    posts: [],
+    shortlinks: ['posts'],
+    channels: ['egress', 'posts'],
+    'follow-ups': ['posts', 'channels'],
+  },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };

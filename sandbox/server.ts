@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import type { Database } from '../src/platform/db/index.ts';
 import { type Clock, newId, sha256Hex, systemClock } from '../src/platform/kernel/index.ts';
+import { type Below, Comment, countsOf, placeBelow } from './below.ts';
 import { accepts, accountOf, outcomeOf, readToken, Submitted, tokenOf, type Treatment } from './rules.ts';
 import { hasPost, listPosts, note } from './store.ts';
 
@@ -176,9 +177,27 @@ async function remove({ sql }: Network, { url, account }: Asked): Reply {
   return { status: 200, body: { id: postId } };
 }
 
+/** Makes what stands below a post; treatments are of posts alone. */
+async function makeBelow(network: Network, { request, url, body, account }: Asked): Reply {
+  const [, , postId = '', below = ''] = url.pathname.split('/');
+  const parsed = below === 'comments' ? Comment.safeParse(json(body)) : undefined;
+  if (parsed && !parsed.success) return refuse(422, 'A text is needed');
+  const key = request.headers['idempotency-key'];
+  const made = await placeBelow(network.sql, {
+    account,
+    below: below as Below, // the route names it
+    postId,
+    text: parsed?.data.text ?? '',
+    key: typeof key === 'string' ? key : null,
+  });
+  return made
+    ? { status: 201, body: postOf(network, account, made.id, made.repeated) }
+    : refuse(404, 'There is no such post');
+}
+
 async function route(network: Network, asked: Omit<Asked, 'account' | 'generation'>): Reply {
   const { request, url, body } = asked;
-  const name = `${request.method} ${url.pathname.replace(/^\/posts\/[^/]+$/, '/posts/:id')}`;
+  const name = `${request.method} ${url.pathname.replace(/^\/posts\/[^/]+(?=\/|$)/, '/posts/:id')}`;
   if (name === 'GET /health') return { status: 200, body: { status: 'ok' } };
   if (name === 'POST /accounts') return register(json(body));
   const known = readToken(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
@@ -197,6 +216,12 @@ async function route(network: Network, asked: Omit<Asked, 'account' | 'generatio
       return list(network, signed);
     case 'DELETE /posts/:id':
       return remove(network, signed);
+    case 'POST /posts/:id/comments':
+    case 'POST /posts/:id/reposts':
+    case 'POST /posts/:id/likes':
+      return makeBelow(network, signed);
+    case 'GET /counts':
+      return { status: 200, body: { items: await countsOf(network.sql, url.searchParams.get('ids') ?? '') } };
     default:
       return refuse(404, 'There is no such address');
   }

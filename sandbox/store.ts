@@ -4,7 +4,7 @@ import { groupCommit, type Json, type Sql } from '../src/platform/db/index.ts';
 export interface Entry {
   account: string;
   postId: string;
-  step: 'publish' | 'reply' | 'delete';
+  step: 'publish' | 'reply' | 'comment' | 'repost' | 'like' | 'delete';
   text: string;
   media: Json;
   replyTo: string | null;
@@ -80,7 +80,7 @@ async function firstsOf(sql: Sql, entries: readonly Entry[]): Promise<Map<string
   return new Map(rows.map((row) => [nameOf(row.account, row.key), row.postId]));
 }
 
-/** What the network shows of an account: accepted and not deleted. By key, or the newest. */
+/** What the network shows of an account: accepted and not deleted. What has a key, or the newest posts. */
 export const listPosts = (sql: Sql, account: string, key: string | undefined) => sql<
   { id: string; text: string; at: Date; replyTo: string | null }[]
 >`
@@ -89,7 +89,7 @@ export const listPosts = (sql: Sql, account: string, key: string | undefined) =>
   where account = ${account}
     and accepted
     and step <> 'delete'
-    ${key === undefined ? sql`` : sql`and idempotency_key = ${key}`}
+    ${key === undefined ? sql`and step in ('publish', 'reply')` : sql`and idempotency_key = ${key}`}
     and not exists (
       select
       from sandbox_ledger d
@@ -107,3 +107,32 @@ export async function hasPost(sql: Sql, account: string, postId: string): Promis
   >`select step from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted`;
   return rows.length > 0 && rows.every(({ step }) => step !== 'delete');
 }
+
+/** Whether any account has this post, and it was not deleted. */
+export async function isOnNetwork(sql: Sql, postId: string): Promise<boolean> {
+  const rows = await sql<{ step: string }[]>`
+    select step from sandbox_ledger where post_id = ${postId} and accepted`;
+  return rows.length > 0 && rows.every(({ step }) => step !== 'delete');
+}
+
+/** What stands below each of these posts that is there. */
+export const countBelow = (sql: Sql, ids: readonly string[]) => sql<
+  { id: string; likes: number; comments: number; reposts: number }[]
+>`
+  select p.post_id as id,
+    (count(*) filter (where b.step = 'like'))::int as likes,
+    (count(*) filter (where b.step = 'comment'))::int as comments,
+    (count(*) filter (where b.step = 'repost'))::int as reposts
+  from sandbox_ledger p
+  left join sandbox_ledger b on b.reply_to = p.post_id and b.accepted
+  where p.post_id = any(${[...ids]}::text[])
+    and p.accepted
+    and p.step in ('publish', 'reply')
+    and not exists (
+      select
+      from sandbox_ledger d
+      where d.post_id = p.post_id
+        and d.accepted
+        and d.step = 'delete'
+    )
+  group by p.post_id`;

@@ -19,6 +19,7 @@ test('patterns are found in literals, declared fields and schemas', () => {
   ).toEqual([{ source: '^(a+)+$', flags: 'u' }]);
   const all = allPatterns();
   expect(all.length).toBeGreaterThan(200);
+  expect(all.find(({ source }) => source === '^[\\s\\S]{3,}$')!.files).toContain('src/providers/social/sandbox.v1.ts'); // of its plugs
   const kinds = [
     /^src\/providers\/vpn\/custom\.v1\.ts$/,
     /^docs\/openapi/,

@@ -53,6 +53,20 @@ const declared = () =>
     ),
   );
 
+/** The forms of values of plugs, as `isValidValue` tries them. */
+const ofPlugs = () =>
+  adapters.flatMap((adapter) =>
+    adapter.domain !== 'social'
+      ? []
+      : (adapter.plugs ?? []).flatMap(({ fields }) =>
+          fields.flatMap(({ validation }) =>
+            validation === undefined
+              ? []
+              : [{ source: validation, flags: 'u', file: `src/providers/social/${adapter.id}.${adapter.version}.ts` }],
+          ),
+        ),
+  );
+
 /** All of them, each once. */
 export function allPatterns(): Pattern[] {
   const files = FOLDERS.flatMap((folder) =>
@@ -64,7 +78,10 @@ export function allPatterns(): Pattern[] {
   ].flatMap((file) => literalsOf(readFileSync(file, 'utf8')).map((one) => ({ ...one, file })));
   const schemas = 'docs/openapi.gen.json';
   const inSchemas = patternsOf(JSON.parse(readFileSync(schemas, 'utf8'))).map((one) => ({ ...one, file: schemas }));
-  const same = Map.groupBy([...literals, ...declared(), ...inSchemas], ({ source, flags }) => `/${source}/${flags}`);
+  const same = Map.groupBy(
+    [...literals, ...declared(), ...ofPlugs(), ...inSchemas],
+    ({ source, flags }) => `/${source}/${flags}`,
+  );
   return [...same.values()].map((all) => ({
     source: all[0]!.source,
     flags: all[0]!.flags,

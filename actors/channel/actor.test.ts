@@ -1,5 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { Next, AttemptOutcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
+import type {
+  Next,
+  AttemptOutcome,
+  ClaimedPost,
+  PendingFollowUp,
+  PendingLookUp,
+} from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
@@ -21,6 +27,7 @@ function channelOf(
   outcome: AttemptOutcome = { kind: 'published', release: { id: 'r', url: 'u' } },
   lookUp?: PendingLookUp,
   behind: ClaimedPost[] = [],
+  followUp?: PendingFollowUp,
 ) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
@@ -38,7 +45,10 @@ function channelOf(
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
       sendPost: async () => (did.push('send'), outcome),
-      settleAndClaim: async (_claimed, { kind }) => (did.push(`settle ${kind}`), { lookUp, next: behind.shift() }),
+      settleAndClaim: async (_claimed, { kind }) => (
+        did.push(`settle ${kind}`),
+        { lookUp, followUp, next: behind.shift() }
+      ),
     },
     channels: {
       enable: move('enable'),
@@ -158,4 +168,14 @@ test('a channel that is enabled looks at once', async () => {
   held.enable = false;
   await channel.spec.methods.enable({}, turn);
   expect(did).toEqual(['enable o c', 'claim', 'enable o c']);
+});
+
+test('what follows a published post gets its reminder after the commit, owned by the organization', async () => {
+  const { turn, log, hints, besides } = channelOf([{ kind: 'claimed', claimed }], undefined, undefined, [], {
+    postId: 'root',
+    due: NOW,
+  });
+  await channel.spec.reminders.due(turn, undefined);
+  await besides();
+  expect([log, hints]).toEqual([['remind Post/o:root follow-up 2026-01-01T00:00:00.000Z'], [{ owner: 'o' }]]);
 });

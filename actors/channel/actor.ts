@@ -84,9 +84,13 @@ async function publish(
   if (outcome.kind === 'reauthorize')
     // before the slot is free, and never over a newer login
     await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials);
-  const { lookUp, next } = await posts.settleAndClaim(claimed, outcome);
+  const { lookUp, followUp, next } = await posts.settleAndClaim(claimed, outcome);
   if (lookUp)
     await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), LOOK_UPS[lookUp.about], lookUp.due, {
+      owner: claimed.orgId,
+    });
+  if (followUp)
+    await remindOther(postActor, tenantKey(claimed.orgId, followUp.postId), 'follow-up', followUp.due, {
       owner: claimed.orgId,
     });
   return outcome.kind === 'not-sent' ? undefined : { next };

@@ -4,6 +4,7 @@ import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import { type Heartbeat, HEARTBEAT_TIMEOUT_MS, type Posts } from '../../src/publishing/posts/index.ts';
+import type { FollowUps } from '../../src/publishing/follow-ups/index.ts';
 import type { Webhooks } from '../../src/delivery/webhooks/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { organizationActor } from '../organization/contract.ts';
@@ -12,6 +13,7 @@ import { webhookActor } from '../webhook/contract.ts';
 
 export interface ReconcilerOptions {
   posts: Pick<Posts, 'sweeps'>;
+  followUps: Pick<FollowUps, 'overdueFollowUps'>;
   webhooks: Pick<Webhooks, 'overdue'>;
   actors: Actors;
   remind: (reminders: readonly Reminder[]) => Promise<void>;
@@ -37,17 +39,21 @@ export interface Found {
   prepared: number;
   series: number;
   delivering: number;
+  followed: number;
 }
 
-const NOTHING: Found = { takenOver: 0, woken: 0, entered: 0, asked: 0, prepared: 0, series: 0, delivering: 0 };
+const NOTHING: Found = {
+  takenOver: 0,
+  woken: 0,
+  entered: 0,
+  asked: 0,
+  prepared: 0,
+  series: 0,
+  delivering: 0,
+  followed: 0,
+};
 
 const ROUNDS = 20;
-
-const lookUpOf = (orgId: string, postId: string, about: keyof typeof LOOK_UPS, due: Date): Reminder =>
-  reminderOf(postActor, tenantKey(orgId, postId), LOOK_UPS[about], due, { owner: orgId });
-
-const prepareOf = ({ orgId, postId, now }: { orgId: string; postId: string; now: Date }): Reminder =>
-  reminderOf(postActor, tenantKey(orgId, postId), 'prepare', now, { owner: orgId });
 
 /** Waits for calls of actors, and says how many of them failed. */
 const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
@@ -58,6 +64,30 @@ const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unkn
       'actors could not be woken',
     );
 };
+interface FoundPost {
+  orgId: string;
+  postId: string;
+  /** By the database's clock. */
+  now: Date;
+}
+/**
+ * Has posts do what a scan found. Answers 0, as no next round is needed: the reminders have not fired yet, so that
+ * another look now would find the same posts.
+ */
+const reminding =
+  (remind: ReconcilerOptions['remind']) =>
+  async <P extends FoundPost>(
+    posts: readonly P[],
+    nameOf: (post: P) => keyof typeof postActor.reminders,
+  ): Promise<0> => {
+    if (posts.length > 0)
+      await remind(
+        posts.map((post) =>
+          reminderOf(postActor, tenantKey(post.orgId, post.postId), nameOf(post), post.now, { owner: post.orgId }),
+        ),
+      );
+    return 0;
+  };
 
 /**
  * Finds what is due and untouched: a lost reminder, a dead host, a broken commit is a delay, never a loss. After a gap
@@ -66,6 +96,7 @@ const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unkn
  */
 export function startReconciler({
   posts: { sweeps },
+  followUps,
   webhooks,
   actors,
   remind,
@@ -78,6 +109,7 @@ export function startReconciler({
   onFound,
 }: ReconcilerOptions): Reconciler {
   const told = tellerOf(log);
+  const remindPosts = reminding(remind);
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -95,6 +127,7 @@ export function startReconciler({
       await round(limit, () => deliver(found));
       await round(limit, () => prepare(found));
       await round(limit, () => goOn(found));
+      if (clock.monotonic() >= quietUntil) await round(limit, () => follow(found));
       onFound?.(found);
       return found;
     } catch (error) {
@@ -108,10 +141,8 @@ export function startReconciler({
   async function takeOver(found: Found): Promise<number> {
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
-    const doubtful = taken.flatMap(({ orgId, postId, now }) =>
-      postId === null ? [] : [lookUpOf(orgId, postId, 'unconfirmed', now)],
-    );
-    if (doubtful.length > 0) await remind(doubtful);
+    const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [{ orgId, postId, now }]));
+    await remindPosts(doubtful, () => LOOK_UPS.unconfirmed);
     await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
   }
@@ -129,16 +160,18 @@ export function startReconciler({
   async function askAgain(found: Found): Promise<number> {
     const unasked = await sweeps.unasked(limit);
     found.asked += unasked.length;
-    if (unasked.length > 0)
-      await remind(unasked.map(({ orgId, postId, detail, now }) => lookUpOf(orgId, postId, detail, now)));
-    return 0; // the reminders have not fired yet: another look now would find the same posts
+    return remindPosts(unasked, ({ detail }) => LOOK_UPS[detail]);
   }
   /** Not what was left behind: this scan is what begins preparing posts, wherever their turn runs. */
   async function prepare(found: Found): Promise<number> {
     const unprepared = await sweeps.unprepared(limit);
     found.prepared += unprepared.length;
-    if (unprepared.length > 0) await remind(unprepared.map(prepareOf));
-    return 0; // as with questions: the reminders have not fired yet
+    return remindPosts(unprepared, () => 'prepare');
+  }
+  async function follow(found: Found): Promise<number> {
+    const overdue = await followUps.overdueFollowUps(limit);
+    found.followed += overdue.length;
+    return remindPosts(overdue, () => 'follow-up');
   }
   /** What makes series go on: the next date is a day away at least, so nobody waits for it. */
   async function goOn(found: Found): Promise<number> {

@@ -40,8 +40,22 @@ export async function startActors(
   context: Context,
   { reconcileMs }: { reconcileMs?: number } = {},
 ): Promise<ActorHost> {
-  const { engine, bus, actors, clock, logs, sql, posts, webhooks, metrics, incarnation, sweeps, listeners, workers } =
-    context;
+  const {
+    engine,
+    bus,
+    actors,
+    clock,
+    logs,
+    sql,
+    posts,
+    followUps,
+    webhooks,
+    metrics,
+    incarnation,
+    sweeps,
+    listeners,
+    workers,
+  } = context;
   const log = logs.of('actors');
   const host = createHost({ implementations, needs: context, actors, clock, log });
   measureHost(metrics, host);
@@ -50,6 +64,7 @@ export async function startActors(
   const hosting = await engine.host(host, { afterOutage: (outage) => posts.judgeMissed(outage) });
   const reconciler = startReconciler({
     posts,
+    followUps,
     webhooks,
     actors,
     clock,

@@ -1,5 +1,12 @@
 import { expect, test } from '@jest/globals';
-import type { AttemptOutcome, ClaimedPost, PendingLookUp, Preparation } from '../../src/publishing/posts/index.ts';
+import type { ClaimedFollowUps } from '../../src/publishing/follow-ups/index.ts';
+import type {
+  AttemptOutcome,
+  ClaimedPost,
+  PendingFollowUp,
+  PendingLookUp,
+  Preparation,
+} from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
@@ -11,6 +18,9 @@ function postOf({
   waits = true,
   outcome = { kind: 'absent' } as AttemptOutcome,
   next = undefined as PendingLookUp | undefined,
+  followUp = undefined as PendingFollowUp | undefined,
+  found = { claimed: [], later: undefined } as ClaimedFollowUps,
+  nextDue = undefined as Date | undefined,
 } = {}) {
   const did: string[] = [];
   const changed = { state: 'QUEUE', publishDate: NOW };
@@ -28,9 +38,16 @@ function postOf({
         waits ? claimed : undefined
       ),
       lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
-      settleAttempt: async (_claimed, { kind }, asked) => (did.push(`settle ${kind} ${asked}`), next),
+      settleAttempt: async (_claimed, { kind }, asked) => (
+        did.push(`settle ${kind} ${asked}`),
+        { lookUp: next, followUp }
+      ),
       claimPreparation: async () => (did.push('claimPreparation'), waits ? (claimed as Preparation) : undefined),
       prepareAhead: async () => void did.push('prepareAhead'),
+    },
+    followUps: {
+      claimFollowUps: async () => (did.push('claimFollowUps'), found),
+      runFollowUps: async () => (did.push('runFollowUps'), nextDue),
     },
   };
   return { ...turnOf(postActor, 'o:p', needs), did };
@@ -98,4 +115,31 @@ test('what people do is one change each, of this post in this organization', asy
     `request ["o","p",${JSON.stringify(by)}]`,
   ]);
   expect(log).toEqual(['Channel/o:c.wake {}']);
+});
+
+test('what follows a post is claimed in the turn and done beside it, and its next step is set', async () => {
+  const found = { claimed: [{}], later: undefined } as unknown as ClaimedFollowUps;
+  const { turn, log, hints, did, besides } = postOf({ found, nextDue: NOW });
+  await post.spec.reminders['follow-up'](turn, undefined);
+  expect(did).toEqual(['claimFollowUps']);
+  await besides();
+  expect([did, log]).toEqual([
+    ['claimFollowUps', 'runFollowUps'],
+    ['remind Post/o:p follow-up 2026-01-01T00:00:00.000Z'],
+  ]);
+  expect(hints).toEqual([{ owner: 'o' }]);
+});
+
+test('a post that nothing follows any more is left alone', async () => {
+  const { turn, log, did, besides } = postOf();
+  await post.spec.reminders['follow-up'](turn, undefined);
+  await besides();
+  expect([did, log]).toEqual([['claimFollowUps'], []]);
+});
+
+test('a post that a look-up has found is followed by what it asked for', async () => {
+  const { turn, log, besides } = postOf({ followUp: { postId: 'root', due: NOW } });
+  await post.spec.reminders['look-up'](turn, undefined);
+  await besides();
+  expect(log).toEqual(['Channel/o:c.wake {}', 'remind Post/o:root follow-up 2026-01-01T00:00:00.000Z']);
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.ts';
 import { splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
+import type { FollowUps } from '../../src/publishing/follow-ups/index.ts';
 import type { Posts } from '../../src/publishing/posts/index.ts';
 import { channelActor } from '../channel/contract.ts';
 import { LOOK_UPS, postActor } from './contract.ts';
@@ -21,6 +22,7 @@ export interface PostNeeds {
     | 'claimPreparation'
     | 'prepareAhead'
   >;
+  followUps: Pick<FollowUps, 'claimFollowUps' | 'runFollowUps'>;
 }
 type Here = Turn<typeof postActor, unknown, undefined, PostNeeds>;
 
@@ -52,6 +54,15 @@ export default implementFor<PostNeeds>()(postActor, {
       const preparation = await posts.claimPreparation(...keyOf(id));
       if (preparation) beside(() => posts.prepareAhead(preparation));
     },
+    async 'follow-up'({ id, ctx: { followUps }, beside, remindOther }) {
+      const [orgId, postId] = keyOf(id);
+      const found = await followUps.claimFollowUps(orgId, postId);
+      if (found.claimed.length === 0 && !found.later) return;
+      beside(async () => {
+        const due = await followUps.runFollowUps(found);
+        if (due) await remindOther(postActor, id, 'follow-up', due, { owner: orgId });
+      });
+    },
   },
 });
 
@@ -71,8 +82,12 @@ async function lookUp(
   beside(async () => {
     const outcome = await posts.lookUp(claimed, about);
     if (!outcome) return;
-    const next = await posts.settleAttempt(claimed, outcome, about);
+    const { lookUp: next, followUp } = await posts.settleAttempt(claimed, outcome, about);
     if (next) await remindOther(postActor, id, LOOK_UPS[next.about], next.due, { owner: claimed.orgId });
     else await channel.wake({}); // its slot is free
+    if (followUp)
+      await remindOther(postActor, tenantKey(claimed.orgId, followUp.postId), 'follow-up', followUp.due, {
+        owner: claimed.orgId,
+      });
   });
 }

@@ -30,7 +30,7 @@ export const postActor = actorContract('Post', {
     reject: method({ input: z.strictObject({ by: PostAuthor, reason: z.string() }) }),
     requestApproval: method({ input: z.strictObject({ by: PostAuthor }) }),
   },
-  reminders: { 'look-up': reminder, poll: reminder, prepare: reminder },
+  reminders: { 'look-up': reminder, poll: reminder, prepare: reminder, 'follow-up': reminder },
 });
 
 /** The reminder that looks up a post whose outcome is not known, by what is unknown of it. */

@@ -13,6 +13,7 @@ import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openChannels } from './channels/index.ts';
 import { openEgress } from './egress/index.ts';
+import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
 import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
@@ -93,6 +94,7 @@ export async function openPublishingWing({
       channels,
       media,
       links: shortlinks,
+      followUps: { plan: planFollowUps, shorten: shortenThread },
       billing,
       profiles: identity,
       incarnation,
@@ -108,8 +110,9 @@ export async function openPublishingWing({
       },
     }),
   );
+  const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
   return wing(opened, {
-    rooms: { egress, channels, shortlinks, posts },
+    rooms: { egress, channels, shortlinks, posts, followUps },
     sweeps: [
       { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
@@ -120,6 +123,7 @@ export async function openPublishingWing({
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
+      { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
       { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],

@@ -6,6 +6,7 @@ import { AppError, invalidField, tenantKey } from '../../../src/platform/kernel/
 import { auditActor } from '../../http/audit-actor.ts';
 import { type Call, type Caller, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
+import { plugRoutes } from './plugs.handlers.ts';
 import {
   Channel,
   Mention,
@@ -104,6 +105,7 @@ async function removeChannel(call: Call<'channels', z.output<typeof deletion.bod
 }
 
 export default [
+  ...plugRoutes,
   route({
     method: 'get',
     path: '/integrations',

@@ -71,9 +71,8 @@ export const Post = z.strictObject({
   intervalInDays: z.int().nullable(),
   recurrence: z.strictObject({ rrule: z.string(), timezone: z.string(), until: Text }).nullable(),
   actualDate: ActualDate,
-  // Not available yet: nobody posts first comments.
-  firstComment: z.strictObject({ state: z.literal('none'), error: z.null() }),
-  firstCommentPostedAt: z.null(),
+  firstComment: z.strictObject({ state: z.enum(['none', 'pending', 'posted', 'failed']), error: Text }),
+  firstCommentPostedAt: Text,
   /** Of a first item, for its thread: who asked, approved or rejected last, and the hash of what it is about (S121). */
   approval: z
     .strictObject({ state: z.enum(['awaiting', 'approved', 'rejected']), by: Text, at: Time, contentHash: z.string() })
@@ -111,8 +110,8 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   intervalInDays: row.recurrence?.inter ?? null,
   recurrence: recurrenceOf(row),
   ...occurrenceOf(row),
-  firstComment: { state: 'none' as const, error: null },
-  firstCommentPostedAt: null,
+  firstComment: row.firstComment,
+  firstCommentPostedAt: iso(row.firstCommentPostedAt),
   approval: approvalOf(row),
   version: row.version,
   latenessMs: row.publishedAt ? Math.max(0, row.publishedAt.getTime() - row.publishDate.getTime()) : null,

@@ -5,6 +5,7 @@ const Item = z.object({
   seq: z.int(),
   at: z.string(),
   postId: z.string().nullable(),
+  step: z.enum(['publish', 'reply', 'comment', 'repost']),
   text: z.string(),
   media: z.array(z.unknown()),
   idempotencyKey: z.string().nullable(),
@@ -20,10 +21,11 @@ export const presentLedger = ({
   rows: readonly LedgerRow[];
   limit: number;
 }): z.input<typeof LedgerPage> => ({
-  items: rows.map(({ seq, at, postId, text, media, idempotencyKey, accepted }) => ({
+  items: rows.map(({ seq, at, postId, step, text, media, idempotencyKey, accepted }) => ({
     seq: Number(seq),
     at: at.toISOString(),
     postId,
+    step,
     text,
     media: Array.isArray(media) ? (media as unknown[]) : [],
     idempotencyKey,

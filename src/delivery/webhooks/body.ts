@@ -57,6 +57,9 @@ function dataOf(fact: WebhookFact): object {
     }
     case 'post.deleted':
       return postOf(fact, fact.payload.state, fact.payload.detail);
+    case 'first_comment.posted':
+    case 'first_comment.failed':
+      return { ...postOf(fact, 'PUBLISHED', null), error: fact.payload.error };
     case 'channel.connected':
       return { ...channelHeadOf(fact), reason: null };
     case 'channel.token_expiring':
@@ -76,7 +79,7 @@ function dataOf(fact: WebhookFact): object {
   }
 }
 
-type PostFact = Extract<WebhookFact, { topic: `post.${string}` }>;
+type PostFact = Extract<WebhookFact, { topic: `post.${string}` | `first_comment.${string}` }>;
 type ChannelFact = Extract<WebhookFact, { topic: `channel.${string}` }>;
 
 const headOf = ({ entityId, payload: { channelId, providerId, channelName, content } }: PostFact) => ({

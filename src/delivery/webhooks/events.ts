@@ -40,6 +40,8 @@ export const EVENT_TYPES = [
   optional('post.approved', 'A post was approved.'),
   optional('post.rejected', 'A post was rejected by whoever was to approve it.'),
   optional('post.deleted', 'A post was deleted before it was published.'),
+  optional('first_comment.posted', 'The first comment of a post was published.'),
+  optional('first_comment.failed', 'The first comment of a post was given up.'),
   optional('channel.connected', 'A channel was connected.'),
   optional('channel.refresh_needed', 'A channel needs a new login.'),
   optional('channel.token_expiring', 'The login of a channel ends in 7 days, or in one.'),

@@ -4,6 +4,7 @@ export interface LedgerRow {
   seq: string;
   at: Date;
   postId: string | null;
+  step: 'publish' | 'reply' | 'comment' | 'repost';
   text: string;
   media: unknown;
   idempotencyKey: string | null;
@@ -11,7 +12,7 @@ export interface LedgerRow {
 }
 
 /**
- * What the sandbox network noted of the posts of a channel of this org, oldest first, after `seq`; undefined when the
+ * What the sandbox network noted of the posts, comments and reposts of a channel of this org, oldest first, after `seq`; undefined when the
  * org has no such sandbox channel. Its accounts are names that anybody may type: what others publish under the same
  * name is not shown.
  */
@@ -31,16 +32,24 @@ export async function sandboxLedger(
       and deleted_at is null`;
   if (!channel) return undefined;
   return sql<LedgerRow[]>`
-    select seq::text, at, post_id as "postId", text, media, idempotency_key as "idempotencyKey", accepted
+    select seq::text, at, post_id as "postId", step, text, media, idempotency_key as "idempotencyKey", accepted
     from sandbox_ledger l
     where account = ${channel.account}
       and seq > ${after}::bigint
-      and step in ('publish', 'reply')
-      and exists (select
-        from posts p
-        where p.org_id = ${orgId}
-          and p.channel_id = ${channelId}
-          and p.id::text = l.idempotency_key)
+      and (
+        step in ('publish', 'reply')
+          and exists (select
+            from posts p
+            where p.org_id = ${orgId}
+              and p.channel_id = ${channelId}
+              and p.id::text = l.idempotency_key)
+        or step in ('comment', 'repost')
+          and exists (select
+            from post_follow_ups f
+            where f.org_id = ${orgId}
+              and f.channel_id = ${channelId}
+              and f.id::text = l.idempotency_key)
+      )
     order by seq
     limit ${limit}`;
 }

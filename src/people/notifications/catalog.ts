@@ -29,10 +29,13 @@ const sentences = (...parts: readonly string[]): string => parts.filter((part) =
 const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
 const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
 
-type PostFact = Fact<'post.published' | 'post.failed' | 'post.unconfirmed'>;
-type ChannelFact = Fact<'channel.refresh_needed' | 'channel.disabled'>;
+type Decided = Fact<'post.approved' | 'post.rejected'>;
+type PostFact = Fact<
+  'post.published' | 'post.failed' | 'post.unconfirmed' | 'first_comment.failed' | 'post.approval_requested'
+>;
+type ChannelFact = Fact<'channel.refresh_needed' | 'channel.token_expiring' | 'channel.disabled'>;
 
-const ofPost = ({ entityId, payload: { channelId, createdBy } }: PostFact) => ({
+const ofPost = ({ entityId, payload: { channelId, createdBy } }: PostFact | Decided) => ({
   maker: createdBy,
   link: { path: `/posts/${entityId}`, permission: 'posts:read' as const },
   data: { postId: entityId, integrationId: channelId },
@@ -53,8 +56,16 @@ const ofChannel = ({ entityId }: ChannelFact, title: string, content: string): T
   data: { integrationId: entityId },
 });
 
+const decided = (fact: Decided, title: string): Told => ({
+  category: 'approvals',
+  title: `${title} ${fact.payload.channelName}`,
+  content: sentences(fact.payload.reason ?? '', excerpt(fact.payload.content)),
+  ...ofPost(fact),
+});
+
 /** Why a channel does nothing any more, for people. */
 const DISABLED = { person: 'A member disabled it.', plan: 'The plan has no room for it any more.' } as const;
+const SOON = { '7_days': 'ends in a week', '1_day': 'ends within a day' } as const;
 const ENDS = {
   done: 'Done: ',
   failed: 'Failed: ',
@@ -72,8 +83,25 @@ const CATALOG = {
   'post.failed': (fact) => failed(fact, 'A post was not published on', fact.payload.error),
   'post.unconfirmed': (fact) =>
     failed(fact, 'Nobody can say whether a post was published on', 'Look at the channel before you send it again.'),
+  'first_comment.failed': (fact) => failed(fact, 'The first comment was not written on', fact.payload.error ?? ''),
+  'post.approval_requested': (fact) => ({
+    category: 'approvals',
+    permission: 'posts:manage',
+    title: `A post for ${fact.payload.channelName} waits for approval`,
+    content: excerpt(fact.payload.content),
+    ...ofPost(fact),
+    maker: null, // asks, and needs not be told
+  }),
+  'post.approved': (fact) => decided(fact, 'Your post was approved for'),
+  'post.rejected': (fact) => decided(fact, 'Your post was rejected for'),
   'channel.refresh_needed': (fact) =>
     ofChannel(fact, `${fact.payload.name} needs a new login`, 'Its posts wait until somebody connects it again.'),
+  'channel.token_expiring': (fact) =>
+    ofChannel(
+      fact,
+      `The login of ${fact.payload.name} ${SOON[fact.payload.reason]}`,
+      'Connect it again, or its posts will wait.',
+    ),
   'channel.disabled': (fact) => ofChannel(fact, `${fact.payload.name} is disabled`, DISABLED[fact.payload.reason]),
   'ai.budget_alert': ({ payload: { domain, providerId, period, percent, capCents, spentMicros } }) => ({
     category: 'ai_budget',
@@ -82,6 +110,14 @@ const CATALOG = {
     content: `${cents(spentMicros)} of ${(capCents / 100).toFixed(2)} USD${providerId === null ? '' : ` at ${providerId}`}.`,
     link: { path: '/settings', permission: 'settings:read' },
     data: { domain, providerId, period, percent },
+  }),
+  'webhook.failing': ({ entityId, payload: { name, failures, lastError } }) => ({
+    category: 'webhook_issues',
+    permission: 'webhooks:update',
+    title: `Deliveries to ${name} fail`,
+    content: sentences(`The last ${failures} in a row have failed.`, lastError ?? ''),
+    link: { path: '/settings', permission: 'settings:read' },
+    data: { webhookId: entityId, failures },
   }),
   'storage.over_quota': ({ payload: { bytes, quotaBytes } }) => ({
     category: 'storage',

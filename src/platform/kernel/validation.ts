@@ -43,7 +43,7 @@ export const asksNothing = (value: unknown): boolean =>
   !value || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
 
 /** The issue of a value that asks for a feature which is not there. */
-export const UNBUILT = { code: 'custom', message: 'is not available yet', params: { unbuilt: true } } as const;
+const UNBUILT = { code: 'custom', message: 'is not available yet', params: { unbuilt: true } } as const;
 
 /** A field of a feature that is not there: taken are only values by which nothing is asked of it. */
 export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>

@@ -21,6 +21,8 @@ const post = {
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
 const released = { ...post, url: z.string() };
+/** `error`: null where it is out. */
+const firstComment = { ...post, error: z.string().nullable() };
 /** `instance`: an operator has taken the organization out of use. */
 const paused = {
   ...post,
@@ -76,6 +78,8 @@ export const facts = {
     state: z.enum(['QUEUE', 'ERROR', 'DRAFT']),
     detail: z.string().nullable(),
   }),
+  'first_comment.posted': z.strictObject(firstComment),
+  'first_comment.failed': z.strictObject(firstComment),
   /** A media job is done or has failed, or nobody knows. The fact's entity is the job; `userId`: who asked for it. */
   'media.job_ended': z.strictObject({
     userId: id.nullable(),

@@ -95,9 +95,12 @@ export function startListeners({ listeners, ...options }: ListenersOptions): Pic
   };
 }
 
+/** Of each topic; what a process of a newer release says beyond it is passed over. */
+const readers = new Map(Object.entries(catalog).map(([topic, schema]) => [topic, schema.strip()]));
+
 /** A fact as listeners hear it; throws for one that its topic does not describe. */
 export const parsedFact = ({ topic, payload, ...row }: FactRow): Fact =>
-  ({ ...row, topic, payload: catalog[topic as Topic].parse(payload) }) as Fact;
+  ({ ...row, topic, payload: readers.get(topic)!.parse(payload) }) as Fact;
 
 /** Whether the facts, or the code that hears them, are at fault, and not the database (SQLSTATE 22 and 23: a value). */
 const isFactsFault = (error: unknown): boolean => {

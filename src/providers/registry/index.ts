@@ -67,6 +67,7 @@ export {
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
 export type {
   App,
+  AutoPlug,
   FileLimits,
   Handle,
   Limits,
@@ -74,9 +75,14 @@ export type {
   LookUp,
   Media,
   Mention,
+  NewComment,
+  OnceClass,
   Page,
+  PlugField,
   Polled,
   Post,
+  PostCounts,
+  PostPlug,
   Prepared,
   Profile,
   Published,

@@ -1,4 +1,7 @@
-/** A field of a plug; `validation` is the source of an expression that the whole value must match. */
+/**
+ * A field of a plug; `validation` is the source of an expression that the whole value must match, in linear time: one
+ * repeated class of characters. `likesAmount` and `post`, the text of a comment, are what plugs act by.
+ */
 export interface PlugField {
   name: string;
   description: string;
@@ -105,3 +108,9 @@ export const plugsOf = (
   names: readonly (keyof typeof PLUGS)[],
   from: readonly string[] = [network],
 ): Plug[] => names.map((name) => PLUGS[name](network, from));
+
+/** The same plugs where auto plugs look in another rhythm. */
+export const inRhythm = (
+  plugs: readonly Plug[],
+  rhythm: Pick<AutoPlug, 'runEveryMilliseconds' | 'totalRuns'>,
+): Plug[] => plugs.map((plug) => (plug.kind === 'auto' ? { ...plug, ...rhythm } : plug));

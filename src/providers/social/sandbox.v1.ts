@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
+import { inRhythm, plugsOf } from './_plugs.ts';
 
 const Account = z.object({ id: z.string(), token: z.string() });
 const Me = z.object({ id: z.string(), name: z.string() });
 const Accepted = z.object({ id: z.string(), url: z.url() });
 const Uploaded = z.object({ id: z.string(), bytes: z.int() });
 const Found = z.object({ items: z.array(Accepted) });
+const Counted = z.object({
+  items: z.array(z.object({ id: z.string(), likes: z.int(), comments: z.int(), reposts: z.int() })),
+});
+const MINUTE_MS = 60_000;
 
 /** A practice network of this service: publishes nowhere, keeps a ledger, and fails on request (S243). */
 export default social({
@@ -75,5 +80,43 @@ export default social({
 
   async remove({ http, published }) {
     await http.delete(`/posts/${encodeURIComponent(published.id)}`);
+  },
+
+  comment: {
+    once: 'key',
+    send: ({ http, post, published }) =>
+      http.post(`/posts/${encodeURIComponent(published.id)}/comments`, Accepted, {
+        json: { text: post.text },
+        idempotencyKey: post.id,
+        creates: true,
+      }),
+    async find({ http, post }) {
+      return (await http.get('/posts', Found, { query: { key: post.id } })).items[0];
+    },
+  },
+  repost: {
+    once: 'key',
+    send: ({ http, repost: { id, published } }) =>
+      http.post(`/posts/${encodeURIComponent(published.id)}/reposts`, Accepted, { idempotencyKey: id, creates: true }),
+    async find({ http, repost: { id } }) {
+      return (await http.get('/posts', Found, { query: { key: id } })).items[0];
+    },
+  },
+  metricsAtOnce: 100,
+  async metrics({ http, posts }) {
+    const { items } = await http.get('/counts', Counted, { query: { ids: posts.map(({ id }) => id).join(',') } });
+    return items.map(({ id, ...counts }) => ({ id, counts }));
+  },
+  // a look a minute for an hour, so that one can watch it
+  plugs: inRhythm(plugsOf('sandbox', ['auto-comment', 'repost-from']), {
+    runEveryMilliseconds: MINUTE_MS,
+    totalRuns: 60,
+  }),
+  tools: {
+    list_posts: {
+      description: 'The newest posts of the account.',
+      data: z.object({}),
+      call: async ({ http }) => (await http.get('/posts', Found)).items,
+    },
   },
 });

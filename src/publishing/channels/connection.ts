@@ -110,6 +110,8 @@ export async function connectChannel(
   return {
     social: confirming(login.social, login.wasRenewed, (reason) => row.lose(reason, login.current().sealed)),
     once: adapter.once,
+    commentOnce: adapter.comment?.once,
+    repostOnce: adapter.repost?.once,
     write: writerFor(deps, adapter),
     lane: [adapter.id, originOf({ ...values, ...tokens?.values }), channel.routeId ?? ''].join(' ').trim(),
     timeoutMs: adapter.timeoutMs,

@@ -57,10 +57,21 @@ export function rulesOfNetwork(
     commentText: adapter.comment?.text,
     write: writerFor(deps, adapter),
     fileSettings: adapter.fileSettings,
+    hasComments: adapter.comment !== undefined,
+    postPlugs: (adapter.plugs ?? []).filter((plug) => plug.kind === 'post'),
     pace: adapter.pace ?? [],
     checkSettings: (settings, at) => checkSettings(adapter, settings, at),
   };
 }
+
+/** Whether posts of a network can be commented on by their channel; false for one that is not registered. */
+export const hasComments = (
+  { providers }: Pick<ChannelsDeps, 'providers'>,
+  providerId: string,
+  providerVersion: string,
+): boolean =>
+  providers.list('social').find(({ id, version }) => id === providerId && version === providerVersion)?.comment !==
+  undefined;
 
 /** The networks that posts are prepared at before they are published, each as `id@version`. */
 export const networksThatPrepare = ({ providers }: Pick<ChannelsDeps, 'providers'>): string[] =>

@@ -10,9 +10,23 @@ import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { loginFacts } from './login-facts.ts';
 import { dropOldStates } from './logins.ts';
-import { canBeginAlone, listNetworks, networksThatPrepare, rulesOfChannel, rulesOfNetwork } from './networks.ts';
+import {
+  canBeginAlone,
+  hasComments,
+  listNetworks,
+  networksThatPrepare,
+  rulesOfChannel,
+  rulesOfNetwork,
+} from './networks.ts';
+import {
+  adapterOfChannel,
+  findChannels,
+  getChannel,
+  getWithChoices,
+  listChannels,
+  listWithChoices,
+} from './reading.ts';
 import { tellExpiring } from './expiring.ts';
-import { findChannels, getChannel, getWithChoices, listChannels, listWithChoices } from './reading.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
@@ -38,12 +52,14 @@ export function openChannels(options: ChannelsOptions) {
       canBeginAlone,
       rulesOf: rulesOfChannel,
       rules: rulesOfNetwork,
+      hasComments,
       preparing: networksThatPrepare,
       list: listChannels,
       get: getChannel,
       listWithChoices,
       getWithChoices,
       find: findChannels,
+      adapterOf: adapterOfChannel,
       begin: beginLogin,
       complete: completeLogin,
       pages: listPages,

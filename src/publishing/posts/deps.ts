@@ -10,6 +10,7 @@ import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
 import type {
   ChannelsPort,
+  FollowUpsPort,
   Heartbeat,
   LinksPort,
   MediaPort,
@@ -26,6 +27,7 @@ export interface PostsOptions {
   channels: ChannelsPort;
   media: MediaPort;
   links: LinksPort;
+  followUps: FollowUpsPort;
   /** The room that the plan leaves for posts, and what is locked before channels. */
   billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg'>;
   profiles: ProfilesPort;

@@ -13,6 +13,7 @@ export type {
   Link,
   LoginFacts,
   LinksPort,
+  FollowUpsPort,
   ChannelsPort,
   Connected,
   MediaPort,
@@ -20,11 +21,15 @@ export type {
   DueChange,
   ReminderMoves,
 } from './ports.ts';
-export { HEARTBEAT_TIMEOUT_MS } from './rules.ts';
+export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';
+export { snapshot } from './dispatch/claim.ts';
+export type { PendingFollowUp } from './dispatch/settle.ts';
+export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
+export { isValidValue } from './authoring/follow-ups.ts';
 export type { NoteRow } from './notes.ts';
 export { separateContent } from './separate.ts';
 export type { TagFields, TagRow } from './tags.ts';
@@ -32,6 +37,6 @@ export { rootsOf } from './authoring/quotas.ts';
 export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
-export { insertTimeline } from './journal.ts';
-export { braked, inFlight, queued } from './state.ts';
+export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
+export { braked, inFlight, published, queued } from './state.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';

@@ -1,9 +1,11 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { AppError } from '../../platform/kernel/index.ts';
 import type {
   FileFacts,
   Limits,
   Media,
+  OnceClass,
+  PostPlug,
   Social,
   SocialAdapter,
   ThreadLimits,
@@ -44,6 +46,9 @@ export interface Paced {
 export interface Connected {
   social: Social;
   once: SocialAdapter['once'];
+  /** The means by which a comment and a repost are made once; undefined where the network has none. */
+  commentOnce?: OnceClass | undefined;
+  repostOnce?: OnceClass | undefined;
   /** Writes a content in the form of the network, with the addresses that `addresses` puts in the place of others. */
   write: WriteContent;
   /**
@@ -67,6 +72,10 @@ export interface NetworkRules extends ThreadLimits {
   write: WriteContent;
   /** Settings that name a file. */
   fileSettings?: readonly string[] | undefined;
+  /** A post can be commented on by its channel. */
+  hasComments: boolean;
+  /** The plugs that a post can ask for. */
+  postPlugs: readonly PostPlug[];
   /** What the network allows of posts, where the adapter says so. */
   pace: NonNullable<SocialAdapter['pace']>;
   checkSettings(settings: unknown, at: string): void;
@@ -81,6 +90,8 @@ export interface LoginFacts {
 }
 
 export interface ChannelsPort {
+  /** Whether posts of this network can be commented on by their channel; false for one that is not registered. */
+  hasComments(providerId: string, providerVersion: string): boolean;
   /** The networks that posts are prepared at before they are published, each as `id@version`. */
   preparing(): readonly string[];
   /**
@@ -144,6 +155,20 @@ export interface LinksPort {
 export interface ProfilesPort {
   /** The profile of a user, with the zone that their clocks are in. */
   profile(userId: string): Promise<{ timezone: string }>;
+}
+
+/**
+ * What follows a publication, as parts of the statements that publish: no statement more for a post, whether something
+ * follows it or not.
+ */
+export interface FollowUpsPort {
+  /**
+   * The CTE `follow_ups (post_id, due_at)` with what has its time now; `published` has the rows of `posts` that the
+   * statement publishes (id, org_id, channel_id, root_post_id, settings), the settings of first items at least.
+   */
+  plan(sql: Sql, published: Fragment): Fragment;
+  /** The same for a thread that is out because its last items, the rows of `deleted (id)`, are deleted. */
+  shorten(sql: Sql, orgId: string): Fragment;
 }
 
 /** A channel's next due time. */

@@ -43,6 +43,9 @@ export const waiting: Predicate = (sql, alias = 'p') =>
 export const preparable: Predicate = (sql, alias = 'p') =>
   sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
 
+/** It is out: the first item of its thread, and nobody has deleted it here. */
+export const published: Predicate = (sql, alias = 'p') =>
+  sql`(${sql(alias)}.state = 'PUBLISHED' and ${sql(alias)}.root_post_id is null and ${sql(alias)}.deleted_at is null)`;
 /** It is held until a person approves it. */
 export const awaitsApproval: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'DRAFT' and ${sql(alias)}.detail is not distinct from 'awaiting_approval')`;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/index.ts';
+import { tokenOf } from '../../../sandbox/rules.ts';
 import { ProviderError } from '../../../src/platform/kernel/index.ts';
 import type { Post } from '../../../src/providers/registry/index.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -173,6 +174,40 @@ describe('the sandbox network', () => {
     expect(await failure(social.publish(postOf('Too late'), {}, handleOf(undefined, [root])))).toMatchObject({
       failure: 'rejected',
     });
+  });
+
+  test('takes comments and reposts once each, by whatever account, finds and counts them [S243]', async () => {
+    const [author, other] = [await channel('ines'), await channel('jan')];
+    const published = await author.publish(postOf('Look'), {}, handleOf());
+    const comment = { post: postOf('Nice'), published };
+    const repost = { id: postOf('').id, published };
+    for (let n = 0; n < 2; n++) {
+      expect((await other.comment!(comment, handleOf())).id).toBe((await other.comment!(comment, handleOf())).id);
+      await other.repost!(repost, handleOf());
+    }
+    const lookUp = { since: new Date(0), saved: undefined, thread: [] };
+    expect(await other.findComment!(comment, lookUp)).toMatchObject({ id: expect.any(String) });
+    expect(await other.findRepost!(repost, lookUp)).toMatchObject({ id: expect.any(String) });
+    expect(await other.findComment!({ ...comment, post: postOf('Never sent') }, lookUp)).toBeUndefined();
+    expect((await ledger(comment.post)).map(({ step, answered }) => [step, answered])).toEqual([
+      ['comment', 'ok'],
+      ['comment', 'repeated'],
+      ['comment', 'repeated'],
+      ['comment', 'repeated'],
+    ]);
+    const liked = await fetch(`${network.url}/posts/${published.id}/likes`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tokenOf('jan', 1)}` },
+    });
+    expect(liked.status).toBe(201);
+    const gone = { id: 'gone', url: '' };
+    expect(await author.metrics!([published, gone])).toEqual([
+      { id: published.id, counts: { likes: 1, comments: 1, reposts: 1 } },
+    ]);
+    expect(await failure(other.comment!({ ...comment, published: gone }, handleOf()))).toMatchObject({
+      failure: 'rejected',
+    });
+    expect(await author.tool!('list_posts', {})).toMatchObject([{ id: published.id }]);
   });
 
   test('accepts a thousand concurrent posts, each in the ledger once', async () => {

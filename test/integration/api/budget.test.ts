@@ -191,6 +191,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     asked: 0,
     prepared: 0,
     series: 0,
+    followed: 0,
     delivering: 0,
   });
   const own = sent.filter((text) => /all orgs|lease/.test(text));
@@ -199,6 +200,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
   for (const scan of [
     'next_due_at < now()',
     'reminder_due_at is distinct from c.next_due_at',
+    'f.due_at < now()',
     'look_up_at < now()',
     'p.prepare_at is null',
     'repeated_at is null',

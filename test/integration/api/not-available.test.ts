@@ -47,11 +47,11 @@ describe('posts with unavailable fields', () => {
   ];
   test.each(asked)(
     'a post with %s is refused, also as a draft and by key or session, and nothing is stored',
-    async (field, more, settings) => {
+    async (field, more) => {
       const before = await posts();
       for (const type of ['schedule', 'draft', 'now'])
-        expectRefused(await key.post('/public/v1/posts', body({ ...more, type }, settings)), field);
-      expectRefused(await ann.client.post('/posts', body(more, settings)), field);
+        expectRefused(await key.post('/public/v1/posts', body({ ...more, type })), field);
+      expectRefused(await ann.client.post('/posts', body(more)), field);
       expect(await posts()).toBe(before);
     },
   );
@@ -79,36 +79,11 @@ describe('posts with unavailable fields', () => {
     });
   });
 
-  test('an edit of the post or of its settings cannot add a first comment either', async () => {
-    const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
-    for (const settings of [{ firstComment: 'first!' }, { 'plug--like--active': 'true' }]) {
-      const [name] = Object.keys(settings);
-      for (const method of ['PUT', 'PATCH'] as const)
-        expectRefused(await ann.client.send(method, `/posts/${id}`, { settings }), `settings.${name}`);
-      expectRefused(await key.put(`/public/v1/posts/${id}/settings`, { settings }), `settings.${name}`);
-      expectRefused(
-        await key.post('/public/v1/posts', {
-          type: 'update',
-          posts: [{ integration: { id: channel }, value: [{ id, content: 'y' }], settings }],
-        }),
-        `posts.0.settings.${name}`,
-      );
-    }
-    expect((await ann.client.get(`/posts/${id}`)).body.settings).toEqual({ __type: 'sandbox' });
-  });
-
   test('a post stored with such fields by an earlier release does not show them', async () => {
     const id = (await key.post('/public/v1/posts', body())).body[0].postId as string;
-    await product.db
-      .sql`update posts set interval_in_days = 1, settings = settings || '{"firstComment":"first!"}' where id = ${id}`;
-    expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({
-      intervalInDays: null,
-      firstComment: { state: 'none' },
-    });
-    expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({
-      intervalInDays: null,
-      firstComment: { state: 'none' },
-    });
+    await product.db.sql`update posts set interval_in_days = 1 where id = ${id}`;
+    expect((await ann.client.get(`/posts/${id}`)).body).toMatchObject({ intervalInDays: null });
+    expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({ intervalInDays: null });
   });
 });
 

@@ -70,6 +70,10 @@ beforeAll(async () => {
     insert into channel_choices (id, org_id, user_id, provider_id, provider_version, credentials, expires_at)
     values (${hers['choice']}, ${ann.orgId}, ${ann.userId}, 'gmb', 'v1',
       ${product.context.vault.seal('{"values":{}}')}, now() + interval '1 day')`;
+  hers['plug'] = newId();
+  await db.sql`
+    insert into plug_configurations (id, org_id, channel_id, plug_function, fields)
+    values (${hers['plug']}, ${ann.orgId}, ${hers['channel']!}, 'sandbox-auto-comment', '[]')`;
   hers['approval'] = newId();
   hers['app'] = newId();
   await db.sql`
@@ -115,6 +119,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/providers\/settings\/:/, 'setting'],
   [/^\/egress\/:/, 'route'],
   [/^\/integrations\/provider\/:/, 'choice'],
+  [/^\/integrations\/plugs\/:/, 'plug'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
   [/^\/(files|media)\/jobs\/:id/, 'job'],
@@ -168,6 +173,7 @@ const fingerprint = async () => {
     db.sql`select * from invitations where org_id = ${ann.orgId}`,
     db.sql`select * from channels where org_id = ${ann.orgId}`,
     db.sql`select * from channel_choices where org_id = ${ann.orgId}`,
+    db.sql`select * from plug_configurations where org_id = ${ann.orgId}`,
     db.sql`select * from files where org_id = ${ann.orgId}`,
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,

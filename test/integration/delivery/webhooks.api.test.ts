@@ -323,6 +323,8 @@ describe('webhook routes: create, change, list, delete', () => {
         'post.approved',
         'post.rejected',
         'post.deleted',
+        'first_comment.posted',
+        'first_comment.failed',
         'channel.connected',
         'channel.refresh_needed',
         'channel.token_expiring',

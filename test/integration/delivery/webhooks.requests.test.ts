@@ -256,6 +256,18 @@ describe('opt-in events', () => {
       base,
       { state: 'QUEUE', detail: 'scheduled', publishDate: '2026-09-01T10:00:00.000Z', group: 'g_1' },
     ],
+    [
+      'first_comment.posted',
+      { error: null },
+      [...base, 'error'],
+      { state: 'PUBLISHED', detail: null, publishDate: '2026-09-01T10:00:00.000Z', group: 'g_1', error: null },
+    ],
+    [
+      'first_comment.failed',
+      { error: 'No comments here' },
+      [...base, 'error'],
+      { state: 'PUBLISHED', detail: null, error: 'No comments here' },
+    ],
   ];
   test.each(cases)('%s reaches only webhooks that name it, with its facts', async (event, payload, keys, data) => {
     await addWebhook(host.webhooks, orgId, hook('/standard'));

@@ -158,6 +158,15 @@ describe('retention settings', () => {
       await sweeps.get('renewals')!.run(500);
       expect(await sql`select from channels where id = ${id} and renewal_tried_at is not null`).toHaveLength(1);
     },
+    'auto-plugs': async () => {
+      const [id, channelId] = [newId(), newId()];
+      await channel(channelId);
+      await sql`
+        insert into plug_configurations (id, org_id, channel_id, plug_function, fields, next_run_at)
+        values (${id}, ${bob.orgId}, ${channelId}, 'sandbox-auto-comment', '[]', now())`;
+      await sweeps.get('auto-plugs')!.run(500);
+      expect(await sql`select from plug_configurations where id = ${id} and next_run_at > now()`).toHaveLength(1);
+    },
     'token-expiry': async () => {
       const id = newId();
       await sql`

@@ -39,6 +39,7 @@ async function told() {
 }
 const postOf = (more: object = {}) => ({ ...postPayload(maker.userId), ...more, url: undefined });
 const FAILED = { errorKind: 'x', error: 'The text is too long', detail: null, attempts: 1, retryable: false };
+const DECIDED = { state: 'DRAFT', detail: 'awaiting_approval', by: null, reason: null };
 const CHANNEL = { providerId: 'sandbox', name: 'Acme' };
 const ALERT = {
   domain: null,
@@ -74,6 +75,31 @@ describe('facts that people are told of', () => {
       'channel.disabled',
       '[NO14]',
       () => ({ ...CHANNEL, reason: 'plan' }),
+      { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
+    ],
+    ['first_comment.failed', '[NO13]', () => postOf({ error: 'x' }), { rows: ALL, mails: ALL, pushes: ALL }],
+    [
+      'post.approval_requested',
+      '[S121]',
+      () => postOf({ ...DECIDED, by: maker.userId }),
+      { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
+    ],
+    [
+      'post.rejected',
+      '[S121]',
+      () => postOf({ ...DECIDED, by: admin.userId, reason: 'no' }),
+      { rows: ['maker'], mails: ['maker'], pushes: ['maker'] },
+    ],
+    [
+      'channel.token_expiring',
+      '[NO14, S137]',
+      () => ({ ...CHANNEL, reason: '7_days', expiresAt: '2026-02-01T00:00:00Z' }),
+      { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
+    ],
+    [
+      'webhook.failing',
+      '[S171]',
+      () => ({ name: 'Hook', failures: 20, lastStatus: 0, lastError: 'timeout' }),
       { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
     ],
     [

@@ -195,6 +195,14 @@ describe('outbox listeners', () => {
     expect(await refused()).toEqual([]);
   });
 
+  test('pass over what a newer release says of a fact', async () => {
+    await append(sql, facts(1));
+    await sql`update outbox set payload = payload || '{"since": "the next release"}'`;
+    start('a', { listeners: [first] });
+    await hears(1);
+    expect(await refused()).toEqual([]);
+  });
+
   test('added later hear the facts still stored, and the others continue at their cursors', async () => {
     const stuck = listenerTo('stuck', () => Promise.reject(Object.assign(new Error('down'), { code: '57P01' })));
     const before = start('a', { listeners: [first, stuck] });

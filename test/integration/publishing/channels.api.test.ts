@@ -114,7 +114,7 @@ describe('channel routes', () => {
         rules: expect.any(String),
         maxLength: 10_000,
         settings: expect.objectContaining({ type: 'object' }),
-        tools: [],
+        tools: [{ methodName: 'list_posts', description: 'The newest posts of the account.', dataSchema: [] }],
       },
     });
     for (const provider of ['mastodon', 'bluesky', 'sandbox', 'myspace'])

@@ -86,14 +86,18 @@ async function connect(): Promise<string> {
   expect(status).toBe(200);
   return body.id;
 }
-async function publish(channel: string, image: object[] = []): Promise<string> {
+async function publish(channel: string, image: object[] = [], settings: object = {}): Promise<string> {
   const { status, body } = await ann.client.post('/posts', {
     type: 'now',
     shortLink: false,
     date: new Date().toISOString(),
     tags: [],
     posts: [
-      { integration: { id: channel }, value: [{ content: '<p>Hi</p>', image }], settings: { __type: 'sandbox' } },
+      {
+        integration: { id: channel },
+        value: [{ content: '<p>Hi</p>', image }],
+        settings: { __type: 'sandbox', ...settings },
+      },
     ],
   });
   expect(status).toBe(201);
@@ -109,6 +113,16 @@ test('login, publishing and lookups of a channel use the egress route of its org
   const post = await publish(channelId);
   await settled(product.db.sql, ann.orgId);
   expect(await state(post)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
+  expect([...new Set(calls())]).toEqual([BERLIN]);
+});
+
+test('a first comment uses the egress route of its channel', async () => {
+  const post = await publish(channelId, [], { firstComment: 'First' });
+  await eventually(
+    'the comment is out',
+    async () =>
+      (await product.db.sql`select from post_follow_ups where post_id = ${post} and state = 'done'`).length > 0,
+  );
   expect([...new Set(calls())]).toEqual([BERLIN]);
 });
 

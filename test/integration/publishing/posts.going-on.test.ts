@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Sql } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { planFollowUps } from '../../../src/publishing/follow-ups/index.ts';
 import type { AttemptOutcome, Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
 import { settle as settlementOf } from '../../../src/publishing/posts/rules.ts';
 import { settleOf } from '../../../src/publishing/posts/dispatch/settle.ts';
@@ -288,6 +289,7 @@ const settleTogether = (...results: { claimed: ClaimedPost; outcome: AttemptOutc
     leaseMs: SLOT_LEASE_MS,
     unconfirmedMs: 60_000,
     lateMs: 60_000,
+    followUps: { plan: planFollowUps },
   });
   return Promise.allSettled(
     results.map(({ claimed, outcome, asked }) =>

@@ -208,6 +208,7 @@ const ON_PREDICATES = {
   posts_undecided: state.outcomeUnknown,
   posts_to_repeat: state.toRepeat,
   posts_over_limit: state.overLimit,
+  posts_published: state.published,
 };
 
 const conditionsOf = async () => {

@@ -141,7 +141,7 @@ export async function announce(
     topic === 'post.published' || topic === 'post.late'
       ? sql`|| jsonb_build_object('url', coalesce(p.release_url, ''))`
       : sql``;
-  const found = topic.startsWith('post.')
+  const found = /^(post|first_comment)\./.test(topic)
     ? await sql<Found[]>`
         select p.id, jsonb_build_object(
           'channelId', c.id, 'providerId', c.provider_id, 'channelName', c.name, 'rootPostId', p.root_post_id,

@@ -56,6 +56,8 @@ test.each([
 
 const rules = {
   title: 'Net',
+  hasComments: false,
+  postPlugs: [],
   limits: { text: 10, unit: 'graphemes', linkLength: 4, media: 1, needsMedia: false, mediaTypes: [] },
   threads: 'reply',
   pace: [],

@@ -1,13 +1,6 @@
 import { z } from 'zod';
 import { cleanContents } from '../../../platform/content/index.ts';
-import {
-  asksNothing,
-  clockChangeOf,
-  instantOfLocal,
-  isTimezone,
-  unbuilt,
-  UNBUILT,
-} from '../../../platform/kernel/index.ts';
+import { clockChangeOf, instantOfLocal, isTimezone, unbuilt } from '../../../platform/kernel/index.ts';
 import { asLocalDate, DateText } from './dates.ts';
 import { RecurrenceFields } from './recurrence-wish.ts';
 
@@ -41,18 +34,8 @@ const Images = z
   .max(100)
   .nullish()
   .transform((images) => images ?? []);
-const PLUG = /^plug--(.+?)--/;
-const OFF = new Set<unknown>([false, 'false']);
-/** The settings of a post (S145): its plugs and first comment are not there yet, so nothing may be asked of them. */
-export const PostSettings = z.record(z.string(), z.unknown()).superRefine((settings, { addIssue }) => {
-  for (const [key, value] of Object.entries(settings)) {
-    const plug = PLUG.exec(key)?.[1];
-    if (plug === undefined ? key !== 'firstComment' : OFF.has(settings[`plug--${plug}--active`])) continue;
-    if (asksNothing(value)) continue;
-    addIssue({ ...UNBUILT, path: [key], input: value });
-    return; // one is enough: a body can hold very many
-  }
-});
+/** The settings of a post: those of its network, and what is to follow its publication, which `checkFollowUps` judges. */
+export const PostSettings = z.record(z.string(), z.unknown());
 const Tag = z
   .strictObject({
     value: z.string().max(255).nullish(),

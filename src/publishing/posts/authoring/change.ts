@@ -59,7 +59,7 @@ export async function removePost(deps: PostsDeps, orgId: string, postId: string,
   const target = { orgId, postId };
   checkDone(
     await runChange(deps, async (sql) => {
-      const found = await runSeeing(() => remove(sql, target, by, deps.options.horizonMs));
+      const found = await runSeeing(() => remove(deps, sql, target, by));
       if (found?.verdict !== 'done') return found;
       if (found.consent === 'asked') await holdThread(sql, target);
       await writeConsent(sql, target, found.consent, by);
@@ -87,7 +87,7 @@ export async function setRelease(
 ): Promise<string> {
   const target = { orgId, postId };
   const found = await runChange(deps, async (sql) => {
-    const seen = await runSeeing(() => release(sql, target, { releaseId, by }, deps.options.horizonMs));
+    const seen = await runSeeing(() => release(deps, sql, target, { releaseId, by }));
     if (seen?.verdict === 'done') {
       await freeSlot(sql, target);
       await writeConsent(sql, target, seen.consent, by);
@@ -106,7 +106,11 @@ const announceDeleted = (sql: Sql): Fragment =>
     },
   });
 
-const remove = (sql: Sql, target: Target, by: PostAuthor | undefined, horizonMs: number) => sql<FoundThread[]>`
+type Within = Pick<PostsDeps, 'followUps' | 'options'>;
+
+const remove = ({ followUps, options }: Within, sql: Sql, target: Target, by: PostAuthor | undefined) => sql<
+  FoundThread[]
+>`
     with ${lockedThread(sql, target)}, deleted as (
       select b.*
       from thread b, thread t
@@ -129,8 +133,9 @@ const remove = (sql: Sql, target: Target, by: PostAuthor | undefined, horizonMs:
         and p.id = d.id
         and p.org_id = ${target.orgId}
       returning ${post.names(sql, 'fact', 'p')}
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)},
-    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)}
+    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)},
+    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)},
+    ${followUps.shorten(sql, target.orgId)}
     ${answer(sql, target, sql`, v.consent`)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
@@ -179,10 +184,10 @@ const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
     from verdict v`;
 
 const release = (
+  { followUps, options }: Within,
   sql: Sql,
   target: Target,
   { releaseId, by }: { releaseId: string; by: PostAuthor | undefined },
-  horizonMs: number,
 ) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (${releaseVerdict(sql, target, by)}
     ), released as (${markReleased(sql, target, releaseId)}
@@ -193,7 +198,7 @@ const release = (
       union all
       select ${post.names(sql, 'fact', 'opened')}
       from opened
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
+    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)}, ${timeline(sql, {
       from: sql`released`,
       kind: 'reconciled',
       message: 'A person named the post on the network',
@@ -206,7 +211,7 @@ const release = (
         ),
         payload: releasedFact(sql),
       },
-    })}
+    })}, ${followUps.plan(sql, sql`released`)}
     ${answer(sql, target, sql`, case when exists (select from opened where state = 'DRAFT') then v.consent end as consent`)}`;
 
 const releaseVerdict = (sql: Sql, { orgId }: Target, by: PostAuthor | undefined): Fragment => sql`
@@ -232,7 +237,7 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
         and b.is_target
         and p.id = b.id
         and p.org_id = ${orgId}
-      returning ${post.names(sql, 'fact', 'p')}, b.state as state_before`;
+      returning ${post.names(sql, 'fact', 'p')}, p.settings, b.state as state_before`;
 
 /** The later items of the thread, which were given up or wait, go on after the released one. */
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`

@@ -7,6 +7,7 @@ import { tooLongAgo } from '../rules.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
+import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import { rulesOf } from './judge.ts';
 import { type Existing, findExisting } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
@@ -54,7 +55,8 @@ export async function judgeBodies(
 ): Promise<JudgedBody[]> {
   const { sql, clock, media, profiles } = deps;
   const elements = bodies.flatMap(({ posts }) => posts);
-  const ids = [...new Set(elements.map(({ integration }) => integration.id).filter(isId))];
+  const asked = elements.flatMap(({ integration, settings }) => [integration.id, ...pickedIn(settings)]);
+  const ids = [...new Set(asked.filter(isId))];
   const named = bodies.flatMap(namedPosts);
   const fields = bodies.flatMap(({ posts }) =>
     posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: fileField(n, index), items: image }))),
@@ -81,6 +83,7 @@ export async function judgeBodies(
           body,
           element,
           at: `posts.${n}`,
+          channels,
           channel: channels.get(element.integration.id),
           root: existing.get(element.value[0]!.id ?? ''),
           files: element.value.map(() => files[next++]!),
@@ -104,6 +107,8 @@ interface Given {
   element: ElementBody;
   /** Its field. */
   at: string;
+  /** Those that the bodies name. */
+  channels: ReadonlyMap<string, ChannelSummary>;
   channel: ChannelSummary | undefined;
   root: Existing | undefined;
   /** Of each item. */
@@ -113,7 +118,7 @@ interface Given {
 }
 
 function judgeElement(deps: Needs, given: Given): JudgedElement {
-  const { body, element, at, channel, root, files } = given;
+  const { body, element, at, channels, channel, root, files } = given;
   const faults = [...checkDates(given), ...checkChannel(given)];
   const wish = recurrenceOrFault(given);
   const recurrence = wish instanceof AppError ? undefined : wish;
@@ -135,7 +140,7 @@ function judgeElement(deps: Needs, given: Given): JudgedElement {
     })),
   };
   const issues = isQueued(body, root) ? findIssues(thread) : undefined;
-  const settings = settingsFault(rules, thread);
+  const settings = settingsFault(thread, channels);
   const content = issues && contentFault(thread, issues);
   faults.push(
     ...(settings ? [settings] : []),
@@ -187,9 +192,13 @@ function rulesOrFault(deps: Needs, channel: ChannelSummary): NetworkRules | AppE
   }
 }
 
-function settingsFault(rules: NetworkRules, { settings, settingsAt }: JudgedThread): AppError | undefined {
+function settingsFault(
+  { rules, settings, settingsAt }: JudgedThread,
+  channels: ReadonlyMap<string, ChannelSummary>,
+): AppError | undefined {
   try {
     rules.checkSettings(settings, settingsAt);
+    checkFollowUps(settings, settingsAt, rules, channels);
     return undefined;
   } catch (error) {
     return refusal(error);

@@ -65,7 +65,7 @@ function entryOf(element: JudgedElement, outlook: Outlook | undefined): Prefligh
     hasSettingsFault: own.some(isOfSettings),
     fault: own.find((one) => !isOfSettings(one))?.message,
     isEmpty: issues.some(({ field, rule }) => field.endsWith('.content') && rule === 'required'),
-    isTooLong: issues.some(({ rule }) => rule === 'max_length'),
+    isTooLong: issues.some(({ field, rule }) => field.endsWith('.content') && rule === 'max_length'),
     maximumCharacters: limits ? Math.min(limits.text, beside ?? Infinity) : null,
     warnings: outlook ? warningsOf(outlook) : [],
     issues: own,

@@ -3,9 +3,12 @@ import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import type { Recurrence } from '../recurrence.ts';
+import type { NetworkRules } from '../ports.ts';
 import { post, type PostMedia } from '../row.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
+import { findChannelSummaries } from './channels.ts';
 import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
+import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, judgeThread, rulesOf } from './judge.ts';
 import { dateFault, judgeBodies } from './judgement.ts';
@@ -43,7 +46,10 @@ export async function prepareEdit(
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
   const settings = body.settings ? { ...(merge && stored.settings), ...body.settings } : stored.settings;
-  if (body.settings) rules.checkSettings(settings, 'settings');
+  if (body.settings) {
+    rules.checkSettings(settings, 'settings');
+    await checkFollowUpsOfEdit(deps, orgId, { sent: body.settings, settings, merge }, rules);
+  }
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
   const thread = body.thread?.map(({ id, image: media, delay, ...item }) => ({
@@ -104,6 +110,19 @@ async function editedRecurrence(
   if (!asksRecurrence(wished)) return null;
   const zone = usesProfileZone(wished) ? (await deps.profiles.profile(userId)).timezone : 'UTC';
   return wishedRecurrence(wished, { at: wished.date ?? publishDate }, zone);
+}
+
+/** Of settings that are merged, what is stored already was judged when it came. */
+async function checkFollowUpsOfEdit(
+  { sql }: Needs,
+  orgId: string,
+  { sent, settings, merge }: Record<'sent' | 'settings', Readonly<Record<string, unknown>>> & { merge: boolean },
+  rules: NetworkRules,
+): Promise<void> {
+  if (merge && !Object.keys(sent).some((key) => key === 'firstComment' || key.startsWith('plug--'))) return;
+  const ids = pickedIn(settings);
+  const picked = ids.length === 0 ? [] : await findChannelSummaries(sql, { orgId, ids });
+  checkFollowUps(settings, 'settings', rules, new Map(picked.map((channel) => [channel.id, channel])));
 }
 
 const isSame = (a: PostMedia, b: PostMedia) =>

@@ -1,5 +1,6 @@
 import { isConverted, limitsOfItem } from '../../../providers/registry/index.ts';
 import type { LoginFacts, Paced } from '../ports.ts';
+import { firstCommentOf } from './follow-ups.ts';
 import type { JudgedElement } from './judgement.ts';
 import type { FoundPace } from './neighbours.ts';
 
@@ -16,6 +17,7 @@ export const WARNING_CODES = [
   'media_will_be_converted',
   'dst_shift',
   'limit_exceeded',
+  'first_comment_ignored',
   'approval_needed',
 ] as const;
 type WarningCode = (typeof WARNING_CODES)[number];
@@ -51,6 +53,7 @@ const WARNINGS: readonly ((outlook: Outlook) => Iterable<Warning>)[] = [
   warnOfMedia,
   warnOfShift,
   warnOfLimit,
+  warnOfFirstComment,
   warnOfApproval,
 ];
 export const warningsOf = (outlook: Outlook): Warning[] => WARNINGS.flatMap((warn) => [...warn(outlook)]);
@@ -114,6 +117,11 @@ function* warnOfShift({ shift, date }: Outlook): Generator<Warning> {
   if (!shift || !date) return;
   const what = shift === 'skipped' ? 'do not show this time on that day' : 'show this time twice on that day';
   yield { code: 'dst_shift', message: `The clocks of the time zone ${what}: it goes out at ${date.toISOString()}` };
+}
+
+function* warnOfFirstComment({ to: { rules }, thread }: Outlook): Generator<Warning> {
+  if (rules.hasComments || firstCommentOf(thread.settings) === undefined) return;
+  yield { code: 'first_comment_ignored', message: `${rules.title} has no comments, so the first comment is left out` };
 }
 
 function* warnOfLimit({ overLimit }: Outlook): Generator<Warning> {

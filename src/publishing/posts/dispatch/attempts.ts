@@ -5,12 +5,18 @@ import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
-import type { SettledAttempt, Settlement } from './settle.ts';
+import type { PendingFollowUp, SettledAttempt, Settlement } from './settle.ts';
 
 /** What the network has to be asked about a post, and when. */
 export interface PendingLookUp {
   about: 'unconfirmed' | 'processing';
   due: Date;
+}
+
+/** What is to be done after a result, each with its time. */
+export interface Pending {
+  lookUp: PendingLookUp | undefined;
+  followUp: PendingFollowUp | undefined;
 }
 
 /** How often, and after how many milliseconds at first, a host asks what became of a claim that was not answered. */
@@ -38,15 +44,15 @@ export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): P
   tracked(inHand, sender.send(claimed));
 
 /**
- * Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be asked later.
+ * Writes what became of an attempt, conditional on attempt and incarnation; answers what has to be done later.
  * `asked`: the outcome comes from a look-up.
  */
-export const settleAttempt = async (
+export const settleAttempt = (
   deps: PostsDeps,
   claimed: ClaimedPost,
   outcome: AttemptOutcome,
   asked?: 'unconfirmed' | 'processing',
-): Promise<PendingLookUp | undefined> => (await report(deps, claimed, outcome, { asked })).lookUp;
+): Promise<Pending> => report(deps, claimed, outcome, { asked });
 
 /**
  * The same, and claims the next post of the channel in the same commit where one is due and can be sent at once.
@@ -56,7 +62,7 @@ export const settleAndClaim = (
   deps: PostsDeps,
   claimed: ClaimedPost,
   outcome: AttemptOutcome,
-): Promise<{ lookUp: PendingLookUp | undefined; next: ClaimedPost | undefined }> =>
+): Promise<Pending & { next: ClaimedPost | undefined }> =>
   report(deps, claimed, outcome, { claimsNext: !deps.sender.closed });
 
 /** Writes what became of an attempt, and tells of it. */
@@ -95,7 +101,11 @@ async function report(
         .catch((error: unknown) => log.warn({ err: error }, 'deleting copies of media failed, left to the sweep')),
     );
   const about = lookUpOf(settlement);
-  return { lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined, next: held?.next };
+  return {
+    lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined,
+    followUp: held?.followUp,
+    next: held?.next,
+  };
 }
 
 /**

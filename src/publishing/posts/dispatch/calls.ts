@@ -34,6 +34,8 @@ export interface SenderDeps extends SenderOptions {
   lookUpLimiter: Limiter;
   /** Of their own as well: what has time holds up nothing that is due. */
   aheadLimiter: Limiter;
+  /** Of what follows posts. */
+  followUpLimiter: Limiter;
   works: Works;
   isClosed(): boolean;
 }

@@ -1,4 +1,5 @@
 export * from './attempts.ts';
+export * from './channel-calls.ts';
 export * from './drain.ts';
 export * from './missed.ts';
 export * from './preparations.ts';

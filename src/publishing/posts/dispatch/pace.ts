@@ -12,14 +12,14 @@ class UsedUp extends Error {
 }
 
 /**
- * Takes the post of an attempt out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
+ * Takes a post, or what follows one, out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
  * rows are those of all processes, so that channels of one account or app share what their network allows. What was
  * prepared ahead counts from now on.
  */
 export async function takePaces(
   sql: Database,
   paces: readonly Paced[],
-  { orgId, postId, attempt, incarnation, saved }: Pick<ClaimedPost, keyof Attempt | 'saved'>,
+  claimed?: Pick<ClaimedPost, keyof Attempt | 'saved'>,
 ): Promise<number | undefined> {
   try {
     await sql.begin(async (transaction) => {
@@ -40,14 +40,14 @@ export async function takePaces(
           where key = ${key}`;
         throw new UsedUp(Math.max(window?.waitMs ?? 0, 1));
       }
-      if (saved !== undefined)
+      if (claimed?.saved !== undefined)
         await transaction`
           update posts p
           set saved = p.saved - 'ahead'
-          where p.org_id = ${orgId}
-            and p.id = ${postId}
-            and p.attempt = ${attempt}
-            and p.incarnation = ${incarnation}
+          where p.org_id = ${claimed.orgId}
+            and p.id = ${claimed.postId}
+            and p.attempt = ${claimed.attempt}
+            and p.incarnation = ${claimed.incarnation}
             and ${publishing(transaction)}`;
     });
     return undefined;

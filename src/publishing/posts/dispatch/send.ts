@@ -6,9 +6,10 @@ import type { SenderDeps, SenderOptions } from './calls.ts';
 import { makeReady } from './make-ready.ts';
 import { openPreparing } from './prepare-ahead.ts';
 import { NotSent, publish } from './publish.ts';
+import { callsWithoutSlot } from './without-slot.ts';
 import { openWorks, type Work } from './work.ts';
 
-export interface Sender {
+export interface Sender extends ReturnType<typeof callsWithoutSlot> {
   /** Fresh token, place, adapter. A provider's failure is an outcome, never an exception. */
   send(claimed: ClaimedPost): Promise<AttemptOutcome>;
   /**
@@ -36,7 +37,9 @@ export function openSender(options: SenderOptions): Sender {
   const preparing = openPreparing();
   let closed = false;
   const aheadLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
-  const deps: SenderDeps = { ...options, limiter, lookUpLimiter, aheadLimiter, works, isClosed: () => closed };
+  const followUpLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
+  const limiters = { limiter, lookUpLimiter, aheadLimiter, followUpLimiter };
+  const deps: SenderDeps = { ...options, ...limiters, works, isClosed: () => closed };
 
   return {
     get closed() {
@@ -51,9 +54,7 @@ export function openSender(options: SenderOptions): Sender {
     underWay: () => [...works.all],
     close() {
       closed = true;
-      limiter.close();
-      lookUpLimiter.close();
-      aheadLimiter.close();
+      for (const one of Object.values(limiters)) one.close();
       preparing.close();
     },
     async send(claimed) {
@@ -68,6 +69,7 @@ export function openSender(options: SenderOptions): Sender {
         works.end(work);
       }
     },
+    ...callsWithoutSlot(deps),
     prepareAhead: (preparation) => preparing.run(deps, preparation),
     lookUp: (claimed, about) => askNetwork(deps, claimed, about),
     [Symbol.dispose]: () => works[Symbol.dispose](),

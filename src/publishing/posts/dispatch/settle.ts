@@ -2,6 +2,7 @@ import { type Fragment, groupCommit, type Json, LOCKED, type Sql } from '../../.
 import type { Clock } from '../../../platform/kernel/index.ts';
 import { announce, type Topic } from '../../../platform/outbox/index.ts';
 import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import type { FollowUpsPort } from '../ports.ts';
 import { PARENT_FAILED, post } from '../row.ts';
 import { behindAnother, braked, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
@@ -55,6 +56,7 @@ export interface SettleOptions {
   leaseMs: number;
   unconfirmedMs: number;
   lateMs: number;
+  followUps: Pick<FollowUpsPort, 'plan'>;
 }
 
 /** An attempt that was still the row's own, and when its question is due by the database's clock. */
@@ -62,11 +64,23 @@ export interface SettledAttempt {
   lookUpAt: Date | null;
   /** The next post of the channel, claimed in the same commit. Undefined says nothing: who wants to know asks. */
   next?: ClaimedPost | undefined;
+  /** What follows the publication of this post, or of the first item of its thread, has its time. */
+  followUp?: PendingFollowUp | undefined;
 }
-type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lookUpAt: Date | null } & (
-  | { postId: null }
-  | ClaimedRow
-);
+/** A post that something follows, and when, by the database's clock. */
+export interface PendingFollowUp {
+  postId: string;
+  due: Date;
+}
+type Row = {
+  n: number;
+  channelId: string;
+  settled: boolean;
+  locked: boolean;
+  lookUpAt: Date | null;
+  followUpOf: string | null;
+  followUpAt: Date | null;
+} & ({ postId: null } | ClaimedRow);
 
 /**
  * For each attempt that was still the row's own: fact, slot, timeline and outbox in one commit for all who report now.
@@ -74,7 +88,7 @@ type Row = { n: number; channelId: string; settled: boolean; locked: boolean; lo
  * where that one is of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not
  * show what it settles itself.
  */
-export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }: SettleOptions) =>
+export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, followUps }: SettleOptions) =>
   groupCommit(
     async (sql: Sql, rows: readonly Settlement[]): Promise<(SettledAttempt | undefined | typeof LOCKED)[]> => {
       const heldSince = clock.monotonic();
@@ -102,12 +116,13 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
         claimedEntry(sql),
         { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
         { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
-      )}, ${facts(sql, lateMs)}
+      )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
       select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
-        ${isLocked(sql)} as locked,${claimedColumns(sql)}
+        u.post_id as "followUpOf", u.due_at as "followUpAt", ${isLocked(sql)} as locked,${claimedColumns(sql)}
       from input i
       left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
       left join settled s on s.n = i.n
+      left join follow_ups u on u.post_id = coalesce(s.root_post_id, s.id)
       left join claimed t on t.n = i.n`;
       const settled: (SettledAttempt | undefined | typeof LOCKED)[] = rows.map(() => undefined);
       for (const row of found) {
@@ -116,6 +131,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs }:
           settled[row.n] = {
             lookUpAt: row.lookUpAt,
             next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince),
+            followUp: row.followUpOf && row.followUpAt ? { postId: row.followUpOf, due: row.followUpAt } : undefined,
           };
       }
       return settled;
@@ -249,6 +265,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           and p.incarnation = i.incarnation
           and ${inFlight(sql)}
         returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at, p.on_brake,
+          case when i.state = 'PUBLISHED' and p.root_post_id is null then p.settings end as settings,
           i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable,
           i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id
             and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on`;

@@ -1,12 +1,13 @@
 import { isId, notFound } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { postColumns, type PostRow } from './row.ts';
+import { postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
 
-type Needs = Pick<PostsDeps, 'sql'>;
+type Needs = Pick<PostsDeps, 'sql' | 'channels'>;
 
 /** A post, then the items behind it; or the item alone when an item is asked for. Throws `not_found`. */
-export async function getPost({ sql }: Needs, orgId: string, postId: string): Promise<PostRow[]> {
-  const rows = await sql<PostRow[]>`
+export async function getPost(deps: Needs, orgId: string, postId: string): Promise<PostRow[]> {
+  const { sql } = deps;
+  const rows = await sql<StoredPost[]>`
     select ${postColumns(sql)}
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
@@ -15,12 +16,13 @@ export async function getPost({ sql }: Needs, orgId: string, postId: string): Pr
       and p.deleted_at is null
     order by p.seq`;
   if (!rows.some(({ id }) => id === postId)) throw notFound('Post not found');
-  return rows;
+  return rows.map((row) => postRowOf(deps, row));
 }
 
 /** The posts of a group. Throws `not_found` without one. */
-export async function getGroup({ sql }: Needs, orgId: string, group: string): Promise<PostRow[]> {
-  const rows = await sql<PostRow[]>`
+export async function getGroup(deps: Needs, orgId: string, group: string): Promise<PostRow[]> {
+  const { sql } = deps;
+  const rows = await sql<StoredPost[]>`
     select ${postColumns(sql)}
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
@@ -29,11 +31,15 @@ export async function getGroup({ sql }: Needs, orgId: string, group: string): Pr
       and p.deleted_at is null
     order by p.seq`;
   if (rows.length === 0) throw notFound('Post not found');
-  return rows;
+  return rows.map((row) => postRowOf(deps, row));
 }
 
 /** Who made a post; undefined when it is not there. */
-export async function findAuthor({ sql }: Needs, orgId: string, postId: string): Promise<string | null | undefined> {
+export async function findAuthor(
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  postId: string,
+): Promise<string | null | undefined> {
   if (!isId(postId)) return undefined;
   const [row] = await sql<{ createdBy: string | null }[]>`
     select created_by as "createdBy"

@@ -2,9 +2,9 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { asOccurrence, isBefore, listOccurrences, type PlacedRow } from './occurrences.ts';
-import { postColumns, type PostRow } from './row.ts';
+import { postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
 
-type Needs = Pick<PostsDeps, 'sql'>;
+type Needs = Pick<PostsDeps, 'sql' | 'channels'>;
 
 export interface ListFilter {
   from: Date;
@@ -33,7 +33,8 @@ const MOST_LISTED = 10_000;
  * The first items of a range, in the order of their dates; `too_many` where it holds more than is told at once and no
  * `limit` was given.
  */
-export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
+export async function listPosts(deps: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
+  const { sql } = deps;
   const { from, to, customerId, state, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
   const narrowed = sql`
@@ -55,7 +56,8 @@ export async function listPosts({ sql }: Needs, orgId: string, filter: ListFilte
         'ask for a shorter range, or for parts with limit and cursor',
       'too_many',
     );
-  return { posts: rows.slice(0, limit), next: last && { at: last.at, seq: Number(last.seq) } };
+  const posts = rows.slice(0, limit).map((row) => postRowOf(deps, row));
+  return { posts, next: last && { at: last.at, seq: Number(last.seq) } };
 }
 
 const listStored = async (
@@ -102,10 +104,11 @@ const channelsOf = (sql: Sql, orgId: string, customerId: string): Fragment =>
 
 /** One page of first items, the latest date first. Skipped rows are read from the index alone. */
 export async function listPage(
-  { sql }: Needs,
+  deps: Needs,
   orgId: string,
   { page, limit, customerId, state }: PageFilter,
 ): Promise<Page> {
+  const { sql } = deps;
   if (customerId !== undefined && !isId(customerId)) return { posts: [], total: 0, hasMore: false };
   const filter = sql`
     from posts p
@@ -115,7 +118,7 @@ export async function listPage(
       ${customerId === undefined ? sql`` : sql`and p.channel_id in (${channelsOf(sql, orgId, customerId)})`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
   const [rows, [count]] = await Promise.all([
-    sql<PostRow[]>`
+    sql<StoredPost[]>`
       select ${postColumns(sql)}
       from (
         select p.id ${filter}
@@ -128,5 +131,6 @@ export async function listPage(
       order by p.publish_date desc, p.seq desc`,
     sql<{ total: number }[]>`select count(*)::int as total from (select 1 ${filter} limit ${MOST_COUNTED}) counted`,
   ]);
-  return { posts: rows.slice(0, limit), total: count!.total, hasMore: rows.length > limit };
+  const posts = rows.slice(0, limit).map((row) => postRowOf(deps, row));
+  return { posts, total: count!.total, hasMore: rows.length > limit };
 }

@@ -4,7 +4,7 @@ import type { PostsDeps } from '../deps.ts';
 import { datesAfter, datesBetween } from '../recurrence.ts';
 import { recurs } from '../state.ts';
 import { getPost } from './find.ts';
-import { postColumns, type PostRow } from './row.ts';
+import { postColumns, type StoredPost } from './row.ts';
 
 /** Series that one list tells the dates of, and that one look for a posting time asks. */
 const MOST_SERIES = 2_000;
@@ -15,7 +15,7 @@ const MOST_DATES = 10;
 const MINUTE = 60_000;
 
 /** A row of a list at its place: its date to the microsecond, and the number of the post. */
-export interface PlacedRow extends PostRow {
+export interface PlacedRow extends StoredPost {
   at: string;
   seq: string;
 }
@@ -27,13 +27,17 @@ interface Place {
 export const isBefore = (a: Place, b: Place): boolean => (a.at === b.at ? Number(a.seq) < Number(b.seq) : a.at < b.at);
 
 /** The post that waits in a series shows its own date as the one that the others come from. */
-const isWaiting = ({ recurrence, repeatedAt, state }: PostRow): boolean =>
+const isWaiting = ({
+  recurrence,
+  repeatedAt,
+  state,
+}: Pick<StoredPost, 'recurrence' | 'repeatedAt' | 'state'>): boolean =>
   recurrence !== null && repeatedAt === null && (state === 'QUEUE' || state === 'DRAFT');
-export const asOccurrence = <R extends PostRow>(row: R): R =>
+export const asOccurrence = <R extends StoredPost>(row: R): R =>
   isWaiting(row) ? { ...row, actualDate: row.publishDate } : row;
 
 /** The post that waits, at another date of its series. */
-const occurrenceOf = (row: PostRow & { seq: string }, date: Date): PlacedRow => ({
+const occurrenceOf = (row: StoredPost & { seq: string }, date: Date): PlacedRow => ({
   ...row,
   publishDate: date,
   actualDate: row.publishDate,
@@ -61,7 +65,7 @@ export async function listOccurrences(
     filter: Fragment;
   },
 ): Promise<PlacedRow[]> {
-  const series = await sql<(PostRow & { seq: string })[]>`
+  const series = await sql<(StoredPost & { seq: string })[]>`
     select ${postColumns(sql)}, p.seq
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
@@ -100,7 +104,7 @@ export async function withoutOccurrences(
 ): Promise<Date[]> {
   const [first, last] = [times[0], times.at(-1)];
   if (!first || !last) return [];
-  const series = await sql<Pick<PostRow, 'recurrence' | 'publishDate'>[]>`
+  const series = await sql<Pick<StoredPost, 'recurrence' | 'publishDate'>[]>`
     select p.recurrence, p.publish_date as "publishDate"
     from posts p
     where p.org_id = ${orgId}
@@ -121,7 +125,11 @@ export async function withoutOccurrences(
 }
 
 /** The next ten dates on which a post that waits is published, its own first (S120). Throws `not_found`. */
-export async function listDates(deps: Pick<PostsDeps, 'sql'>, orgId: string, postId: string): Promise<Date[]> {
+export async function listDates(
+  deps: Pick<PostsDeps, 'sql' | 'channels'>,
+  orgId: string,
+  postId: string,
+): Promise<Date[]> {
   const rows = await getPost(deps, orgId, postId);
   const stored = rows.find(({ id }) => id === postId)!;
   if (!isWaiting(stored)) return [];

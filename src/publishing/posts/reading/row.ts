@@ -1,8 +1,10 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { firstCommentOf } from '../authoring/follow-ups.ts';
+import type { ChannelsPort } from '../ports.ts';
 import { hashOfThread } from '../approval/consent.ts';
 import { post, type ReadColumns } from '../row.ts';
 
-/** A post as the presenters take it: its row, its channel and its tags. */
+/** A post as the presenters take it: its row, its channel, its tags and its first comment. */
 export interface PostRow extends ReadColumns {
   channelName: string;
   providerId: string;
@@ -12,18 +14,60 @@ export interface PostRow extends ReadColumns {
   tags: { id: string; name: string; color: string }[];
   /** Of a date of a series: that of the post which waits, and stands for it. */
   actualDate?: Date;
+  /** `none`: it asks for none, or its network has none. */
+  firstComment: { state: 'none' | 'pending' | 'posted' | 'failed'; error: string | null };
+  firstCommentPostedAt: Date | null;
+}
+/** The same as it is read. */
+export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstCommentPostedAt'> {
+  providerVersion: string;
+  /** Once the post is published. */
+  commented: { state: string; error: string | null; at: string | null } | null;
 }
 
-/** The columns of a `PostRow`, from `posts p` and `channels c`. */
+/** The columns of a `StoredPost`, from `posts p` and `channels c`. */
 export const postColumns = (sql: Sql): Fragment => sql`
-    ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId", c.picture,
+    ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId",
+    c.provider_version as "providerVersion", c.picture,
     case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
       select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
       from tags t
       where t.org_id = p.org_id
         and t.id = any(p.tag_ids)
-    ), '[]') end as tags`;
+    ), '[]') end as tags,
+    case when p.settings ? 'firstComment' then (
+      select json_build_object('state', f.state, 'error', f.error, 'at', f.done_at)
+      from post_follow_ups f
+      where f.post_id = p.id
+        and f.org_id = p.org_id
+        and f.kind = 'first_comment'
+    ) end as commented`;
+
+const STATES_OF_COMMENTS: Readonly<Record<string, PostRow['firstComment']['state']>> = {
+  done: 'posted',
+  failed: 'failed',
+  none: 'none',
+  ended: 'none',
+};
+
+/** What was read, as the presenters take it. A first comment belongs to the first item of a thread. */
+export function postRowOf(
+  { channels }: { channels: Pick<ChannelsPort, 'hasComments'> },
+  { providerVersion, commented, ...row }: StoredPost,
+): PostRow {
+  const isAsked = row.rootPostId === null && firstCommentOf(row.settings) !== undefined;
+  const state = commented
+    ? (STATES_OF_COMMENTS[commented.state] ?? 'pending')
+    : isAsked && channels.hasComments(row.providerId, providerVersion)
+      ? 'pending'
+      : 'none';
+  return {
+    ...row,
+    firstComment: { state, error: commented?.error ?? null },
+    firstCommentPostedAt: commented?.at ? new Date(commented.at) : null,
+  };
+}
 
 /** The words of clients for the states of a post. */
 export const STATES = { scheduled: 'QUEUE', draft: 'DRAFT', published: 'PUBLISHED', error: 'ERROR' } as const;

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { Sql } from '../src/platform/db/index.ts';
+import { newId } from '../src/platform/kernel/index.ts';
+import { countBelow, isOnNetwork, note } from './store.ts';
+
+// What stands below a post of the network, by whatever account: comments, reposts and likes.
+
+const STEPS = { comments: 'comment', reposts: 'repost', likes: 'like' } as const;
+/** The part of an address that names what is made. */
+export type Below = keyof typeof STEPS;
+
+export const Comment = z.object({ text: z.string().min(1).max(10_000) });
+
+/**
+ * Notes a comment, a repost or a like of an account; undefined: there is no such post. The same key makes nothing
+ * twice.
+ */
+export async function placeBelow(
+  sql: Sql,
+  {
+    account,
+    below,
+    postId,
+    text,
+    key,
+  }: { account: string; below: Below; postId: string; text: string; key: string | null },
+): Promise<{ id: string; repeated: boolean } | undefined> {
+  if (!(await isOnNetwork(sql, postId))) return undefined;
+  const noted = await note(sql, {
+    account,
+    postId: newId(),
+    step: STEPS[below],
+    text,
+    media: [],
+    replyTo: postId,
+    idempotencyKey: key,
+    accepted: true,
+    answered: 'ok',
+  });
+  return { id: noted.postId, repeated: noted.repeated };
+}
+
+const MOST = 100;
+/** The counts of posts that are there, by their ids with commas between them. */
+export const countsOf = (sql: Sql, ids: string) => countBelow(sql, ids.split(',').slice(0, MOST));

@@ -1,0 +1,18 @@
+import type { Database } from '../../platform/db/index.ts';
+import type { Clock } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import type { Providers } from '../../providers/registry/index.ts';
+import type { Channels } from '../channels/index.ts';
+import type { Posts } from '../posts/index.ts';
+
+/** What the room is opened with. */
+export interface FollowUpsDeps {
+  sql: Database;
+  clock: Clock;
+  /** Of this start of this process; the host in the row. */
+  incarnation: string;
+  posts: Pick<Posts, 'sendWithoutSlot' | 'askWithoutSlot'>;
+  channels: Pick<Channels, 'adapterOf' | 'rules' | 'needsLogin'>;
+  providers: Pick<Providers, 'list' | 'resolve'>;
+  log: Log;
+}

@@ -1,0 +1,101 @@
+import type { FollowUpsPort } from '../posts/index.ts';
+
+// Rows of what follows a publication, as parts of the statement that publishes: so nothing can be published without
+// them, and a post that nothing follows costs no statement, only a look at its settings, which are at hand there.
+
+/** A thread whose items are not out is looked at again after this long, whatever comes of them. */
+const THREAD_DAYS = 1;
+
+/**
+ * Plans the first comment and the post plugs of first items. A first comment has its time when the last item of its
+ * thread is out; an item that is published is the reason to look.
+ */
+export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
+    published as materialized (
+      select *
+      from ${published} t
+    ), planned_comments as (
+      insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
+      select r.org_id, r.id, 'first_comment', r.channel_id, now() + case when exists (
+          select
+          from posts q
+          where q.root_post_id = r.id
+            and q.org_id = r.org_id
+            and q.deleted_at is null
+        ) then ${THREAD_DAYS} * interval '1 day' else interval '0' end
+      from published r
+      where r.root_post_id is null
+        and jsonb_typeof(r.settings -> 'firstComment') = 'string'
+        and r.settings ->> 'firstComment' ~ '\\S'
+      on conflict (post_id, kind, key) do nothing
+      returning post_id, due_at
+    ), planned_plugs as (
+      insert into post_follow_ups (org_id, post_id, kind, key, plug, channel_id, due_at)
+      select distinct r.org_id, r.id, 'post_plug', a.plug || ' ' || i.channel_id, a.plug, i.channel_id::uuid, now()
+      from published r
+      cross join lateral (
+        select substr(e.key, 7, length(e.key) - 14) as plug
+        from jsonb_each(r.settings) e
+        where e.key like 'plug--%--active'
+          and e.value in ('true', '"true"')
+      ) a
+      cross join lateral (
+        select e.value ->> 'id' as channel_id
+        from jsonb_path_query(r.settings -> ('plug--' || a.plug || '--integrations'), '$[*]') as e (value)
+      ) i
+      where r.root_post_id is null
+        and i.channel_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+      on conflict (post_id, kind, key) do nothing
+      returning post_id, due_at
+    ), ended_threads as (
+      update post_follow_ups f
+      set due_at = now()
+      from published s
+      where s.root_post_id is not null
+        and f.post_id = s.root_post_id
+        and f.org_id = s.org_id
+        and f.kind = 'first_comment'
+        and f.state = 'waiting'
+        and not exists (
+          select
+          from posts q
+          where q.root_post_id = s.root_post_id
+            and q.org_id = s.org_id
+            and q.id <> s.id
+            and q.deleted_at is null
+            and q.state <> 'PUBLISHED'
+        )
+      returning f.post_id, f.due_at
+    ), follow_ups as (
+      select post_id, min(due_at) as due_at
+      from (
+        select * from planned_comments
+        union all
+        select * from planned_plugs
+        union all
+        select * from ended_threads
+      ) f
+      where due_at <= now()
+      group by post_id
+    )`;
+
+/** A thread may end because the items that were not out are deleted, the rows of `changed`. */
+export const shortenThread: FollowUpsPort['shorten'] = (sql, orgId) => sql`
+    shortened_threads as (
+      update post_follow_ups f
+      set due_at = now()
+      from (select distinct root_post_id from changed where root_post_id is not null) d
+      where f.org_id = ${orgId}
+        and f.post_id = d.root_post_id
+        and f.kind = 'first_comment'
+        and f.state = 'waiting'
+        and not exists (
+          select
+          from posts q
+          where q.root_post_id = d.root_post_id
+            and q.org_id = f.org_id
+            and q.id not in (select id from changed)
+            and q.deleted_at is null
+            and q.state <> 'PUBLISHED'
+        )
+    )`;

@@ -1,0 +1,53 @@
+import type { ChannelSnapshot } from '../posts/index.ts';
+
+/** The kinds that there are. */
+export type FollowUpKind = 'first_comment' | 'post_plug' | 'auto_plug';
+
+/** A follow-up that this host has claimed, with all that acting needs. Whoever reports on it names attempt and host. */
+export interface FollowUp {
+  id: string;
+  orgId: string;
+  postId: string;
+  kind: FollowUpKind;
+  plug: string | null;
+  channelId: string;
+  attempt: number;
+  incarnation: string;
+  /** By the monotonic clock of this process: when it asked for the row. */
+  heldSince: number;
+  attemptsFailed: number;
+  lookUps: number;
+  claimedAt: Date;
+  saved: unknown;
+  /** The answer of its attempt is missing, for so long. */
+  isLost: boolean;
+  unansweredMs: number;
+  /** Of a network that cannot be asked: whether a request of the attempt may have left. */
+  mayHaveSent: boolean;
+  /** Nobody has logged the channel in for as long as it waits for that. */
+  isLoginOver: boolean;
+
+  isDeleted: boolean;
+  /** Items of the thread are not out yet. */
+  isThreadOpen: boolean;
+  settings: Readonly<Record<string, unknown>>;
+  releaseId: string;
+  releaseUrl: string;
+  released: unknown;
+  /** The network of the post, which declares the plug. */
+  network: { providerId: string; providerVersion: string };
+  /** Of the channel that acts; null: it is gone. */
+  channel: ChannelSnapshot | null;
+  stop: 'disabled' | 'login' | null;
+  /** Of an auto plug; null: it is deleted or not activated. */
+  fields: readonly PlugValue[] | null;
+}
+
+/** A field of a plug that is set. */
+export interface PlugValue {
+  name: string;
+  value: string;
+}
+
+/** How long a claim holds without news; a call ends before that. */
+export const FOLLOW_UP_CLAIM_MS = 120_000;

@@ -1,0 +1,101 @@
+import { cleanContent } from '../../platform/content/index.ts';
+import { ProviderError } from '../../platform/kernel/index.ts';
+import {
+  checkPost,
+  type Handle,
+  limitsOfItem,
+  type LookUp,
+  type NewComment,
+  type OnceClass,
+  type Published,
+} from '../../providers/registry/index.ts';
+import type { Connected, NetworkRules } from '../posts/index.ts';
+import type { FollowUpsDeps } from './deps.ts';
+import type { FollowUp, PlugValue } from './row.ts';
+import type { FollowUpOutcome } from './rules.ts';
+
+/** What a channel is to do. */
+export type FollowUpTask = { act: 'comment'; text: string } | { act: 'repost' };
+
+/** The values of plugs have these names, whatever the network. */
+const TEXT = 'post';
+
+/** What a follow-up asks for now; an outcome where that is nothing, without a call. */
+export function taskOf(
+  { channels }: Pick<FollowUpsDeps, 'channels'>,
+  followUp: FollowUp,
+): { task: FollowUpTask; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
+  const { kind, channel, stop, plug: identifier, settings, network, fields } = followUp;
+  const end = (outcome: FollowUpOutcome) => ({ outcome });
+  if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
+  if (followUp.isThreadOpen) return end({ kind: 'behind' });
+  if (!channel) return end({ kind: 'gone', message: 'The channel that should act is not there any more' });
+  if (stop === 'disabled') return end({ kind: 'gone', message: 'The channel that should act is disabled' });
+  if (stop === 'login') return end({ kind: 'reauthorize', message: 'The channel needs a new login' });
+  if (kind === 'first_comment') {
+    if (!channels.adapterOf(channel)?.comment) return end({ kind: 'none' });
+    return { task: { act: 'comment', text: String(settings['firstComment']) } };
+  }
+  if (kind === 'auto_plug' && !fields)
+    return end({ kind: 'ended', message: 'The plug of the channel is not activated any more' });
+  const plug = channels.adapterOf(network)?.plugs?.find((one) => one.identifier === identifier);
+  if (!plug) return end({ kind: 'unsupported', message: 'The network does not have this plug any more' });
+  if (plug.act === 'repost') return { task: { act: 'repost' } };
+  const text = kind === 'auto_plug' ? valueOf(fields!, TEXT) : settings[`plug--${identifier}--${TEXT}`];
+  return { task: { act: 'comment', text: typeof text === 'string' ? text : '' } };
+}
+
+/** The value of a field; empty where it is not set. */
+export const valueOf = (fields: readonly PlugValue[], name: string): string =>
+  fields.find((field) => field.name === name)?.value ?? '';
+
+/** A task at its network. */
+export interface Doable {
+  once: OnceClass;
+  send(handle: Handle): Promise<Published>;
+  /** Absent where the network cannot be asked. */
+  find?: ((attempt: LookUp) => Promise<Published | readonly Published[] | undefined>) | undefined;
+}
+
+/**
+ * How a connected channel does a task, under the id of the follow-up; undefined where its network cannot.
+ * @throws ProviderError `rejected` for a text that the network does not take
+ */
+export function doableOf(
+  task: FollowUpTask,
+  followUp: FollowUp,
+  connected: Connected,
+  rules: NetworkRules,
+): Doable | undefined {
+  const { social, commentOnce, repostOnce } = connected;
+  const published: Published = {
+    id: followUp.releaseId,
+    url: followUp.releaseUrl,
+    ...(followUp.released != null && { saved: followUp.released }),
+  };
+  if (task.act === 'repost') {
+    const repost = { id: followUp.id, published };
+    const { repost: send, findRepost: find } = social;
+    return (
+      send && { once: repostOnce!, send: (handle) => send(repost, handle), find: find && ((one) => find(repost, one)) }
+    );
+  }
+  const { comment: send, findComment: find } = social;
+  if (!send) return undefined;
+  const comment: NewComment = {
+    post: { id: followUp.id, ...textOf(task.text, connected, rules), media: [] },
+    published,
+  };
+  return { once: commentOnce!, send: (handle) => send(comment, handle), find: find && ((one) => find(comment, one)) };
+}
+
+function textOf(content: string, { write }: Connected, rules: NetworkRules): { text: string; plain: string } {
+  const { text, plain, counted } = write(cleanContent(content));
+  const [issue] = checkPost(limitsOfItem({ ...rules, threads: 'comment' }, {}, true), {
+    text: counted,
+    plain,
+    files: [],
+  });
+  if (issue) throw new ProviderError('rejected', issue.message);
+  return { text, plain };
+}

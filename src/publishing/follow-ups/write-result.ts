@@ -1,0 +1,124 @@
+import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
+import { announce } from '../../platform/outbox/index.ts';
+import { postFact, timeline, withChannel } from '../posts/index.ts';
+import type { FollowUp } from './row.ts';
+import type { FollowUpResult } from './rules.ts';
+
+/** How long a follow-up waits for a new login of its channel. */
+const LOGIN_HOURS = 24;
+
+type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & FollowUpResult;
+
+/**
+ * Writes what became of follow-ups, with timeline and facts in one commit, each while the row is still the attempt's
+ * and the host's own; answers when the next step is due (null: none), or undefined where it is another's.
+ */
+export const writeResult = groupCommit(
+  async (sql: Sql, results: readonly Written[]): Promise<({ due: Date | null } | undefined)[]> => {
+    const input = results.map((one, n) => ({ ...one, n }));
+    const rows = await sql<{ n: number; due: Date | null }[]>`
+      with input as (${inputOf(sql, input)}
+      ), locked as materialized (
+        select f.id
+        from post_follow_ups f
+        where f.id in (select id from input)
+          and f.org_id in (select "orgId" from input)
+        order by f.id
+        for no key update
+      ), written as (${writeAll(sql)}
+      ), ${timeline(sql, {
+        from: sql`written where message is not null`,
+        kind: sql`case follow_up when 'first_comment' then 'first_comment' else 'plug' end`,
+        message: sql`message`,
+        data: sql`nullif(coalesce(nullif(data, 'null'), '{}') || case
+          when plug is null then '{}'
+          else jsonb_build_object('plug', plug, 'integrationId', channel_id) end, '{}')`,
+      })}, ${announceComments(sql)}
+      select n, due_at as due
+      from written`;
+    const found = new Map(rows.map(({ n, due }) => [n, { due }]));
+    return results.map((_, n) => found.get(n));
+  },
+);
+
+const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
+        select *
+        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
+          n int, id uuid, "orgId" uuid, attempt int, incarnation text, state text, error text, "dueInMs" float8,
+          login boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb
+        )`;
+
+const writeAll = (sql: Sql): Fragment => sql`
+        update post_follow_ups f
+        set state = i.state,
+          error = i.error,
+          incarnation = null,
+          due_at = case
+            when i.login then coalesce(f.login_until, now() + ${LOGIN_HOURS} * interval '1 hour')
+            else now() + i."dueInMs" * interval '1 ms'
+          end,
+          login_until = case when i.login then coalesce(f.login_until, now() + ${LOGIN_HOURS} * interval '1 hour') end,
+          lost_at = case when i.lost then coalesce(f.lost_at, now()) end,
+          look_ups = f.look_ups + case when i.lost and f.state = 'unconfirmed' then 1 else 0 end,
+          attempts_failed = f.attempts_failed + i.failed::int,
+          release_id = i."releaseId",
+          release_url = i."releaseUrl",
+          done_at = case when i.state = 'done' then now() end
+        from input i, locked l
+        where l.id = i.id
+          and f.id = i.id
+          and f.org_id = i."orgId"
+          and f.attempt = i.attempt
+          and f.incarnation = i.incarnation
+        returning i.n, f.org_id, f.post_id as id, f.kind as follow_up, f.state, f.error as failure, f.plug,
+          f.channel_id, f.due_at, i.message, i.data`;
+
+/** The facts of first comments that are out, or given up. */
+function announceComments(sql: Sql): Fragment {
+  const of = (state: 'done' | 'failed') =>
+    withChannel(
+      sql,
+      sql`(
+        select p.*, w.failure
+        from written w
+        join posts p on p.id = w.id and p.org_id = w.org_id
+        where w.follow_up = 'first_comment'
+          and w.state = ${state}
+      )`,
+    );
+  const payload = { ...postFact(sql), error: sql`failure` };
+  return announce(sql, {
+    'first_comment.posted': { from: of('done'), payload },
+    'first_comment.failed': { from: of('failed'), payload },
+  });
+}
+
+type Attempted = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'>;
+
+/** Keeps what the adapter wants to find again. False: the attempt is not this host's any more, and must not go on. */
+export async function saveForFollowUp(sql: Sql, followUp: Attempted, value: unknown): Promise<boolean> {
+  const { id, orgId, attempt, incarnation } = followUp;
+  const rows = await sql`
+    update post_follow_ups
+    set saved = jsonb_build_object('value', ${JSON.stringify(value ?? null)}::text::jsonb)
+    where id = ${id}
+      and org_id = ${orgId}
+      and attempt = ${attempt}
+      and incarnation = ${incarnation}
+    returning id`;
+  return rows.length > 0;
+}
+
+/** Notes that the request is about to leave, for networks that cannot be asked afterwards. False: as above. */
+export async function markFollowUpSent(sql: Sql, { id, orgId, attempt, incarnation }: Attempted): Promise<boolean> {
+  const rows = await sql`
+    update post_follow_ups
+    set request_sent_at = now()
+    where id = ${id}
+      and org_id = ${orgId}
+      and attempt = ${attempt}
+      and incarnation = ${incarnation}
+      and state = 'sending'
+    returning id`;
+  return rows.length > 0;
+}

@@ -1,0 +1,133 @@
+import { cleanContents } from '../../../platform/content/index.ts';
+import { AppError, asksNothing, invalidField, isId } from '../../../platform/kernel/index.ts';
+import { checkPost, type Issue, limitsOfItem, type PostPlug } from '../../../providers/registry/index.ts';
+import type { NetworkRules } from '../ports.ts';
+import type { ChannelSummary } from './channels.ts';
+
+// What is to follow the publication of a post, as its settings say it: `firstComment`, and `plug--<identifier>--…` (S145).
+
+type Settings = Readonly<Record<string, unknown>>;
+
+const LONGEST = 100_000;
+const MOST_CHANNELS = 100;
+const PLUG_KEY = /^plug--(.+?)--(.+)$/s;
+const ON = new Set<unknown>([true, 'true']);
+const OFF = new Set<unknown>([false, 'false']);
+
+/** The first comment that a post asks for; undefined where it asks for none. */
+export const firstCommentOf = ({ firstComment }: Settings): string | undefined =>
+  typeof firstComment === 'string' && firstComment.trim() !== '' ? firstComment : undefined;
+
+/** What the network would refuse of the first comment of a post. */
+export function* judgeFirstComment({ rules, settings, settingsAt }: Commented): Generator<Issue> {
+  const asked = firstCommentOf(settings);
+  if (asked === undefined || !rules.hasComments) return;
+  const field = `${settingsAt}.firstComment`;
+  const limits = limitsOfItem({ ...rules, threads: 'comment' }, {}, true);
+  try {
+    const [content = ''] = cleanContents([{ field, content: asked }]);
+    const { counted: text, plain } = rules.write(content);
+    for (const { message, rule } of checkPost(limits, { text, plain, files: [] }))
+      yield { field, message: `first comment: ${message}`, rule };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    yield { field, message: 'first comment: more markup than is read for one request', rule: 'too_big' };
+  }
+}
+/** A post with its network; `settingsAt`: the field of its settings. */
+interface Commented {
+  rules: NetworkRules;
+  settings: Settings;
+  settingsAt: string;
+}
+
+/** What settings say of one plug, by what stands behind its identifier. */
+type Asked = Map<string, unknown>;
+
+/** The plugs that settings speak of, each with its keys. */
+function plugsIn(settings: Settings): Map<string, Asked> {
+  const found = new Map<string, Asked>();
+  for (const [key, value] of Object.entries(settings)) {
+    const [, plug, name] = PLUG_KEY.exec(key) ?? [];
+    if (plug === undefined || name === undefined) continue;
+    const asked = found.get(plug) ?? new Map<string, unknown>();
+    found.set(plug, asked.set(name, value));
+  }
+  return found;
+}
+
+/** The ids that are picked as channels of plugs, as they were sent; for whoever looks them up. */
+export const pickedIn = (settings: Settings): string[] =>
+  [...plugsIn(settings).values()].flatMap((asked) =>
+    ON.has(asked.get('active')) ? idsOf(asked.get('integrations')).filter(isId).slice(0, MOST_CHANNELS) : [],
+  );
+
+const idsOf = (value: unknown): string[] =>
+  Array.isArray(value)
+    ? value.map((one: unknown) =>
+        typeof one === 'object' && one !== null && 'id' in one && typeof one.id === 'string' ? one.id : '',
+      )
+    : [];
+
+/**
+ * Refuses settings that ask for what cannot follow the post: 400 naming the key below `at`. A plug that is off, and a
+ * first comment where the network has none, ask for nothing.
+ */
+export function checkFollowUps(
+  settings: Settings,
+  at: string,
+  { postPlugs }: Pick<NetworkRules, 'postPlugs'>,
+  channels: ReadonlyMap<string, Pick<ChannelSummary, 'providerId'>>,
+): void {
+  const { firstComment } = settings;
+  if (!asksNothing(firstComment) && (typeof firstComment !== 'string' || firstComment.length > LONGEST))
+    throw invalidField(`${at}.firstComment`, `must be a text of at most ${LONGEST} characters`, 'invalid_type');
+  for (const [identifier, asked] of plugsIn(settings)) {
+    const key = (name: string) => `${at}.plug--${identifier}--${name}`;
+    if (OFF.has(asked.get('active'))) continue;
+    const wanted = [...asked].find(([, value]) => !asksNothing(value));
+    if (!wanted) continue;
+    const plug = postPlugs.find((one) => one.identifier === identifier);
+    if (!plug) throw invalidField(key(wanted[0]), 'names a plug that the network does not have', 'unknown_plug');
+    if (!ON.has(asked.get('active')))
+      throw invalidField(
+        key(asksNothing(asked.get('active')) ? wanted[0] : 'active'),
+        `takes effect only with plug--${identifier}--active, which must be true or false`,
+        'inactive',
+      );
+    checkChannels(plug, asked.get('integrations'), key('integrations'), channels);
+    checkFields(plug, asked, key);
+  }
+}
+
+function checkChannels(
+  { pickIntegration }: PostPlug,
+  value: unknown,
+  at: string,
+  channels: ReadonlyMap<string, Pick<ChannelSummary, 'providerId'>>,
+): void {
+  const ids = idsOf(value);
+  if (ids.length === 0 || ids.length > MOST_CHANNELS)
+    throw invalidField(at, `must be a list of 1 to ${MOST_CHANNELS} channels, each as {id}`, 'invalid_type');
+  for (const [n, id] of ids.entries()) {
+    const channel = channels.get(id);
+    if (!channel) throw invalidField(`${at}.${n}.id`, 'names no channel of this organization', 'unknown_id');
+    if (!pickIntegration.includes(channel.providerId))
+      throw invalidField(`${at}.${n}.id`, `must be a channel of ${pickIntegration.join(', ')}`, 'other_provider');
+  }
+}
+
+function checkFields({ fields }: PostPlug, asked: Asked, key: (name: string) => string): void {
+  for (const { name, validation } of fields) {
+    const value = asked.get(name) ?? '';
+    if (typeof value !== 'string' || value.length > LONGEST || !isValidValue(validation, value))
+      throw invalidField(key(name), 'does not match what the plug takes', 'invalid_format');
+  }
+  const known = new Set(['active', 'integrations', ...fields.map(({ name }) => name)]);
+  const unknown = [...asked].find(([name, value]) => !known.has(name) && !asksNothing(value));
+  if (unknown) throw invalidField(key(unknown[0]), 'is no field of this plug', 'unknown');
+}
+
+/** Whether the whole value matches; the patterns of plugs are linear in time, which a test of all of them holds. */
+export const isValidValue = (validation: string | undefined, value: string): boolean =>
+  validation === undefined || (new RegExp(validation, 'u').exec(value)?.[0] ?? undefined) === value;

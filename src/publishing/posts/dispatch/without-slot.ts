@@ -1,0 +1,123 @@
+import { LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
+import { AppError } from '../../../platform/kernel/index.ts';
+import type { Published } from '../../../providers/registry/index.ts';
+import type { ChannelSnapshot, Connected } from '../ports.ts';
+import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
+import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
+import type { AttemptOutcome } from './attempt.ts';
+import { hasHung, inTime, type SenderDeps } from './calls.ts';
+import { takePaces } from './pace.ts';
+import { NotSent } from './publish.ts';
+import { OVER } from './work.ts';
+
+// Calls by the login of a channel, counted in its pace, that are no post of it: they need no slot. They have a limiter
+// of their own, so that they take no place from a post that is due, and stand behind posts that wait for their turn.
+
+/** How long a call stands behind posts, and how often it looks whether some wait. */
+const LONGEST_BEHIND_MS = 30_000;
+const LOOK_MS = 50;
+
+/** Who calls, for as long as the row that it works on is surely its own. */
+export interface WithoutSlot {
+  orgId: string;
+  channelId: string;
+  channel: ChannelSnapshot;
+  /** By the monotonic clock of this process: when it asked for the row, and how long it holds it since. */
+  heldSince: number;
+  leaseMs: number;
+}
+/** What a channel makes, once. */
+export interface Making {
+  /** Notes that the request is about to leave, for a network that cannot be asked; false: the row is another's now. */
+  markSent?: (() => Promise<boolean>) | undefined;
+  send(): Promise<Published>;
+}
+/** What became of it. */
+export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;
+
+/** The part of a sender that makes them. */
+export const callsWithoutSlot = (deps: SenderDeps) => ({
+  async sendWithoutSlot(caller: WithoutSlot, make: (connected: Connected) => Making | undefined): Promise<MadeOutcome> {
+    let mayBePublic = false;
+    try {
+      return await onChannel(deps, caller, async (connected, ended) => {
+        const making = make(connected);
+        if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
+        const pacedMs = connected.paces.length > 0 ? await takePaces(deps.sql, connected.paces) : undefined;
+        if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
+        expectHeld(deps, caller);
+        if (making.markSent) {
+          if (!(await making.markSent())) throw new NotSent();
+          expectHeld(deps, caller);
+        }
+        mayBePublic = true; // nothing is awaited between the last look and the call
+        return released(await inTime(deps.clock, making.send(), ended)) as MadeOutcome; // published, or lost
+      });
+    } catch (error) {
+      if (error instanceof NotSent || error instanceof LimiterClosed) return { kind: 'not-sent' };
+      return failed(deps, caller, error, mayBePublic);
+    }
+  },
+  async askWithoutSlot(
+    caller: WithoutSlot,
+    ask: (connected: Connected) => Promise<void>,
+  ): Promise<Failure | undefined> {
+    try {
+      await onChannel(deps, caller, (connected, ended) => inTime(deps.clock, ask(connected), ended));
+      return undefined;
+    } catch (error) {
+      if (error instanceof LimiterClosed) return { kind: 'unavailable', message: 'This host goes away' };
+      return failed(deps, caller, error, false);
+    }
+  },
+});
+
+async function onChannel<T>(
+  deps: SenderDeps,
+  { orgId, channelId, channel }: WithoutSlot,
+  call: (connected: Connected, ended: AbortController) => Promise<T>,
+): Promise<T> {
+  const { clock, channels, followUpLimiter } = deps;
+  const ended = new AbortController();
+  let place: LimiterPlace | undefined;
+  let called: number | undefined;
+  let hasFailed = true;
+  try {
+    const connected = await channels.connect(orgId, channelId, channel, ended.signal);
+    place = await followUpLimiter.enter(orgId, { lane: connected.lane });
+    await letPostsPass(deps, orgId);
+    called = clock.monotonic();
+    const answer = await call(connected, ended);
+    hasFailed = false;
+    return answer;
+  } finally {
+    ended.abort(OVER);
+    place?.leave(hasFailed && hasHung(clock, called));
+  }
+}
+
+/** Waits while posts do that could have a place, but not for ever: some network may hang. */
+async function letPostsPass({ clock, limiter }: SenderDeps, orgId: string): Promise<void> {
+  const since = clock.monotonic();
+  while (limiter.isWanted(orgId) && clock.monotonic() - since < LONGEST_BEHIND_MS) await clock.sleep(LOOK_MS);
+}
+
+/** The row is surely this host's: no other can have taken it over. */
+function expectHeld({ clock, heartbeat, isClosed }: SenderDeps, { heldSince, leaseMs }: WithoutSlot): void {
+  const isHeld =
+    heartbeat.heartbeatAgeMs() <= HEARTBEAT_FRESH_MS &&
+    heartbeat.steadySince() <= heldSince &&
+    clock.monotonic() - heldSince <= leaseMs - CALL_MS;
+  if (isClosed() || !isHeld) throw new NotSent();
+}
+
+function failed({ log }: SenderDeps, { channel }: WithoutSlot, error: unknown, mayBePublic: boolean): Failure {
+  const known = mayBePublic ? failureOf(error) : failureBefore(error);
+  if (known) return known;
+  if (error instanceof AppError && error.status < 500) return { kind: 'unsupported', message: clean(error.message) };
+  log.error({ err: error, provider: channel.providerId }, 'an adapter failed in a way it should not');
+  return {
+    kind: mayBePublic ? 'lost' : 'unavailable',
+    message: 'The network answered something that cannot be read',
+  };
+}

@@ -1,0 +1,383 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
+import { noEngine } from '../../support/worlds/app.ts';
+import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { gate } from '../../support/wire/eventually.ts';
+import { settles } from '../../support/wire/settles.ts';
+import {
+  abandon,
+  type BelowPosts,
+  belowPosts,
+  followUpsOf,
+  lostAnswer,
+  makeDue,
+  told,
+} from '../../support/worlds/follow-ups.ts';
+import {
+  admit,
+  clockWhere,
+  newPost,
+  openNetwork,
+  type Network,
+  openPublishing,
+  postActorOf,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../support/worlds/publishing.ts';
+
+// The first comment of a post: after its publication, once, whatever dies or is lost on the way.
+
+let db: TestDatabase;
+let network: Network;
+let world: Publisher;
+let below: BelowPosts;
+beforeAll(async () => {
+  db = await testDatabase();
+  network = openNetwork();
+  world = await startPublisher({ url: db.url, network });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  network.behave = undefined;
+  network.declares = {};
+  below = belowPosts(network);
+});
+
+const withComment = { settings: { firstComment: '<p>First & foremost</p>' } };
+/** A post whose first comment does what it is told to. */
+async function publishWith(behave?: BelowPosts['behave'], more = {}) {
+  below.behave = behave;
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId, { ...withComment, ...more });
+  await admit(world, orgId, [post]);
+  await settled(db.sql, orgId);
+  return { orgId, channelId, post };
+}
+const firstOf = async (postId: string) => (await followUpsOf(db.sql, postId))[0]!;
+const untilState = (postId: string, state: string, more: { attempt?: number } = {}) =>
+  settles(async () => expect(await firstOf(postId)).toMatchObject({ state, incarnation: null, ...more }));
+/** It was tried once, and waits. */
+const untilTried = (postId: string, attempt = 1) => untilState(postId, 'waiting', { attempt });
+const shown = async (orgId: string, postId: string) => (await world.posts.getPost(orgId, postId))[0]!;
+const madeFor = (post: { id: string }) => below.made.filter((one) => one.below === `r-${post.id}`);
+const factsOf = async (postId: string, topic: string) =>
+  (
+    await db.sql<{ payload: { error: string | null } }[]>`
+    select payload from outbox where entity_id = ${postId} and topic = ${topic}`
+  ).map(({ payload }) => payload);
+
+test('is posted below the root by the channel of the post, and the post tells of it [S99, S117, PO1, PO6]', async () => {
+  const { orgId, channelId, post } = await publishWith();
+  await untilState(post.id, 'done');
+  expect(madeFor(post)).toEqual([
+    {
+      kind: 'comment',
+      account: channelId,
+      id: (await firstOf(post.id)).id,
+      below: `r-${post.id}`,
+      text: 'First & foremost',
+    },
+  ]);
+  const row = await shown(orgId, post.id);
+  expect(row.firstComment).toEqual({ state: 'posted', error: null });
+  expect(row.firstCommentPostedAt!.getTime()).toBeGreaterThanOrEqual(row.publishedAt!.getTime());
+  expect(await told(db.sql, post.id, 'first_comment')).toEqual(['The first comment is out']);
+  expect(await factsOf(post.id, 'first_comment.posted')).toMatchObject([{ channelId, error: null }]);
+});
+
+test('waits for nothing that the event post.published waits for: it is announced while the comment hangs [S230]', async () => {
+  const open = gate();
+  const { orgId, post } = await publishWith((_, accept) => open.passed.then(accept));
+  await settles(() => expect(below.asked.some((one) => one.below === `r-${post.id}`)).toBe(true));
+  expect(await factsOf(post.id, 'post.published')).toHaveLength(1);
+  expect((await shown(orgId, post.id)).firstComment).toEqual({ state: 'pending', error: null });
+  open.open();
+  await untilState(post.id, 'done');
+});
+
+test('a post without one has no row, and a blank one asks for nothing [PO6]', async () => {
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const posts = [{}, { firstComment: ' \n' }, { firstComment: false }].map((settings) =>
+    newPost(channelId, { settings }),
+  );
+  await admit(world, orgId, posts);
+  await settled(db.sql, orgId);
+  for (const { id } of posts) {
+    expect(await followUpsOf(db.sql, id)).toEqual([]);
+    expect((await shown(orgId, id)).firstComment).toEqual({ state: 'none', error: null });
+  }
+});
+
+test('a network without comments posts none, and the post is published all the same [PO7]', async () => {
+  network.declares = {};
+  const { orgId, post } = await publishWith();
+  await untilState(post.id, 'none');
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED' });
+  expect(await shown(orgId, post.id)).toMatchObject({ firstComment: { state: 'none' }, firstCommentPostedAt: null });
+});
+
+test('one that is refused has failed for good, and the post stays published [PO9]', async () => {
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('rejected', 'No comments here')));
+  await untilState(post.id, 'failed');
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', error: null });
+  expect((await shown(orgId, post.id)).firstComment).toEqual({ state: 'failed', error: 'No comments here' });
+  expect(await factsOf(post.id, 'first_comment.failed')).toMatchObject([{ error: 'No comments here' }]);
+});
+
+test('a network that fails is tried again after 1, 5 and 30 minutes, and then no more [PO9]', async () => {
+  const { post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Out of order')));
+  for (const [n, minutes] of [1, 5, 30].entries()) {
+    await untilTried(post.id, n + 1);
+    const { waitsMs } = await firstOf(post.id);
+    expect(waitsMs).toBeGreaterThan((minutes - 0.5) * 60_000);
+    expect(waitsMs).toBeLessThanOrEqual(minutes * 60_000);
+    await makeDue(world, post.id);
+  }
+  await untilState(post.id, 'failed');
+  expect(below.asked.filter((one) => one.below === `r-${post.id}`)).toHaveLength(4);
+});
+
+describe('a lost answer', () => {
+  test('is looked up and adopted: no second comment [PO8]', async () => {
+    const { post } = await publishWith(async (_, accept) => {
+      accept();
+      throw lostAnswer();
+    });
+    await untilState(post.id, 'done');
+    expect(madeFor(post)).toHaveLength(1);
+    expect(await firstOf(post.id)).toMatchObject({ attempt: 1 });
+    expect(await told(db.sql, post.id, 'first_comment')).toEqual([
+      'The answer was lost; the network will be asked',
+      'Found on the network',
+    ]);
+  });
+
+  test('of a comment that the network does not have is followed by another try [PO8]', async () => {
+    let calls = 0;
+    const { post } = await publishWith(async (_, accept) => {
+      if (calls++ === 0) throw lostAnswer();
+      return accept();
+    });
+    await untilState(post.id, 'done');
+    expect(madeFor(post)).toHaveLength(1);
+    expect(await firstOf(post.id)).toMatchObject({ attempt: 2 });
+  });
+
+  test('ends where nobody can be asked: it may be there, and is not tried again [PO8]', async () => {
+    below = belowPosts(network, 'at-most-once');
+    const { post } = await publishWith(async (_, accept) => {
+      accept();
+      throw lostAnswer();
+    });
+    await untilState(post.id, 'failed');
+    expect(madeFor(post)).toHaveLength(1);
+    expect((await firstOf(post.id)).error).toMatch(/^It may be there/);
+  });
+});
+
+describe('a host that was killed', () => {
+  /** A published post whose first comment a host that is gone had claimed. */
+  async function leftBy(options: { sent?: boolean; once?: 'key' | 'at-most-once'; isMade?: boolean }) {
+    if (options.once) below = belowPosts(network, options.once);
+    const never = () => Promise.reject(new ProviderError('unavailable', 'Later'));
+    const { orgId, post } = await publishWith(never);
+    await untilTried(post.id);
+    below.behave = undefined;
+    below.asked.length = 0;
+    const { id } = await firstOf(post.id);
+    if (options.isMade) below.made.push({ kind: 'comment', account: '', id, below: `r-${post.id}`, text: '' });
+    await abandon(db.sql, post.id, options);
+    expect((await world.reconciler.sweep())!.followed).toBeGreaterThan(0);
+    return { orgId, post };
+  }
+
+  test('after the comment had gone out leaves one that is found, never made twice [PO8]', async () => {
+    const { post } = await leftBy({ isMade: true });
+    await untilState(post.id, 'done');
+    expect([madeFor(post).length, below.asked.length]).toEqual([1, 0]);
+  });
+
+  test('before it had gone out leaves one that is made by another [PO8]', async () => {
+    const { post } = await leftBy({});
+    await untilState(post.id, 'done');
+    expect([madeFor(post).length, below.asked.length]).toEqual([1, 1]);
+  });
+
+  test('at a network that cannot be asked leaves what may be there, once its request may have left [PO8]', async () => {
+    const { post } = await leftBy({ once: 'at-most-once', sent: true });
+    await untilState(post.id, 'failed');
+    expect(below.asked).toEqual([]);
+    const unsent = await leftBy({ once: 'at-most-once', sent: false });
+    await untilState(unsent.post.id, 'done');
+    expect(madeFor(unsent.post)).toHaveLength(1);
+  });
+});
+
+test('two hosts that race for one comment make one', async () => {
+  await using other = await openPublishing({ url: db.url, network, engine: { ...world.beside.engine } });
+  await db.sql`
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${other.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+  expect((await other.followUps.claimFollowUps(newId(), post.id)).claimed).toEqual([]); // of another organization
+  const claims = await Promise.all(
+    [world.context, other, world.context, other].map(({ followUps }) => followUps.claimFollowUps(orgId, post.id)),
+  );
+  expect(claims.map(({ claimed }) => claimed.length).toSorted()).toEqual([0, 0, 0, 1]);
+  for (const [n, claim] of claims.entries()) await (n % 2 ? other : world.context).followUps.runFollowUps(claim);
+  expect(madeFor(post)).toHaveLength(1);
+});
+
+test('a host whose heartbeats have stopped sends nothing that it has claimed', async () => {
+  const silent = { ...noEngine.engine, heartbeatAgeMs: () => 20_000, steadySince: () => 0 };
+  await using other = await openPublishing({ url: db.url, network, engine: { ...noEngine, engine: silent } });
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+  await other.followUps.runFollowUps(await other.followUps.claimFollowUps(orgId, post.id));
+  expect(madeFor(post)).toEqual([]);
+  expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
+});
+
+test('stands behind posts that wait for their turn', async () => {
+  let looks = 0;
+  const clock = clockWhere((ms) => {
+    if (ms === 50) looks += 1;
+    return ms;
+  });
+  const engine = {
+    ...noEngine.engine,
+    remindWithin: async () => () => {},
+    heartbeatAgeMs: () => 0,
+    steadySince: () => 0,
+  };
+  await using busy = await openPublishing({
+    url: db.url,
+    network,
+    clock,
+    env: { PROVIDER_CALLS_IN_FLIGHT: '1' },
+    engine: { ...noEngine, engine },
+  });
+  await db.sql`
+    insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
+    values (${busy.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+
+  const free = gate();
+  network.behave = (_post, _sent, accept) => free.passed.then(accept);
+  const other = await seedOrg(db.sql, 2);
+  const posts = other.channelIds.map((id) => newPost(id));
+  await busy.posts.admitPosts(other.orgId, [{ posts, createdBy: other.orgId }]);
+  const sent = [];
+  for (const id of other.channelIds) {
+    const next = await busy.posts.claimNext(other.orgId, id);
+    if (next.kind === 'claimed') sent.push(busy.posts.sendPost(next.claimed));
+  }
+  await settles(() => expect(busy.posts.gauges).toEqual({ inFlight: 1, waiting: 1 }));
+  const commented = busy.followUps.runFollowUps(await busy.followUps.claimFollowUps(orgId, post.id));
+  await settles(() => expect(looks).toBeGreaterThan(1));
+  expect(madeFor(post)).toEqual([]);
+  free.open();
+  await Promise.all([...sent, commented]);
+  expect(madeFor(post)).toHaveLength(1);
+});
+
+test('a result of a host that was taken over meanwhile changes nothing', async () => {
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+  const { followUps } = world.context;
+  const mine = await followUps.claimFollowUps(orgId, post.id);
+  await db.sql`update post_follow_ups set incarnation = ${newId()} where post_id = ${post.id}`;
+  await followUps.runFollowUps(mine);
+  expect(await firstOf(post.id)).toMatchObject({ state: 'sending', releaseId: null });
+});
+
+describe('a channel that needs a login', () => {
+  const needsLogin = () => Promise.reject(new ProviderError('reauthorize', 'The login was refused'));
+
+  test('is waited for, and the comment goes out when it is connected again [S135]', async () => {
+    const { channelId, post } = await publishWith(needsLogin);
+    await untilTried(post.id);
+    expect((await firstOf(post.id)).waitsMs).toBeGreaterThan(23 * 3_600_000);
+    below.behave = undefined;
+    await db.sql`update channels set refresh_needed = false where id = ${channelId}`;
+    expect((await world.reconciler.sweep())!.followed).toBeGreaterThan(0);
+    await untilState(post.id, 'done');
+  });
+
+  test('for more than a day ends it', async () => {
+    const { post } = await publishWith(needsLogin);
+    await untilTried(post.id);
+    await db.sql`update post_follow_ups set login_until = now() - interval '1 s' where post_id = ${post.id}`;
+    await makeDue(world, post.id);
+    await untilState(post.id, 'failed');
+    expect((await firstOf(post.id)).error).toMatch(/^The channel needed a new login/);
+  });
+});
+
+test('a post that is deleted ends what was to follow it', async () => {
+  const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  await postActorOf(world, orgId, post.id).cancel({});
+  await makeDue(world, post.id);
+  await untilState(post.id, 'ended');
+  expect(madeFor(post)).toEqual([]);
+});
+
+describe('of a thread', () => {
+  /** A root, and so many items behind it; the last one goes out when the gate opens. */
+  async function threadOf(items: number) {
+    const open = gate();
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const ids = Array.from({ length: items + 1 }, newId);
+    const posts = ids.map((id, n) =>
+      newPost(channelId, {
+        ...withComment,
+        id,
+        ...(n > 0 && { rootPostId: ids[0]!, parentPostId: ids[n - 1]! }),
+        ...(n === items && { delayMinutes: 60 }),
+      }),
+    );
+    await admit(world, orgId, posts);
+    await settles(async () => expect((await stateOf(db.sql, ids[items - 1]!)).state).toBe('PUBLISHED'));
+    return { orgId, channelId, ids, open };
+  }
+
+  test('comes after its last item [PO6]', async () => {
+    const { orgId, channelId, ids } = await threadOf(2);
+    expect(await firstOf(ids[0]!)).toMatchObject({ state: 'waiting', attempt: 0 });
+    await makeDue(world, ids[0]!); // a look in between changes nothing
+    await settles(async () => expect((await firstOf(ids[0]!)).waitsMs).toBeGreaterThan(3_600_000));
+    expect(below.made.filter((one) => one.below === `r-${ids[0]}`)).toEqual([]);
+    await db.sql`update posts set due_at = now(), publish_date = least(publish_date, now()) where id = ${ids[2]!}`;
+    await db.sql`update channels set next_due_at = now() - interval '6 s' where id = ${channelId}`;
+    await world.reconciler.sweep();
+    await settled(db.sql, orgId);
+    await untilState(ids[0]!, 'done');
+    expect(below.made.at(-1)!.below).toBe(`r-${ids[0]}`);
+    for (const id of ids.slice(1)) expect(await followUpsOf(db.sql, id)).toEqual([]);
+  });
+
+  test('comes when the items that were not out are deleted [PO6]', async () => {
+    const { orgId, ids } = await threadOf(1);
+    await postActorOf(world, orgId, ids[1]!).cancel({});
+    await makeDue(world, ids[0]!);
+    await untilState(ids[0]!, 'done');
+  });
+});
