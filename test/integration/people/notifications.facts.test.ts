@@ -82,7 +82,7 @@ describe('facts that people are told of', () => {
       'post.approval_requested',
       '[S121]',
       () => postOf({ ...DECIDED, by: maker.userId }),
-      { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
+      { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
     ],
     [
       'post.rejected',
@@ -100,7 +100,7 @@ describe('facts that people are told of', () => {
       'webhook.failing',
       '[S171]',
       () => ({ name: 'Hook', failures: 20, lastStatus: 0, lastError: 'timeout' }),
-      { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
+      { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
     [
       'storage.over_quota',

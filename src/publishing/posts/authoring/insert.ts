@@ -312,7 +312,7 @@ const insertItems = (sql: Sql): Fragment => sql`
       where i.n not in (select n from refused)
       order by i.ordinal
       on conflict (id) do nothing
-      returning ${post.names(sql, 'fact')}, approval_state, created_by, on_brake`;
+      returning ${post.names(sql, 'fact')}, approval_state, on_brake`;
 
 /**
  * The channels of the items, locked, and the creates that name one which is not there, or which somebody else has
