@@ -299,10 +299,13 @@ describe('a push', () => {
         ((await waiting())[0]?.attempts ?? 0) === 1 && (await waiting())[0]!.inMs < 301_000 && sent().length === 1,
     );
     await eventually('its wait is written', async () => Math.abs((await waiting())[0]!.inMs - waits) < 20_000);
-    for (const tries of [2, 3]) {
+    const again = async (tries: number) => {
       await world.sql`update pushes set next_attempt_at = now()`;
       await eventually(`${tries} tries`, () => sent().length === tries);
-    }
+    };
+    await again(2);
+    await eventually('its longer wait is written', async () => (await waiting())[0]!.inMs > 500_000);
+    await again(3);
     await isDone();
     expect((await devices())[0]!.off).toBe(false);
     expect(world.app.log.all.map(({ detail }) => (detail as { event?: string }).event)).toContain('push.dropped');
