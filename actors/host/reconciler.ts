@@ -125,7 +125,6 @@ export function startReconciler({
       await round(limit, () => enter(found));
       await round(limit, () => askAgain(found));
       await round(limit, () => deliver(found));
-      await round(limit, () => prepare(found));
       await round(limit, () => goOn(found));
       if (clock.monotonic() >= quietUntil) await round(limit, () => follow(found));
       onFound?.(found);
@@ -162,26 +161,27 @@ export function startReconciler({
     found.asked += unasked.length;
     return remindPosts(unasked, ({ detail }) => LOOK_UPS[detail]);
   }
-  /** Not what was left behind: this scan is what begins preparing posts, wherever their turn runs. */
-  async function prepare(found: Found): Promise<number> {
-    const unprepared = await sweeps.unprepared(limit);
-    found.prepared += unprepared.length;
-    return remindPosts(unprepared, () => 'prepare');
-  }
   async function follow(found: Found): Promise<number> {
     const overdue = await followUps.overdueFollowUps(limit);
     found.followed += overdue.length;
     return remindPosts(overdue, () => 'follow-up');
   }
-  /** What makes series go on: the next date is a day away at least, so nobody waits for it. */
+  /**
+   * Not what was left behind: this scan is what begins preparing posts, and what makes series go on, whose next date is
+   * a day away at least, so that nobody waits for it.
+   */
   async function goOn(found: Found): Promise<number> {
-    const due = await sweeps.seriesWork(limit);
-    found.series += due.length;
+    const pending = await sweeps.pending(limit);
+    const unprepared = pending.filter(({ work }) => work === 'prepare');
+    const series = pending.flatMap((one) => (one.work === 'prepare' ? [] : { ...one, work: one.work }));
+    found.prepared += unprepared.length;
+    found.series += series.length;
+    await remindPosts(unprepared, () => 'prepare');
     await told(
       'series',
-      due.map(({ orgId, postId, work }) => actors(organizationActor, orgId)[work]({ postId })),
+      series.map(({ orgId, postId, work }) => actors(organizationActor, orgId)[work]({ postId })),
     );
-    return due.length;
+    return series.length;
   }
   async function deliver(found: Found): Promise<number> {
     const keys = await webhooks.overdue(limit);

@@ -1,7 +1,7 @@
 const WORDS = {
-  'mcp:read': 'Read posts, media, channels, webhooks and numbers of the organization',
+  'mcp:read': 'Read posts, campaigns, media, channels, webhooks and numbers of the organization',
   'mcp:posts:write': [
-    'Create, change, schedule, publish and delete posts and media',
+    'Create, change, schedule, publish and delete posts, campaigns and media',
     'Disconnect channels, with all posts that wait on them',
     'Make, change and delete webhooks: what the organization publishes is then sent to addresses that the app chooses',
     '(each as far as your role allows)',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { NoteRow } from '../../../src/publishing/posts/index.ts';
+import { ownOnly } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 
 const route = routesOf('posts');
@@ -52,8 +53,11 @@ export const noteRoutes = [
         .refine((text) => text.trim() !== '', 'must not be empty'),
     }),
     answer: Notes,
-    handle: ({ rooms, principal: { orgId, userId }, params, body }) =>
-      rooms.posts.addNote(orgId, params.id, { userId, content: body.content }),
+    async handle({ rooms, principal, params, body }) {
+      const { orgId, userId } = principal;
+      await ownOnly(principal, () => rooms.posts.findAuthor(orgId, params.id));
+      return rooms.posts.addNote(orgId, params.id, { userId, content: body.content });
+    },
     present: presentNotes,
   }),
 ];

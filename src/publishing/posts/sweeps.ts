@@ -1,8 +1,8 @@
 import { cleanStoredContents } from './authoring/clean.ts';
 import { dropOldPlans } from './authoring/plan-store.ts';
-import { findSeriesWork, type SeriesWork } from './authoring/series-scans.ts';
+import { seriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
-import { findUnprepared, type Unprepared } from './dispatch/ahead.ts';
+import { unpreparedPosts } from './dispatch/ahead.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
 import { dropOldLateness } from './gauges.ts';
@@ -27,12 +27,23 @@ export const enter = ({ sql, reminders, options: { horizonMs } }: PostsDeps, lim
 export const unasked = ({ sql }: PostsDeps, limit: number): Promise<recover.Unsettled[]> =>
   recover.findUnasked(sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit });
 
-/** Posts whose series goes on: with a successor, or because the plan may have room. */
-export const seriesWork = ({ sql }: PostsDeps, limit: number): Promise<SeriesWork[]> => findSeriesWork(sql, limit);
-
-/** Posts that nobody prepares ahead of their publish date, which is near. */
-export const unprepared = ({ sql, channels }: PostsDeps, limit: number): Promise<Unprepared[]> =>
-  findUnprepared(sql, channels.preparing(), limit);
+/** A post that something is to be done for beside its publishing. `now`: by the database's clock. */
+export interface PendingWork {
+  /** `repeat`: its series goes on from it, `release`: the plan may have room for it by now. */
+  work: 'prepare' | 'repeat' | 'release';
+  orgId: string;
+  postId: string;
+  now: Date;
+}
+/**
+ * Posts that nobody prepares ahead of their publish date, which is near, and posts that a series waits for; `limit` of
+ * each kind. One statement, because every sweep makes it.
+ */
+export const pending = ({ sql, channels }: PostsDeps, limit: number): Promise<PendingWork[]> => sql<PendingWork[]>`
+  /* all orgs */
+  ${unpreparedPosts(sql, channels.preparing(), limit)}
+  union all
+  ${seriesWork(sql, limit)}`;
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);

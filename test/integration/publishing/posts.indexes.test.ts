@@ -134,8 +134,7 @@ const statements: Record<string, () => Promise<unknown>> = {
   'channels that are overdue': () => posts.sweeps.overdue(500),
   'channels that come within the horizon': () => posts.sweeps.enter(500),
   'questions that are overdue': () => posts.sweeps.unasked(500),
-  'posts to be prepared': () => posts.sweeps.unprepared(500),
-  'posts whose series goes on': () => posts.sweeps.seriesWork(500),
+  'posts to be prepared, and those whose series goes on': () => posts.sweeps.pending(500),
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 

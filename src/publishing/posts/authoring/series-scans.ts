@@ -1,18 +1,13 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { overLimit, toRepeat } from '../state.ts';
 
-/** A post of a series: `repeat`: its successor is to be made, `release`: the plan may have room for it by now. */
-export interface SeriesWork {
-  work: 'repeat' | 'release';
-  orgId: string;
-  postId: string;
-}
-
-/** Posts that their series goes on from, and posts that wait for room, in channels that can be posted to. */
-export const findSeriesWork = (sql: Sql, limit: number): Promise<SeriesWork[]> => sql<SeriesWork[]>`
-  /* all orgs */
+/**
+ * Selects posts that their series goes on from (`repeat`), and posts that the plan may have room for by now
+ * (`release`), in channels that can be posted to; for a scan over all organizations.
+ */
+export const seriesWork = (sql: Sql, limit: number): Fragment => sql`
   (
-    select 'repeat' as work, p.org_id as "orgId", p.id as "postId"
+    select 'repeat' as work, p.org_id as "orgId", p.id as "postId", now() as now
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where ${toRepeat(sql)}
@@ -23,7 +18,7 @@ export const findSeriesWork = (sql: Sql, limit: number): Promise<SeriesWork[]> =
   )
   union all
   (
-    select 'release', p.org_id, p.id
+    select 'release', p.org_id, p.id, now()
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where ${overLimit(sql)}

@@ -16,12 +16,6 @@ export interface Preparation extends ClaimedPost {
   /** Until the publish date, by the database's clock. */
   missingMs: number;
 }
-export interface Unprepared {
-  orgId: string;
-  postId: string;
-  now: Date;
-}
-
 /** `p` can be prepared now, in the channel `c`, and nobody does. */
 const unprepared = (sql: Sql, networks: readonly string[]): Fragment => sql`
   (${preparable(sql)}
@@ -31,19 +25,16 @@ const unprepared = (sql: Sql, networks: readonly string[]): Fragment => sql`
     and ${works(sql)}
     and c.provider_id || '@' || c.provider_version = any(${networks}::text[]))`;
 
-/** Posts that can be prepared now; `networks`: those with steps before publishing. */
-export const findUnprepared = async (
-  sql: Sql,
-  networks: readonly string[],
-  limit: number,
-): Promise<Unprepared[]> => sql<Unprepared[]>`
-  /* all orgs */
-  select p.org_id as "orgId", p.id as "postId", now() as now
-  from posts p
-  join channels c on c.id = p.channel_id and c.org_id = p.org_id
-  where ${unprepared(sql, networks)}
-  order by p.publish_date
-  limit ${limit}`;
+/** Selects posts that can be prepared now, for a scan over all organizations; `networks`: those with steps before. */
+export const unpreparedPosts = (sql: Sql, networks: readonly string[], limit: number): Fragment => sql`
+  (
+    select 'prepare' as work, p.org_id as "orgId", p.id as "postId", now() as now
+    from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where ${unprepared(sql, networks)}
+    order by p.publish_date
+    limit ${limit}
+  )`;
 
 /** Takes a post for preparing it, if nobody else does. */
 export async function takePreparation(
