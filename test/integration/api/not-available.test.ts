@@ -37,13 +37,9 @@ const expectRefused = (answer: Answer, field: string) =>
   expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
 
 describe('posts with unavailable fields', () => {
-  const asked: [string, object, object][] = [
-    ['republish', { republish: true }, {}],
-    ['order', { order: 'after' }, {}],
-    ['posts.0.settings.firstComment', {}, { firstComment: 'first!' }],
-    ['posts.0.settings.plug--like--active', {}, { 'plug--like--active': true }],
-    ['posts.0.settings.plug--like--message', {}, { 'plug--like--message': 'hi' }],
-    ['posts.0.settings.plug--like--integrations', {}, { 'plug--like--integrations': [{ id: 'x' }] }],
+  const asked: [string, object][] = [
+    ['republish', { republish: true }],
+    ['order', { order: 'after' }],
   ];
   test.each(asked)(
     'a post with %s is refused, also as a draft and by key or session, and nothing is stored',
