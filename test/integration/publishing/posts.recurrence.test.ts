@@ -14,6 +14,8 @@ afterAll(routes.close);
 beforeEach(async () => {
   network.behave = undefined;
   await sql`delete from posts`;
+  // of a post that a test has left while it was published
+  await sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null`;
 });
 
 const HOUR = 3_600_000;
