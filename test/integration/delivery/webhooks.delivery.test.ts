@@ -58,7 +58,7 @@ const bodies = () =>
   );
 
 describe('webhook attempts', () => {
-  test('a failed delivery is sent three times in all, waiting 1 s and then 2 s, as the same bytes with the same id [WH32] [WH33]', async () => {
+  test('a failed delivery is sent three times in all, waiting 1 s and then 2 s, as the same bytes with the same id [S239, WH32, WH33]', async () => {
     receiver.answer = (response) => void response.writeHead(500).end('no');
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
@@ -227,7 +227,7 @@ describe('webhook attempts', () => {
 });
 
 describe('webhook redirects', () => {
-  test.each([307, 308])('redirect %i is followed with method, body and signature (W3) [OB5]', async (status) => {
+  test.each([307, 308])('redirect %i is followed with method, body and signature [S266, OB5]', async (status) => {
     receiver.answer = (response, { path }) =>
       void (path === '/hook'
         ? response.writeHead(status, { location: '/moved' }).end()
@@ -244,7 +244,7 @@ describe('webhook redirects', () => {
     ]).toEqual(['POST', '/moved', true, first!.headers['x-service-signature']]);
   });
 
-  test.each([301, 302, 303])('redirect %i is a failed attempt with that status (W3)', async (status) => {
+  test.each([301, 302, 303])('redirect %i is a failed attempt with that status [S266]', async (status) => {
     receiver.answer = (response) => void response.writeHead(status, { location: '/moved' }).end();
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
@@ -255,7 +255,7 @@ describe('webhook redirects', () => {
   test.each([
     [5, 200, null],
     [6, 0, 'Too many redirects'],
-  ] as const)('a chain of %i redirects is followed up to the limit [OB6] [OB8] [X2]', async (hops, status, error) => {
+  ] as const)('a chain of %i redirects is followed up to the limit [S266, OB6, OB8, X2]', async (hops, status, error) => {
     receiver.answer = (response, { path }) => {
       const n = Number(path.slice(1));
       response.writeHead(n < hops ? 307 : 200, { location: `/${n + 1}` }).end();

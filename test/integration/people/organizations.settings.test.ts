@@ -32,10 +32,15 @@ describe('settings', () => {
     defaultShortlinkProviderId: null,
   };
 
-  test('have defaults, and a change leaves the others unchanged', async () => {
+  test('have defaults, can all be set, and a change leaves the others unchanged [S209]', async () => {
     const ann = await app.signUp();
     expect((await ann.client.get('/settings')).body).toEqual(defaults);
-    const change = { timezone: 'Europe/Berlin', reconnectPolicy: 'ask' };
+    const change = {
+      timezone: 'Europe/Berlin',
+      approvalRequired: 'members',
+      missedPolicy: 'drop',
+      reconnectPolicy: 'ask',
+    };
     expect((await ann.client.put('/settings', change)).body).toEqual({ ...defaults, ...change });
     expect((await ann.client.put('/settings', { shortlink: 'NO' })).body).toEqual({
       ...defaults,

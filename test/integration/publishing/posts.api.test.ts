@@ -302,6 +302,24 @@ describe('deleting posts', () => {
     ).toEqual([{ n: 0 }]);
   });
 
+  test('each post of a body begins a group of its own, unless the body names one; items share that of their first [S105]', async () => {
+    const value = [{ content: 'one' }, { content: 'two' }];
+    const groupsOf = async (group?: string) => {
+      const posts = [channel, second].map((id) => ({ integration: { id }, value, ...(group && { group }) }));
+      const answer = await create({ ...schedule(), posts });
+      const ids: string[] = answer.body.map(({ postId }: { postId: string }) => postId);
+      const shown = await Promise.all(ids.map((id) => read(id)));
+      for (const post of shown)
+        expect(post.thread).toEqual([expect.objectContaining({ group: post.group, parentPostId: post.id })]);
+      return shown.map((post) => post.group as string);
+    };
+    expect(new Set([...(await groupsOf()), ...(await groupsOf(''))]).size).toBe(4);
+    expect(await groupsOf('kept')).toEqual(['kept', 'kept']);
+    const theirs = await eve.client.post('/posts', schedule({ posts: [element(foreign, 'x', { group: 'kept' })] }));
+    expect(theirs.status).toBe(201);
+    expect((await ann.client.get('/posts/group/kept')).body.posts).toHaveLength(4);
+  });
+
   test('a group is deleted by its own route and by its name [S112]', async () => {
     await create({
       ...schedule(),
