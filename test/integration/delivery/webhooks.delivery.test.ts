@@ -255,15 +255,18 @@ describe('webhook redirects', () => {
   test.each([
     [5, 200, null],
     [6, 0, 'Too many redirects'],
-  ] as const)('a chain of %i redirects is followed up to the limit [S266, OB6, OB8, X2]', async (hops, status, error) => {
-    receiver.answer = (response, { path }) => {
-      const n = Number(path.slice(1));
-      response.writeHead(n < hops ? 307 : 200, { location: `/${n + 1}` }).end();
-    };
-    const { id } = await addWebhook(host.webhooks, orgId, hook('/0'));
-    await published();
-    await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status, error }));
-  });
+  ] as const)(
+    'a chain of %i redirects is followed up to the limit [S266, OB6, OB8, X2]',
+    async (hops, status, error) => {
+      receiver.answer = (response, { path }) => {
+        const n = Number(path.slice(1));
+        response.writeHead(n < hops ? 307 : 200, { location: `/${n + 1}` }).end();
+      };
+      const { id } = await addWebhook(host.webhooks, orgId, hook('/0'));
+      await published();
+      await settles(async () => expect((await attempts(id))[0]).toMatchObject({ status, error }));
+    },
+  );
 
   test('a redirect to an address that is not public is blocked [OB7] [X2]', async () => {
     receiver.answer = (response) =>
