@@ -1,6 +1,7 @@
 import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import { braked, HEARTBEAT_TIMEOUT_MS, snapshot, timeline } from '../posts/index.ts';
+import { hasOpenItems } from './plan.ts';
 import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 
 /** What a post has for this host, and when more of it is due. */
@@ -128,14 +129,8 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         f.saved -> 'value' as saved, f.state = 'unconfirmed' as "isLost",
         coalesce(extract(epoch from now() - f.lost_at) * 1000, 0)::float8 as "unansweredMs",
         f.request_sent_at is not null as "mayHaveSent", coalesce(f.login_until <= now(), false) as "isLoginOver",
-        p.deleted_at is not null as "isDeleted", f.kind = 'first_comment' and exists (
-          select
-          from posts q
-          where q.root_post_id = p.id
-            and q.org_id = p.org_id
-            and q.deleted_at is null
-            and q.state <> 'PUBLISHED'
-        ) as "isThreadOpen",
+        p.deleted_at is not null as "isDeleted", f.kind = 'first_comment'
+          and ${hasOpenItems(sql, { org: sql`p.org_id`, root: sql`p.id` })} as "isThreadOpen",
         p.settings, coalesce(p.release_id, '') as "releaseId", coalesce(p.release_url, '') as "releaseUrl", p.released,
         json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) as network,
         case when c.id is not null then ${snapshot(sql)} end as channel,

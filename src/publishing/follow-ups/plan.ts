@@ -1,3 +1,4 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { FollowUpsPort } from '../posts/index.ts';
 
 // Rows of what follows a publication, as parts of the statement that publishes: so nothing can be published without
@@ -5,6 +6,23 @@ import type { FollowUpsPort } from '../posts/index.ts';
 
 /** A thread whose items are not out is looked at again after this long, whatever comes of them. */
 const THREAD_DAYS = 1;
+
+/**
+ * Whether items of the thread of `root` are not out, but for those that `but` says, of items `q`: what this statement
+ * changes itself it does not see.
+ */
+export const hasOpenItems = (
+  sql: Sql,
+  { org, root, but = sql`false` }: { org: Fragment; root: Fragment; but?: Fragment },
+): Fragment => sql`exists (
+          select
+          from posts q
+          where q.root_post_id = ${root}
+            and q.org_id = ${org}
+            and not (${but})
+            and q.deleted_at is null
+            and q.state <> 'PUBLISHED'
+        )`;
 
 /**
  * Plans the first comment and the post plugs of first items. A first comment has its time when the last item of its
@@ -56,15 +74,7 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
         and f.org_id = s.org_id
         and f.kind = 'first_comment'
         and f.state = 'waiting'
-        and not exists (
-          select
-          from posts q
-          where q.root_post_id = s.root_post_id
-            and q.org_id = s.org_id
-            and q.id <> s.id
-            and q.deleted_at is null
-            and q.state <> 'PUBLISHED'
-        )
+        and not ${hasOpenItems(sql, { org: sql`s.org_id`, root: sql`s.root_post_id`, but: sql`q.id = s.id` })}
       returning f.post_id, f.due_at
     ), follow_ups as (
       select post_id, min(due_at) as due_at
@@ -89,13 +99,9 @@ export const shortenThread: FollowUpsPort['shorten'] = (sql, orgId) => sql`
         and f.post_id = d.root_post_id
         and f.kind = 'first_comment'
         and f.state = 'waiting'
-        and not exists (
-          select
-          from posts q
-          where q.root_post_id = d.root_post_id
-            and q.org_id = f.org_id
-            and q.id not in (select id from changed)
-            and q.deleted_at is null
-            and q.state <> 'PUBLISHED'
-        )
+        and not ${hasOpenItems(sql, {
+          org: sql`f.org_id`,
+          root: sql`d.root_post_id`,
+          but: sql`q.id in (select id from changed)`,
+        })}
     )`;

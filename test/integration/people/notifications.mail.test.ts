@@ -57,40 +57,20 @@ describe('bursts', () => {
   });
 
   test('of one organization and category hold up no other', async () => {
+    const payload = {
+      userId: ann.userId,
+      operation: 'image',
+      providerId: 'x',
+      state: 'done' as const,
+      fileIds: [],
+      path: null,
+      error: null,
+    };
+    const endJob = () => world.hear([{ orgId: world.orgId, topic: 'media.job_ended', entityId: newId(), payload }]);
     await hear(2);
-    await world.hear([
-      {
-        orgId: world.orgId,
-        topic: 'media.job_ended',
-        entityId: newId(),
-        payload: {
-          userId: ann.userId,
-          operation: 'image',
-          providerId: 'x',
-          state: 'done',
-          fileIds: [],
-          path: null,
-          error: null,
-        },
-      },
-    ]);
+    await endJob();
     await world.wish(ann, { categories: { media_jobs: { email: true } } });
-    await world.hear([
-      {
-        orgId: world.orgId,
-        topic: 'media.job_ended',
-        entityId: newId(),
-        payload: {
-          userId: ann.userId,
-          operation: 'image',
-          providerId: 'x',
-          state: 'done',
-          fileIds: [],
-          path: null,
-          error: null,
-        },
-      },
-    ]);
+    await endJob();
     expect(await headings()).toEqual(['Published on Channel 0', 'Done: image']);
   });
 
