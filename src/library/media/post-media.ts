@@ -13,7 +13,7 @@ import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES } from './bodies.ts';
 import type { Copies } from './copies.ts';
 import { type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
-import { domainAllowed, formatOfKey, keyOfUrl } from './rules.ts';
+import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { StoragePlace, Storages } from './storages.ts';
@@ -28,6 +28,8 @@ export interface MediaItem {
 
 /** What posts ask of the library. */
 export interface MediaOfPosts {
+  /** What the addresses of files of this service begin with: media elsewhere are fetched. */
+  readonly ownAddresses: readonly string[];
   /**
    * Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125,
    * S260); `at` names the field.
@@ -128,6 +130,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
   };
 
   return {
+    ownAddresses: ownAddresses(backendUrl),
     judgeFiles,
     async judge(orgId, fields) {
       const fault = (await judgeFiles(orgId, fields)).flat().find((one) => one.fault)?.fault;

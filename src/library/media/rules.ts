@@ -76,9 +76,16 @@ export function formatOfKey(key: string): Format | undefined {
   return extension === undefined ? undefined : KEPT.get(extension);
 }
 
+/** What the addresses of stored files begin with. */
+export const ownAddresses = (backendUrl: string): readonly string[] => [
+  `${backendUrl}/uploads/`,
+  `${backendUrl}/api/uploads/`,
+  '/uploads/',
+];
+
 /** The key of a URL below our own `/uploads`; undefined: an address outside. */
 export function keyOfUrl(backendUrl: string, url: string): string | undefined {
-  for (const prefix of [`${backendUrl}/uploads/`, `${backendUrl}/api/uploads/`, '/uploads/'])
+  for (const prefix of ownAddresses(backendUrl))
     if (url.startsWith(prefix)) return url.slice(prefix.length).split(/[?#]/, 1)[0];
   return undefined;
 }

@@ -110,6 +110,8 @@ export interface ChannelsPort {
 }
 
 export interface MediaPort {
+  /** What the addresses of files of this service begin with. */
+  readonly ownAddresses: readonly string[];
   /**
    * The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A
    * `ProviderError` says whether trying again can help.

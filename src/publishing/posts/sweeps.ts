@@ -3,6 +3,7 @@ import { dropOldPlans } from './authoring/plan-store.ts';
 import { seriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
 import { unpreparedPosts } from './dispatch/ahead.ts';
+import { preparableBy } from './dispatch/preparations.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
 import { dropOldLateness } from './gauges.ts';
@@ -39,11 +40,11 @@ export interface PendingWork {
  * Posts that nobody prepares ahead of their publish date, which is near, and posts that a series waits for; `limit` of
  * each kind. One statement, because every sweep makes it.
  */
-export const pending = ({ sql, channels }: PostsDeps, limit: number): Promise<PendingWork[]> => sql<PendingWork[]>`
+export const pending = (deps: PostsDeps, limit: number): Promise<PendingWork[]> => deps.sql<PendingWork[]>`
   /* all orgs */
-  ${unpreparedPosts(sql, channels.preparing(), limit)}
+  ${unpreparedPosts(deps.sql, preparableBy(deps), limit)}
   union all
-  ${seriesWork(sql, limit)}`;
+  ${seriesWork(deps.sql, limit)}`;
 
 /** Forgets minutes of lateness that no figure needs; answers how many. */
 export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldLateness(sql, limit);

@@ -546,7 +546,7 @@ describe('media of a post', () => {
     expect(await thumbnailOf(still.path, still)).toBeUndefined();
   });
 
-  test('outside media are fetched once, and read from the copy for fifteen minutes [S260]', async () => {
+  test('outside media are fetched once, and read from the copy for an hour [S260]', async () => {
     const png = await picture(7, 5);
     await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
     const items = [{ path: `${site.url}/a.png`, alt: 'A' }];
@@ -563,7 +563,7 @@ describe('media of a post', () => {
     expect(
       (await ann.client.get('/files?search=a.png')).body.results.every(({ name }: { name: string }) => name !== ''),
     ).toBe(true);
-    await db.sql`update files set created_at = now() - interval '16 minutes' where source_url = ${items[0]!.path}`;
+    await db.sql`update files set created_at = now() - interval '61 minutes' where source_url = ${items[0]!.path}`;
     await media.load(ann.orgId, items, ATTEMPT);
     expect(site.ledger).toHaveLength(2);
   });

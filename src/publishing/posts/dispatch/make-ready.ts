@@ -26,8 +26,7 @@ export async function makeReady(
     const issue = files.length > 0 ? fileFault(deps, claimed, connected, files) : undefined;
     if (issue) return { kind: 'rejected', message: issue.message, mediaFault: true };
   } catch (error) {
-    const outcome = before(deps, error, 'the media could not be loaded');
-    return outcome.kind === 'rejected' ? { ...outcome, mediaFault: true } : outcome;
+    return { ...before(deps, error, 'the media could not be loaded'), mediaFault: true };
   }
   try {
     const isDecided = claimed.links.every(({ decided }) => decided);

@@ -2,8 +2,8 @@ import { LimiterClosed } from '../../../platform/flow/index.ts';
 import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { prepareAgainDelay } from '../rules.ts';
-import { keepPreparation, leavePreparation, noteReady, type Preparation, saveAhead } from './ahead.ts';
-import { cleanJson, failureBefore, waitOf } from './answers.ts';
+import { keepPreparation, leavePreparation, noteMediaFault, noteReady, type Preparation, saveAhead } from './ahead.ts';
+import { cleanJson, type Failure, failureBefore, waitOf } from './answers.ts';
 import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import { makeReady } from './make-ready.ts';
 import { OVER } from './work.ts';
@@ -14,6 +14,8 @@ import { OVER } from './work.ts';
 /** A longer wait for the network is not sat through: the post is taken again after it. */
 const SAT_THROUGH_MS = 30_000;
 const SIGN_MS = 40_000;
+/** Media that cannot be had are fetched again after it, until the date: whoever wrote the post may put them there. */
+const MEDIA_AGAIN_MS = 60_000;
 /** Ends what is under way when this host goes away; `OVER` where the post is not its own any more, or is due. */
 const CLOSED = new Error('This host goes away');
 
@@ -86,16 +88,34 @@ const endOf = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
 
-/** Makes one step after the other. Answers how long to wait where the network is not ready soon; undefined: for ever. */
+/**
+ * Fetches what lies outside and makes one step after the other. Answers how long to wait where the network is not ready
+ * soon; undefined: for ever.
+ */
 async function makeSteps(deps: SenderDeps, { preparation, ended }: Preparing): Promise<'ready' | number | undefined> {
-  const ready = await makeReady(deps, { claimed: preparation, ended });
-  if ('kind' in ready) return prepareAgainDelay(ready.kind, ready.retryAfterMs);
+  const ready = await fetchMedia(deps, { preparation, ended });
+  if ('kind' in ready) {
+    if (!ready.mediaFault) return prepareAgainDelay(ready.kind, ready.retryAfterMs);
+    await noteMediaFault(deps.sql, preparation, ready.message);
+    return MEDIA_AGAIN_MS;
+  }
+  if (!ready.connected.social.prepare) return 'ready';
   for (;;) {
     const answer = await makeStep(deps, { preparation, ended }, ready);
     if (answer === 'ready') return 'ready';
     const waitMs = waitOf(answer.againMs);
     if (waitMs > SAT_THROUGH_MS) return waitMs;
     await deps.clock.sleep(waitMs, ended.signal);
+  }
+}
+
+/** One of the organization's share of what is fetched at a time. */
+async function fetchMedia(deps: SenderDeps, { preparation, ended }: Preparing): Promise<Ready | Failure> {
+  const place = await deps.aheadLimiter.enter(preparation.orgId, { lane: 'media', signal: ended.signal });
+  try {
+    return await makeReady(deps, { claimed: preparation, ended });
+  } finally {
+    place.leave();
   }
 }
 

@@ -147,11 +147,12 @@ describe('a post with media on a network that is prepared', () => {
 
   test('registers nothing when it is created, and one without media, far away or at another network never', async () => {
     await using _running = await start();
-    const { orgId, channelId, post } = await film();
+    const media = [{ path: '/uploads/own.png', alt: '' }];
+    const { orgId, channelId, post } = await film({ media });
     const [text, soon, later] = [
       newPost(channelId, { publishDate: systemClock.in(10 * MINUTE) }),
-      newPost(channelId, { media: post.media, publishDate: systemClock.in(30_000) }),
-      newPost(channelId, { media: post.media, publishDate: systemClock.in(HOUR) }),
+      newPost(channelId, { media, publishDate: systemClock.in(30_000) }),
+      newPost(channelId, { media, publishDate: systemClock.in(HOUR) }),
     ];
     await admit(world, orgId, [text, soon, later]);
     expect(await db.sql`select name from actor_reminders where type = 'Post'`).toEqual([]);
@@ -242,6 +243,49 @@ describe('a post with media on a network that is prepared', () => {
     expect(await found()).toBe(1);
     await isReady(post.id);
     expect(steps).toEqual([undefined, { upload: 1 }]);
+  });
+});
+
+describe('a post with media from outside, on any network', () => {
+  test('has them fetched before its date, goes out with the copy, and another post of the hour takes the same [S260]', async () => {
+    await using _running = await start();
+    const before = site.ledger.length;
+    const { orgId, channelId, post } = await film();
+    expect(await found()).toBe(1);
+    await isLeft(post.id);
+    expect(site.ledger).toHaveLength(before + 1);
+    expect(await rowOf(post.id)).toMatchObject({ held: false, againMs: null, saved: null });
+    expect(await found()).toBe(0);
+    const next = newPost(channelId, { media: post.media, publishDate: systemClock.in(12 * MINUTE) });
+    await admit(world, orgId, [next]);
+    expect(await found()).toBe(1);
+    await isLeft(next.id);
+    await dueNow(orgId, post.id);
+    await dueNow(orgId, next.id);
+    await settled(db.sql, orgId);
+    expect(site.ledger).toHaveLength(before + 1);
+    expect(network.asked).toHaveLength(2);
+  });
+
+  test('says once that they cannot be had, tries again after a minute, and fails for them at its date [S102, S260]', async () => {
+    await using _running = await start();
+    await using empty = await startReceiver({ answer: (response) => void response.writeHead(404).end('no') });
+    const { orgId, post } = await film({ media: [{ path: `${empty.url}/gone.png`, alt: '' }] });
+    for (const tries of [1, 2]) {
+      expect(await found()).toBe(1);
+      await settles(async () => {
+        const { held, againMs } = await rowOf(post.id);
+        expect([held, Math.ceil((againMs ?? 0) / MINUTE), empty.ledger.length]).toEqual([false, 1, tries]);
+      });
+      expect(await found()).toBe(0);
+      await db.sql`update posts set prepare_at = now() where id = ${post.id}`;
+    }
+    expect(await kindsOf(post.id)).toEqual(['created', 'retry_planned']);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'scheduled', attempt: 0, errorKind: null });
+    await dueNow(orgId, post.id);
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', errorKind: 'media_processing' });
+    expect(network.asked).toEqual([]);
   });
 });
 
