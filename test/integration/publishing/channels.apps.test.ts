@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { readConfig } from '../../../src/platform/config/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { clientApp } from '../../../src/providers/kit/protocols/oauth.ts';
 import { social, type SocialAdapter } from '../../../src/providers/social/_contract.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { failureOf, type FakeHttp, startHttp } from '../../support/peers/fake-network.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { openPublishing } from '../../support/worlds/publishing.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -105,6 +107,55 @@ describe('networks', () => {
     }
     expect(await world.channels.canBeginAlone(person.orgId, 'slack')).toBe(true);
     expect(await world.channels.canBeginAlone(person.orgId, 'unset')).toBe(false);
+  });
+
+  /** Every pair of the interface, `Deployment settings`; LINE is read, and no network uses it. */
+  const PAIRS: Readonly<Record<string, readonly [string, string]>> = {
+    x: ['X_CLIENT_ID', 'X_CLIENT_SECRET'],
+    linkedin: ['LINKEDIN_CLIENT_ID', 'LINKEDIN_CLIENT_SECRET'],
+    facebook: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'],
+    instagram: ['FACEBOOK_APP_ID', 'FACEBOOK_APP_SECRET'],
+    discord: ['DISCORD_CLIENT_ID', 'DISCORD_CLIENT_SECRET'],
+    slack: ['SLACK_ID', 'SLACK_SECRET'],
+    tiktok: ['TIKTOK_CLIENT_ID', 'TIKTOK_CLIENT_SECRET'],
+    youtube: ['YOUTUBE_CLIENT_ID', 'YOUTUBE_CLIENT_SECRET'],
+    pinterest: ['PINTEREST_CLIENT_ID', 'PINTEREST_CLIENT_SECRET'],
+    reddit: ['REDDIT_CLIENT_ID', 'REDDIT_CLIENT_SECRET'],
+    twitch: ['TWITCH_CLIENT_ID', 'TWITCH_CLIENT_SECRET'],
+    threads: ['THREADS_APP_ID', 'THREADS_APP_SECRET'],
+    dribbble: ['DRIBBBLE_CLIENT_ID', 'DRIBBBLE_CLIENT_SECRET'],
+    mastodon: ['MASTODON_CLIENT_ID', 'MASTODON_CLIENT_SECRET'],
+    mewe: ['MEWE_APP_ID', 'MEWE_API_KEY'],
+    kick: ['KICK_CLIENT_ID', 'KICK_SECRET'],
+    gmb: ['GOOGLE_GMB_CLIENT_ID', 'GOOGLE_GMB_CLIENT_SECRET'],
+    wrapcast: ['NEYNAR_CLIENT_ID', 'NEYNAR_SECRET_KEY'],
+    vk: ['VK_ID', 'VK_SECRET'],
+    whop: ['WHOP_CLIENT_ID', 'WHOP_CLIENT_SECRET'],
+    telegram: ['TELEGRAM_BOT_NAME', 'TELEGRAM_TOKEN'],
+  };
+  test('begins a login with the app of the environment at each of the networks that have one there [DE39]', async () => {
+    const env = Object.fromEntries(
+      [...Object.values(PAIRS), ['LINE_CLIENT_ID', 'LINE_CLIENT_SECRET'] as const].flatMap(([id, secret]) => [
+        [id, 'an-app'],
+        [secret, 'its-secret'],
+      ]),
+    );
+    await using without = await openPublishing({ url: db.url, engine: noEngine });
+    await using having = await openPublishing({
+      url: db.url,
+      engine: noEngine,
+      env: { ...env, MASTODON_URL: 'https://social.example' },
+    });
+    const alone = async ({ channels }: Pick<typeof having, 'channels'>) => {
+      const begins = await Promise.all(Object.keys(PAIRS).map((id) => channels.canBeginAlone(person.orgId, id)));
+      return Object.keys(PAIRS).filter((_, n) => begins[n]);
+    };
+    expect(await alone(without)).toEqual([]);
+    expect(await alone(having)).toEqual(Object.keys(PAIRS).filter((id) => id !== 'mastodon')); // asks for the server
+    const { url } = await having.channels.begin(person, 'mastodon', { externalUrl: 'https://social.example' });
+    expect(url).toMatch(/^https:\/\/social\.example\/.*client_id=an-app/);
+    const { issues } = readConfig({ LINE_CLIENT_ID: 'an-app' });
+    expect(issues).toContainEqual(expect.objectContaining({ setting: 'LINE_CLIENT_SECRET', level: 'warning' }));
   });
 
   test('lists a network whose app an organization has set for that organization alone [DE42]', async () => {
