@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Config } from '../src/platform/config/index.ts';
 import type { Context } from '../src/context.ts';
 import { AppError } from '../src/platform/kernel/index.ts';
+import type { RunSpan } from '../src/platform/telemetry/index.ts';
 import { sendJson } from './http/answer.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
@@ -63,6 +64,31 @@ function hostCheck({ production, http }: Config): (host: string | undefined) => 
   };
 }
 
+/** Each request as a span, by the route as it is declared: what stands in its address may be secret. */
+const traced =
+  (span: RunSpan, serve: Serve): Serve =>
+  (exchange, route, refusal) => {
+    const { request, response } = exchange;
+    return span(
+      {
+        name: `${request.method} ${route?.path ?? 'unknown'}`,
+        kind: 'server',
+        attributes: {
+          'http.request.method': request.method,
+          'http.route': route?.path,
+          'rookery.request.id': request.id,
+        },
+        traceparent: request.headers['traceparent'],
+      },
+      async (running) => {
+        await serve(exchange, route, refusal);
+        const { statusCode } = response;
+        running.set({ 'http.response.status_code': statusCode, 'rookery.org.id': exchange.principal?.orgId });
+        if (statusCode >= 500) running.fail(`${statusCode}`);
+      },
+    );
+  };
+
 /** The whole API as a listener: the table of routes, behind it Express, and one ladder for both. */
 export function createApp(
   context: Context,
@@ -84,7 +110,7 @@ export function createApp(
   const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config) };
   const open: Open = (request, response, params) => openExchange(request, response, opening, params);
 
-  const serve: Serve = async (exchange, route, refusal) => {
+  const answer: Serve = async (exchange, route, refusal) => {
     const { request, response } = exchange;
     const started = clock.monotonic();
     let error: AppError | undefined;
@@ -112,6 +138,8 @@ export function createApp(
     });
   };
 
+  const { tracing } = context;
+  const serve: Serve = tracing.enabled ? traced(tracing.span, answer) : answer;
   const express = mountOnExpress(routes, open, serve);
   const find = routeTable(routes);
   return (request, response) => {

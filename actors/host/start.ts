@@ -55,9 +55,10 @@ export async function startActors(
     sweeps,
     listeners,
     workers,
+    tracing,
   } = context;
   const log = logs.of('actors');
-  const host = createHost({ implementations, needs: context, actors, clock, log });
+  const host = createHost({ implementations, needs: context, actors, clock, log, tracing });
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
   const hearing = startListeners({ sql, clock, bus, listeners, holder: incarnation, log: logs.of('outbox') });

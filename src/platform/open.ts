@@ -8,7 +8,7 @@ import { openErrorLog } from './error-log/index.ts';
 import { type Clock, openVault } from './kernel/index.ts';
 import { type Network, openOutbound } from './outbound/index.ts';
 import { countWaiting } from './outbox/index.ts';
-import { type Log, type Logs, openEvents, openMetrics } from './telemetry/index.ts';
+import { type Log, type Logs, openEvents, openMetrics, openTracing, type Tracing } from './telemetry/index.ts';
 import { wing } from './wing/index.ts';
 
 export interface PlatformNeeds {
@@ -40,6 +40,10 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
   const sql = parts.sql ?? openPool(config, opened);
   const errors = opened.use(openErrorLog({ sql, logs: given, incarnation, retentionDays: config.retention.errors }));
   const { logs } = errors;
+  const { otlpEndpoint: endpoint, serviceName } = config.telemetry;
+  const tracing = opened.use(
+    await openTracing({ endpoint, serviceName, instance: incarnation, log: logs.of('tracing') }),
+  );
   const metrics = openMetrics();
   const events = openEvents(logs.of('events'), metrics);
   const cache = opened.use(
@@ -51,7 +55,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
   );
   const { engine, bus } =
     parts.engine ??
-    opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes }));
+    opened.use(await openEngine(config, { sql, clock, log: logs.of('actors'), incarnation, actorTypes, tracing }));
   return wing(opened, {
     rooms: {
       /** One start of this process. */
@@ -61,6 +65,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
       errors,
       logs,
       metrics,
+      tracing,
       events,
       cache,
       vault: openVault(config.secrets.encryptionKey, config.secrets.formerKeys),
@@ -69,7 +74,9 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
       actors: actorsOf(engine),
       /** The processes that host actors, each as it last said of itself. */
       hosts: { list: () => placement(sql) },
-      outbound: opened.use(openOutbound({ ...config.outbound, ...network })),
+      outbound: opened.use(
+        openOutbound({ ...config.outbound, ...network, ...(tracing.enabled && { span: tracing.span }) }),
+      ),
     },
     sweeps: [
       { name: 'idempotency-keys', everyMs: 15 * MINUTE, run: (limit) => dropOldKeys(sql, limit) },
@@ -113,16 +120,17 @@ interface EngineNeeds {
   log: Log;
   incarnation: string;
   actorTypes: readonly string[];
+  tracing: Tracing;
 }
 
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
 async function openEngine(
   { actors, http }: Config,
-  { sql, clock, log, incarnation, actorTypes }: EngineNeeds,
+  { sql, clock, log, incarnation, actorTypes, tracing }: EngineNeeds,
 ): Promise<EngineAndBus & AsyncDisposable> {
   if (actors.engine === 'dapr') {
     const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
-    const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation });
+    const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation, tracing });
     return { engine, bus: engine.bus, [Symbol.asyncDispose]: () => engine.close() };
   }
   const { openEmbeddedBus, openEmbeddedEngine } = await import('./actor-runtime/embedded/index.ts');

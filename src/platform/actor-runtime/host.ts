@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/index.ts';
 import type { Address, Reminder } from './address.ts';
 import type { Actors } from './contract.ts';
+import type { Tracing } from '../telemetry/index.ts';
 import type { Implementation } from './implement.ts';
 
 /** What a host needs of its engine while turns run. */
@@ -32,6 +33,8 @@ export interface HostOptions {
   actors: Actors;
   clock: Clock;
   log: RuntimeLog;
+  /** Where turns are shown as spans; absent: nowhere. */
+  tracing?: Tracing;
   limits?: Partial<HostLimits>;
 }
 export interface HostLimits {

@@ -34,7 +34,7 @@ interface Mailbox {
 }
 
 /** What the host of one process shares among its turns. */
-export interface Turns extends Pick<HostOptions, 'needs' | 'actors' | 'clock' | 'log'> {
+export interface Turns extends Pick<HostOptions, 'needs' | 'actors' | 'clock' | 'log' | 'tracing'> {
   readonly limits: HostLimits;
   readonly types: ReadonlyMap<string, Hosted>;
   readonly mailboxes: Map<string, Mailbox>;
@@ -78,6 +78,14 @@ function mailboxOf({ mailboxes }: Turns, to: Address, hosted: Hosted): Mailbox {
   return box;
 }
 
+/** A turn as a span of whoever waits for it: another turn may run it. */
+function traced({ tracing }: Turns, { type, id }: Address, what: string, run: NonNullable<Job['run']>): typeof run {
+  if (!tracing?.enabled) return run;
+  const parent = tracing.current();
+  const attributes = { 'rookery.actor.type': type, 'rookery.actor.id': id };
+  return (activation) => tracing.span({ name: `${type}.${what}`, attributes, parent }, () => run(activation));
+}
+
 /** Waits in the mailbox for a turn. */
 export function enqueue(
   turns: Turns,
@@ -94,7 +102,7 @@ export function enqueue(
     return Promise.reject(busy(RETRY_BUSY_MS));
   }
   return new Promise((resolve, reject) => {
-    box.queue.push({ what, run, resolve, reject });
+    box.queue.push({ what, run: traced(turns, to, what, run), resolve, reject });
     if (!turns.atWork.has(box)) void workOff(turns, box);
   });
 }

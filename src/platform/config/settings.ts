@@ -470,10 +470,11 @@ const telemetry = {
   METRICS_LISTEN_HOST: anyText('Address on which METRICS_PORT listens; any but loopback needs METRICS_TOKEN.', {
     fallback: '127.0.0.1',
   }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: address(['http', 'https'], 'Turns tracing on and says where traces go.', {
-    later: 'tracing',
-  }),
-  OTEL_SERVICE_NAME: anyText('Name of this service in traces.', { fallback: 'service-backend', later: 'tracing' }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address(
+    ['http', 'https'],
+    'Turns tracing on: the base address of an OTLP/HTTP collector, which is sent `/v1/traces`.',
+  ),
+  OTEL_SERVICE_NAME: anyText('Name of this service in traces.', { fallback: 'service-backend' }),
 };
 
 const stockKey = (source: string, what = 'API key') => secretText(`${what} of ${source} for stock media.`);

@@ -3,6 +3,7 @@ import { type Duplex, Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
 import { readAnswerBody, readWhole } from './body.ts';
 import { OutboundError, type OutboundHead, type OutboundRequest, type EgressRoute } from './contract.ts';
+import type { RunSpan } from '../telemetry/index.ts';
 import { blocked, type Guard } from './guard.ts';
 import { type Beneath, isConnectFailure, openPools, pinnedConnector } from './pools.ts';
 import { ProxyFailure } from './proxy-failure.ts';
@@ -36,6 +37,8 @@ interface RouteOptions {
   timeoutMs: number;
   /** The addresses of a URL that may be called. */
   judged(url: URL): Promise<string[]>;
+  /** Runs a request as a span. */
+  span?: RunSpan | undefined;
 }
 
 /** A route with its connections, as its functions are handed it. */
@@ -192,8 +195,24 @@ async function whole(answer: Received, request: Prepared, options: OutboundReque
     request.done();
   }
 }
-/** The request up to the head of its answer. */
-async function begun(
+/**
+ * The request up to the head of its answer, as a span. Only the host is told of its address, which may hold secrets, and
+ * a network is told nothing of our traces.
+ */
+function begun(deps: Deps, text: string, request: OutboundRequest): ReturnType<typeof beginRequest> {
+  const { span } = deps;
+  if (!span) return beginRequest(deps, text, request);
+  const { method = 'GET' } = request;
+  const attributes = { 'http.request.method': method, 'server.address': URL.parse(text)?.hostname };
+  return span({ name: method, kind: 'client', attributes }, async (running) => {
+    const begins = await beginRequest(deps, text, request);
+    running.set({ 'http.response.status_code': begins.answer.status });
+    if (begins.answer.status >= 400) running.fail(`${begins.answer.status}`);
+    return begins;
+  });
+}
+
+async function beginRequest(
   deps: Deps,
   text: string,
   request: OutboundRequest,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { sha256Hex } from '../kernel/index.ts';
+import type { RunSpan } from '../telemetry/index.ts';
 import { type Outbound, OutboundError, type OutboundProxy } from './contract.ts';
 import { openDial } from './dial.ts';
 import { openGuard } from './guard.ts';
@@ -28,6 +29,8 @@ export interface OutboundOptions {
   resolver?: ResolveName;
   /** Opens the sockets beneath the guard. */
   connector?: Connector;
+  /** Runs a request as a span. */
+  span?: RunSpan | undefined;
 }
 
 /** Names, sockets and trusted certificates of outgoing calls. */
@@ -42,6 +45,7 @@ export function openOutbound({
   handshakeMs = HANDSHAKE_MS,
   resolver = systemResolver(),
   connector = socketConnector(authorities),
+  span,
 }: OutboundOptions): Outbound {
   const guard = openGuard(allowedPrivateCidrs);
   const asked = new Map<string, Promise<readonly string[]>>();
@@ -64,7 +68,7 @@ export function openOutbound({
     return guard.choose(addresses, url.protocol);
   }
 
-  const direct = openEgressRoute({ guard, judged, timeoutMs, beneath: { connector, proxied: false } });
+  const direct = openEgressRoute({ guard, judged, timeoutMs, span, beneath: { connector, proxied: false } });
   const dial = openDial({ guard, allowedPrivateCidrs, sidecars, addressesOf, connector });
   const proxied = new Map<string, ReturnType<typeof openEgressRoute>>();
 
@@ -82,6 +86,7 @@ export function openOutbound({
           guard,
           judged,
           timeoutMs,
+          span,
           beneath: { connector: proxyConnector(proxy, dial, socketConnector(authorities), handshakeMs), proxied: true },
         });
       proxied.delete(key);

@@ -1,4 +1,5 @@
 import { pino, type Logger } from 'pino';
+import { spanInLog } from './current-span.ts';
 import { redact, redactText } from './redact.ts';
 
 /**
@@ -36,6 +37,7 @@ export function openLogs({ level, format, base = {}, write = standardOut }: Opti
     {
       level,
       base,
+      mixin: spanInLog,
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (error: unknown) => error }, // made plain below, together with all the rest

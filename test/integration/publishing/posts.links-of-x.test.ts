@@ -11,7 +11,9 @@ let db: TestDatabase;
 beforeAll(async () => {
   db = await testDatabase();
 });
-afterAll(() => db[Symbol.asyncDispose]());
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+});
 
 const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);
 const CONTENT = '<p>Read <a href="https://a.example/page">this</a>, or https://b.example/other today</p>';

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/index.ts';
 import { AppError, type Clock, draining, invalidField } from '../../kernel/index.ts';
+import type { Tracing } from '../../telemetry/index.ts';
 import type { Bus } from '../bus.ts';
 import { checkAddress, checkReminder } from '../address.ts';
 import type { Address, Engine, HostingOptions, Reminder, ReminderCounts } from '../engine.ts';
@@ -35,6 +36,8 @@ export interface DaprEngineOptions {
   incarnation: string;
   /** Every actor type there is, hosted here or not. */
   types: readonly string[];
+  /** Calls are spans, and continue in the host that runs them. */
+  tracing?: Tracing;
   /** Where placement answers `/placement/state`, for the report. */
   placementHealthUrl?: string | undefined;
   /** How the sidecar probes this host, as its flags say. */
@@ -156,6 +159,7 @@ async function startHosting(link: Link, host: Host, options?: HostingOptions): P
     port: appPort,
     token: appToken,
     log,
+    tracing: link.options.tracing,
     idleMs: IDLE_MS,
     drainMs: DRAIN_MS,
     now: clock.monotonic,
@@ -219,6 +223,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     log,
     repeatMs,
     patienceMs: options.patienceMs ?? 30_000,
+    traceparent: () => options.tracing?.traceparent(),
     isType: (type) => known.has(type),
   });
   const placement = watchPlacement({ sidecar, clock, log });

@@ -4,7 +4,7 @@ import type { Address } from '../engine.ts';
 import type { RuntimeLog } from '../host.ts';
 import { escapeName, isDigest, wireName } from './escape.ts';
 import { type Answer, errorCodeOf, type Sidecar } from './sidecar.ts';
-import { COMMAND_HEADER, decode, encode, ERROR_HEADER, errorFrom, ID_HEADER } from './wire.ts';
+import { COMMAND_HEADER, decode, encode, ERROR_HEADER, errorFrom, ID_HEADER, TRACE_HEADER } from './wire.ts';
 
 export interface InvokeOptions {
   sidecar: Sidecar;
@@ -19,6 +19,8 @@ export interface InvokeOptions {
   repeatMs: number;
   /** A caller waits at most this long, and no try begins later; the last one goes on. */
   patienceMs: number;
+  /** The header that continues the caller's trace; undefined: there is none. */
+  traceparent(): string | undefined;
 }
 
 const FIRST_PAUSE_MS = 40;
@@ -48,7 +50,7 @@ const internal = (cause: unknown) => new AppError('internal', 'Something went wr
  * Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the
  * host runs one id once.
  */
-export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }: InvokeOptions) {
+export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs, traceparent }: InvokeOptions) {
   async function attempt(to: Address, path: string, body: string, headers: Record<string, string>): Promise<Outcome> {
     try {
       return read(await sidecar.ask(to.type, { method: 'POST', path, body, headers }));
@@ -73,7 +75,12 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs }
   async function call(to: Address, method: string, input: unknown): Promise<unknown> {
     const commandId = newId();
     const id = wireName(to.id);
-    const headers = { [COMMAND_HEADER]: commandId, ...(isDigest(id) && { [ID_HEADER]: encodeURIComponent(to.id) }) };
+    const trace = traceparent();
+    const headers = {
+      [COMMAND_HEADER]: commandId,
+      ...(isDigest(id) && { [ID_HEADER]: encodeURIComponent(to.id) }),
+      ...(trace !== undefined && { [TRACE_HEADER]: trace }),
+    };
     const path = `/v1.0/actors/${escapeName(to.type)}/${id}/method/${escapeName(method)}`;
     const body = encode(input);
     const begun = clock.monotonic();

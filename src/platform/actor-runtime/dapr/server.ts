@@ -2,9 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { AppError, asAppError, equalSecrets } from '../../kernel/index.ts';
 import type { Address } from '../engine.ts';
 import type { Host, RuntimeLog } from '../host.ts';
+import type { Tracing } from '../../telemetry/index.ts';
 import type { Subscriptions } from './bus.ts';
 import { escapeName, isDigest, readName, unescapeName } from './escape.ts';
-import { COMMAND_HEADER, decode, decodeFreight, encode, ERROR_HEADER, ID_HEADER, TOKEN_HEADER } from './wire.ts';
+import {
+  COMMAND_HEADER,
+  decode,
+  decodeFreight,
+  encode,
+  ERROR_HEADER,
+  ID_HEADER,
+  TOKEN_HEADER,
+  TRACE_HEADER,
+} from './wire.ts';
 
 /** Daprd keeps idle connections for 90 s; a server that closes earlier makes it meet closing sockets. */
 const KEEP_ALIVE_MS = 95_000;
@@ -20,6 +30,7 @@ export interface ServerOptions {
   /** What daprd must send with every request but the health probe (`APP_API_TOKEN`); unset, nothing is checked. */
   token: string | undefined;
   log: RuntimeLog;
+  tracing?: Tracing | undefined;
   idleMs: number;
   drainMs: number;
   now(): number;
@@ -179,17 +190,21 @@ async function actor(
   const called = unescapeName(name);
   if (!to || called === undefined || reminder !== undefined) return { status: 404 };
   const commandId = request.headers[COMMAND_HEADER];
-  return {
-    status: 200,
-    body: encode(
-      await serving.host.call(
-        to,
-        called,
-        input(await bodyOf(request)),
-        typeof commandId === 'string' ? commandId : undefined,
-      ),
-    ),
-  };
+  const given = input(await bodyOf(request));
+  const call = () => serving.host.call(to, called, given, typeof commandId === 'string' ? commandId : undefined);
+  return { status: 200, body: encode(await continued(serving, request, to.type, call)) };
+}
+
+/** A call as a span below that of the process that makes it. */
+function continued(
+  { tracing }: Serving,
+  request: IncomingMessage,
+  type: string,
+  call: () => Promise<unknown>,
+): Promise<unknown> {
+  const traceparent = request.headers[TRACE_HEADER];
+  if (!tracing?.enabled || typeof traceparent !== 'string') return call();
+  return tracing.span({ name: `call ${type}`, kind: 'server', traceparent }, call);
 }
 
 async function answer(serving: Serving, request: IncomingMessage): Promise<Reply> {

@@ -10,6 +10,8 @@ export const COMMAND_HEADER = 'x-command-id';
 /** The id of the actor, percent-encoded, where the path holds only its digest. */
 export const ID_HEADER = 'x-actor-id';
 export const TOKEN_HEADER = 'dapr-api-token';
+/** Of W3C Trace Context; daprd passes it on, with a span of its own between where it traces. */
+export const TRACE_HEADER = 'traceparent';
 
 /** A value as it travels: JSON, and nothing at all for undefined. */
 export const encode = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));
