@@ -5,7 +5,7 @@ import type { Database } from '../src/platform/db/index.ts';
 import { type Clock, newId, sha256Hex, systemClock } from '../src/platform/kernel/index.ts';
 import { type Below, Comment, countsOf, placeBelow } from './below.ts';
 import { accepts, accountOf, outcomeOf, readToken, Submitted, tokenOf, type Treatment } from './rules.ts';
-import { hasPost, listPosts, note } from './store.ts';
+import { countTotals, hasPost, listPosts, note } from './store.ts';
 
 export interface Sandbox extends AsyncDisposable {
   url: string;
@@ -222,6 +222,8 @@ async function route(network: Network, asked: Omit<Asked, 'account' | 'generatio
       return makeBelow(network, signed);
     case 'GET /counts':
       return { status: 200, body: { items: await countsOf(network.sql, url.searchParams.get('ids') ?? '') } };
+    case 'GET /totals':
+      return { status: 200, body: await countTotals(network.sql, known.account) };
     default:
       return refuse(404, 'There is no such address');
   }

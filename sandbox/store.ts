@@ -136,3 +136,28 @@ export const countBelow = (sql: Sql, ids: readonly string[]) => sql<
         and d.step = 'delete'
     )
   group by p.post_id`;
+
+/** What an account has: its posts that are there, and those who have done something with one of its posts. */
+export async function countTotals(sql: Sql, account: string): Promise<{ followers: number; posts: number }> {
+  const [totals] = await sql<{ followers: number; posts: number }[]>`
+    with own as (
+      select p.post_id
+      from sandbox_ledger p
+      where p.account = ${account}
+        and p.accepted
+        and p.step in ('publish', 'reply')
+        and not exists (
+          select
+          from sandbox_ledger d
+          where d.post_id = p.post_id
+            and d.accepted
+            and d.step = 'delete'
+        )
+    )
+    select (select count(*)::int from own) as posts, (
+      select count(distinct b.account)::int
+      from own
+      join sandbox_ledger b on b.reply_to = own.post_id and b.accepted and b.account <> ${account}
+    ) as followers`;
+  return totals!;
+}

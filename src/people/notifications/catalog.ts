@@ -1,5 +1,6 @@
 import { contentToText } from '../../platform/content/index.ts';
 import type { Fact, Topic } from '../../platform/outbox/index.ts';
+import { isMetric, METRICS } from '../../providers/registry/index.ts';
 import type { Permission } from '../access/index.ts';
 
 /** A page of the console, and the permission without which nobody may open it. */
@@ -28,6 +29,19 @@ function excerpt(content: string): string {
 const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
 const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
 const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
+
+/** A metric as people know it. */
+const labelOfMetric = (metric: string): string => (isMetric(metric) ? METRICS[metric].label : metric);
+const countText = (value: number): string => Math.round(value).toLocaleString('en');
+/** Lines of one notice; what is left is counted. */
+const MOST_LINES = 10;
+const linesOf = (lines: readonly string[]): string =>
+  sentences(...lines.slice(0, MOST_LINES), lines.length > MOST_LINES ? `and ${lines.length - MOST_LINES} more` : '');
+const ofAnalytics = {
+  category: 'analytics_alerts',
+  permission: 'posts:create',
+  link: { path: '/analytics', permission: 'analytics:read' },
+} as const;
 
 type Decided = Fact<'post.approved' | 'post.rejected'>;
 type PostFact = Fact<
@@ -126,6 +140,31 @@ const CATALOG = {
     content: `${gigabytes(bytes)} of ${gigabytes(quotaBytes)} GB are used. Uploads still pass.`,
     link: { path: '/media', permission: 'media:read' },
     data: { bytes, quotaBytes },
+  }),
+  'analytics.anomaly_detected': ({ payload: { anomalies } }) => ({
+    ...ofAnalytics,
+    title:
+      anomalies.length === 1
+        ? `${labelOfMetric(anomalies[0]!.metric)} of ${anomalies[0]!.integrationName} stand out`
+        : `${anomalies.length} numbers of your channels stand out`,
+    content: linesOf(
+      anomalies.map(
+        ({ metric, integrationName, value, baseline, date }) =>
+          `${labelOfMetric(metric)} of ${integrationName}: ${countText(value)} on ${date}, usually ${countText(baseline)}`,
+      ),
+    ),
+    data: { anomalies: anomalies.length, date: anomalies[0]?.date ?? null },
+  }),
+  'analytics.week_summed': ({ payload: { from, to, channels, metrics } }) => ({
+    ...ofAnalytics,
+    title: `Your week from ${from} to ${to}`,
+    content: linesOf(
+      metrics.map(
+        ({ metric, value, previous }) =>
+          `${labelOfMetric(metric)}: ${countText(value)}, the week before ${countText(previous)}`,
+      ),
+    ),
+    data: { from, to, channels },
   }),
   'media.job_ended': ({ entityId, payload: { userId, operation, state, error } }) => ({
     category: 'media_jobs',

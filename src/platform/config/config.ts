@@ -138,8 +138,10 @@ export interface Config {
     anomalyCooldownDays: number;
     commentsSweepMinutes: number;
     postDaysBack: number;
-    xMaxPageDepth: number;
-    xDisabled: boolean;
+    /** Networks whose numbers are never asked for, by provider id. */
+    skippedNetworks: readonly string[];
+    /** Pages of posts that are read at most for one channel, by provider id. */
+    mostPages: Readonly<Record<string, number>>;
   };
   /** Days. */
   retention: Readonly<
@@ -393,8 +395,8 @@ const analyticsOf = (env: Env): Config['analytics'] => ({
   anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS,
   commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
   postDaysBack: env.POST_DAYS_BACK,
-  xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH,
-  xDisabled: env.DISABLE_X_ANALYTICS,
+  skippedNetworks: env.DISABLE_X_ANALYTICS ? ['x'] : [],
+  mostPages: { x: env.X_ANALYTICS_MAX_PAGE_DEPTH },
 });
 
 const retentionOf = (env: Env): Config['retention'] => ({

@@ -282,7 +282,7 @@ describe('single settings', () => {
       telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined },
       ai: { enforceBudgets: true },
       social: { stripLinksFrom: [] },
-      analytics: { xDisabled: false },
+      analytics: { skippedNetworks: [] },
     });
     expect(
       read({
@@ -299,7 +299,7 @@ describe('single settings', () => {
       telemetry: { serviceName: 'mine' },
       ai: { enforceBudgets: false },
       social: { stripLinksFrom: ['x'] },
-      analytics: { xDisabled: true },
+      analytics: { skippedNetworks: ['x'] },
     });
   });
 
@@ -383,8 +383,8 @@ describe('single settings', () => {
       anomalyCooldownDays: 3,
       commentsSweepMinutes: 30,
       postDaysBack: 30,
-      xMaxPageDepth: 10,
-      xDisabled: false,
+      skippedNetworks: [],
+      mostPages: { x: 10 },
     });
   });
 });

@@ -267,7 +267,7 @@ const posts = {
     },
   ),
   STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X, which charges more for them.'),
-  DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X.', { later: 'analytics' }),
+  DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X, which charges for each post that is read.'),
   BLUESKY_PLC_URL: address(
     ['http', 'https'],
     'Directory of the accounts of Bluesky: says which server holds the account that is to be connected.',
@@ -414,16 +414,18 @@ const collaboration = {
 };
 
 const analytics = {
-  ANALYTICS_ANOMALY_Z: decimal(3, 'Deviation in z-scores from which a value is an anomaly.', { later: 'analytics' }),
-  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same metric.', {
-    later: 'analytics',
-  }),
+  ANALYTICS_ANOMALY_Z: decimal(3, 'Deviation in z-scores from which a value is an anomaly.'),
+  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same channel and metric.'),
   COMMENTS_SWEEP_INTERVAL_MINUTES: whole(30, 'Minutes between two looks for new comments.', {
     min: 1,
     later: 'comments',
   }),
-  POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, later: 'analytics' }),
-  X_ANALYTICS_MAX_PAGE_DEPTH: whole(10, 'Pages read at most for analytics of X.', { min: 1, later: 'analytics' }),
+  POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, max: 3_650 }),
+  X_ANALYTICS_MAX_PAGE_DEPTH: whole(
+    10,
+    'Pages of a hundred posts that are read at most for analytics of a channel of X in one night.',
+    { min: 1 },
+  ),
 };
 
 const days = (fallback: number, what: string, later?: string) =>
@@ -432,9 +434,8 @@ const retention = {
   ANALYTICS_DAILY_RETENTION_DAYS: days(
     548,
     'daily channel snapshots are kept before they are rolled up to weeks',
-    'analytics',
   ),
-  ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept', 'analytics'),
+  ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept'),
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept'),

@@ -17,6 +17,18 @@ const post = {
   content: z.string(),
   publishDate: instant,
 };
+/** A value of a day that stands out from the days before. */
+const anomaly = z.strictObject({
+  integrationId: id,
+  integrationName: z.string(),
+  metric: z.string(),
+  direction: z.enum(['spike', 'drop']),
+  value: z.number(),
+  baseline: z.number(),
+  deviation: z.number(),
+  date: z.iso.date(),
+  topPostId: id.nullable(),
+});
 /** A channel as it was then. The fact's entity is the channel. */
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
@@ -107,6 +119,17 @@ export const facts = {
   }),
   /** The local storage of an organization holds more than its soft quota, once a day. The fact's entity is the organization. */
   'storage.over_quota': z.strictObject({ bytes: z.number(), quotaBytes: z.number() }),
+  /** The numbers of a day of every channel were read, or given up. The fact's entity is the organization. */
+  'analytics.snapshot_complete': z.strictObject({ day: z.iso.date() }),
+  /** Of one such day, all together. The fact's entity is the organization. */
+  'analytics.anomaly_detected': z.strictObject({ anomalies: z.array(anomaly).readonly() }),
+  /** The sums of a week over all channels, beside those of the week before. The fact's entity is the organization. */
+  'analytics.week_summed': z.strictObject({
+    from: z.iso.date(),
+    to: z.iso.date(),
+    channels: z.int(),
+    metrics: z.array(z.strictObject({ metric: z.string(), value: z.number(), previous: z.number() })),
+  }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

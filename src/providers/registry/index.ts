@@ -65,6 +65,7 @@ export {
   type Takes,
 } from '../media/_contract.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
+export { isMetric, type Metric, type MetricFacts, METRICS } from '../social/_metrics.ts';
 export type {
   App,
   AutoPlug,
@@ -86,6 +87,7 @@ export type {
   Prepared,
   Profile,
   Published,
+  Series,
   Social,
   SocialAdapter,
   Tokens,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
 import { inRhythm, plugsOf } from './_plugs.ts';
+import { seriesOfNow } from './_series.ts';
 
 const Account = z.object({ id: z.string(), token: z.string() });
 const Me = z.object({ id: z.string(), name: z.string() });
@@ -11,6 +12,7 @@ const Found = z.object({ items: z.array(Accepted) });
 const Counted = z.object({
   items: z.array(z.object({ id: z.string(), likes: z.int(), comments: z.int(), reposts: z.int() })),
 });
+const Totals = z.object({ followers: z.int(), posts: z.int() });
 const MINUTE_MS = 60_000;
 
 /** A practice network of this service: publishes nowhere, keeps a ledger, and fails on request (S243). */
@@ -106,6 +108,9 @@ export default social({
   async metrics({ http, posts }) {
     const { items } = await http.get('/counts', Counted, { query: { ids: posts.map(({ id }) => id).join(',') } });
     return items.map(({ id, ...counts }) => ({ id, counts }));
+  },
+  async channelMetrics({ http, clock }) {
+    return seriesOfNow(clock, await http.get('/totals', Totals));
   },
   // a look a minute for an hour, so that one can watch it
   plugs: inRhythm(plugsOf('sandbox', ['auto-comment', 'repost-from']), {

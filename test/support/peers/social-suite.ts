@@ -13,7 +13,7 @@ import type {
   SocialAdapter,
   Tokens,
 } from '../../../src/providers/registry/index.ts';
-import { checkPost } from '../../../src/providers/registry/index.ts';
+import { checkPost, isMetric } from '../../../src/providers/registry/index.ts';
 import { localProviders } from '../worlds/providers.ts';
 import { failureOf } from './fake-network.ts';
 import {
@@ -151,6 +151,10 @@ interface LoginInput {
 const APP: App = { clientId: 'the-client', clientSecret: 'the-app-secret' };
 const appOf = ({ fixture }: Port): App => fixture.app ?? APP;
 
+/** Fails for a count that analytics would not know, whatever the types say. */
+const inCatalogue = (metrics: readonly string[]) =>
+  expect(metrics.filter((metric) => !isMetric(metric))).toEqual([]);
+
 /** By the name of a case's operation: input and result of each are those of the port's method. */
 const OPERATIONS = {
   profile: ({ channel }: Port) => channel.profile(),
@@ -169,8 +173,16 @@ const OPERATIONS = {
     port.channel.repost!({ id: input.id ?? POST_ID, published: of }, handleOf(port, input)),
   findRepost: ({ channel }: Port, { published: of, ...input }: CommentInput) =>
     channel.findRepost!({ id: input.id ?? POST_ID, published: of }, lookUpOf(input)),
-  metrics: ({ channel }: Port, posts: readonly Published[]) => channel.metrics!(posts),
-  channelMetrics: ({ channel }: Port, days: { from: string; to: string }) => channel.channelMetrics!(days),
+  async metrics({ channel }: Port, posts: readonly Published[]) {
+    const told = await channel.metrics!(posts);
+    inCatalogue(told.flatMap(({ counts }) => Object.keys(counts)));
+    return told;
+  },
+  async channelMetrics({ channel }: Port, days: { from: string; to: string }) {
+    const series = await channel.channelMetrics!(days);
+    inCatalogue(series.map(({ metric }) => metric));
+    return series;
+  },
   comments: ({ channel }: Port, { published: of, cursor }: { published: Published; cursor?: string }) =>
     channel.comments!(of, cursor),
   hide: ({ channel }: Port, { id, hidden }: { id: string; hidden: boolean }) => channel.hide!({ id }, hidden),

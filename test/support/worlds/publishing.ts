@@ -58,6 +58,7 @@ const DECLARED = [
   'repost',
   'metrics',
   'metricsAtOnce',
+  'channelMetrics',
   'plugs',
   'settings',
   'pace',
