@@ -1,5 +1,5 @@
 import { append } from '../../platform/outbox/index.ts';
-import { isMetric, type Metric } from '../../providers/registry/index.ts';
+import { isMetric } from '../../providers/registry/index.ts';
 import { BASELINE_DAYS, deviationOf } from './anomaly.ts';
 import { type FoundAnomaly, findRecent, findSeries, findTopPosts, insertAnomalies } from './anomaly-store.ts';
 import { markComplete, type RunKey } from './collection-store.ts';
@@ -41,7 +41,7 @@ async function findAnomalies(
 ): Promise<FoundAnomaly[]> {
   // a stock is judged by its change, which needs one day more
   const rows = await findSeries(sql, orgId, { from: plusDays(day, -1 - BASELINE_DAYS), to: day });
-  const series = Map.groupBy(rows, ({ integrationId, metric }) => `${integrationId} ${metric}`);
+  const series = Map.groupBy(rows, keyOf);
   const found = [...series.values()].flatMap((points) => {
     const { integrationId, integrationName, metric } = points[0]!;
     if (!isMetric(metric)) return [];
@@ -51,17 +51,14 @@ async function findAnomalies(
   });
   if (found.length === 0) return [];
   const recent = await findRecent(sql, orgId, { from: plusDays(day, -cooldownDays), to: plusDays(day, -1) });
-  const isRecent = ({ integrationId, metric }: { integrationId: string; metric: Metric }) =>
-    recent.some((one) => one.integrationId === integrationId && one.metric === metric);
-  const told = found
-    .filter((one) => !isRecent(one))
-    .toSorted((a, b) => Math.abs(b.deviation) - Math.abs(a.deviation))
+  const told = new Set(recent.map(keyOf));
+  const fresh = found
+    .filter((one) => !told.has(keyOf(one)))
+    .toSorted((a, b) => Math.abs(b.deviation) - Math.abs(a.deviation) || (keyOf(a) < keyOf(b) ? -1 : 1))
     .slice(0, MOST_ANOMALIES);
-  const top = await findTopPosts(sql, { orgId, day }, told);
-  return told.map((one) => ({
-    ...one,
-    topPostId:
-      top.find(({ integrationId, metric }) => integrationId === one.integrationId && metric === one.metric)?.postId ??
-      null,
-  }));
+  const top = new Map((await findTopPosts(sql, { orgId, day }, fresh)).map((row) => [keyOf(row), row.postId]));
+  return fresh.map((one) => ({ ...one, topPostId: top.get(keyOf(one)) ?? null }));
 }
+
+const keyOf = ({ integrationId, metric }: { integrationId: string; metric: string }): string =>
+  `${integrationId} ${metric}`;

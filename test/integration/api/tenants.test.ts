@@ -121,6 +121,8 @@ const OWNERS: [RegExp, string][] = [
   [/^\/integrations\/provider\/:/, 'choice'],
   [/^\/integrations\/plugs\/:/, 'plug'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
+  [/(^|\/v1)\/analytics\/((channels|best-times)\/)?:/, 'channel'],
+  [/(^|\/v1)\/analytics\/post\/:/, 'post'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
   [/^\/(files|media)\/jobs\/:id/, 'job'],
   [/^\/notifications\/:/, 'notification'],

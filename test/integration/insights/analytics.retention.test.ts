@@ -43,8 +43,8 @@ describe('days of channels', () => {
     await seedDays(db.sql, { orgId, channelId: first, values: week(monday, (n) => n + 1) });
     await seedDays(db.sql, { orgId, channelId: first, metric: 'followers', values: { [monday - 1]: 90, [monday - 4]: 70 } });
     await seedDays(db.sql, { orgId, channelId: first, metric: 'likes', values: { [monday]: 3 }, derived: true });
-    await seedDays(db.sql, { orgId, channelId: first, values: week(monday - 7, () => 9) }); // the week behind it stays
-    await seedDays(db.sql, { orgId, channelId: second, values: { [monday + 7]: 5, [monday + 1]: 6 } });
+    await seedDays(db.sql, { orgId, channelId: first, values: week(monday - 7, () => 9) }); // the week after it stays
+    await seedDays(db.sql, { orgId, channelId: second, values: { [monday + 7]: 5, [monday - 1]: 6 } });
     await rollUp();
     expect(await weeksOf(first)).toEqual([
       { metric: 'followers', week: daysAgo(monday), value: 70, derived: false },
@@ -53,7 +53,7 @@ describe('days of channels', () => {
     ]);
     expect(await weeksOf(second)).toEqual([
       { metric: 'views', week: daysAgo(monday + 7), value: 5, derived: false },
-      { metric: 'views', week: daysAgo(monday + 7 - 7), value: 6, derived: false },
+      { metric: 'views', week: daysAgo(monday), value: 6, derived: false },
     ]);
     expect(Object.keys((await daysOf(db.sql, first))['views']!)).toHaveLength(7);
     expect(await daysOf(db.sql, second)).toEqual({});

@@ -27,6 +27,8 @@ describe('retention settings', () => {
     AUDIT_RETENTION_DAYS: 16,
     MEDIA_JOBS_RETENTION_DAYS: 17,
     NOTIFICATIONS_RETENTION_DAYS: 18,
+    ANALYTICS_DAILY_RETENTION_DAYS: 40,
+    ANALYTICS_POST_RETENTION_DAYS: 19,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -118,6 +120,64 @@ describe('retention settings', () => {
           'notifications',
         ),
       ).toEqual([17.9]),
+    'analytics-schedules': async () => {
+      const id = newId();
+      await channel(id);
+      await sweeps.get('analytics-schedules')!.run(500);
+      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and next_at > now()`).toHaveLength(1);
+    },
+    'analytics-runs': async () => {
+      const id = newId();
+      await channel(id);
+      await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
+      await sql`
+        insert into analytics_schedules (org_id, next_at) values (${bob.orgId}, now())
+        on conflict (org_id) do update set next_at = now()`;
+      await sweeps.get('analytics-runs')!.run(500);
+      expect(await sql`select from analytics_runs where org_id = ${bob.orgId}`).toHaveLength(1);
+    },
+    'analytics-summaries': async () => {
+      await sql`
+        insert into analytics_schedules (org_id, next_at) values (${bob.orgId}, now() + interval '1 day')
+        on conflict (org_id) do update set summary_at = now()`;
+      await sweeps.get('analytics-summaries')!.run(500);
+      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and summary_at > now()`).toHaveLength(1);
+    },
+    'analytics-weeks': async () => {
+      const channelId = newId();
+      await channel(channelId);
+      const ages = [47, 39]; // the week of the first has ended
+      for (const age of ages)
+        await sql`
+          insert into analytics_days (org_id, channel_id, metric, date, value)
+          values (${bob.orgId}, ${channelId}, 'views', (now() at time zone 'UTC')::date - ${age}::int, 1)`;
+      await sweeps.get('analytics-weeks')!.run(500);
+      const kept = await sql`
+        select 'day' as kept, (now() at time zone 'UTC')::date - date as age from analytics_days
+        where channel_id = ${channelId}
+        union all
+        select 'week', null from analytics_weeks where channel_id = ${channelId}
+        order by kept`;
+      expect(kept).toEqual([
+        { kept: 'day', age: 39 },
+        { kept: 'week', age: null },
+      ]);
+    },
+    'analytics-posts': async () => {
+      const [channelId, postId] = [newId(), newId()];
+      await channel(channelId);
+      await sql`
+        insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+        values (${postId}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'Hi', ${ago(30)})`;
+      for (const age of [20, 18])
+        await sql`
+          insert into analytics_post_days (org_id, channel_id, post_id, date, counts)
+          values (${bob.orgId}, ${channelId}, ${postId}, (now() at time zone 'UTC')::date - ${age}::int, '{}')`;
+      await sweeps.get('analytics-posts')!.run(500);
+      const kept = await sql`
+        select (now() at time zone 'UTC')::date - date as age from analytics_post_days where post_id = ${postId}`;
+      expect(kept).toEqual([{ age: 18 }]);
+    },
     pushes: async () => {
       const device = newId();
       await sql`
@@ -508,6 +568,8 @@ describe('retention settings', () => {
     });
   });
 
+  effect(['ANALYTICS_DAILY_RETENTION_DAYS'], 'days of channels', () => SWEPT['analytics-weeks']!());
+  effect(['ANALYTICS_POST_RETENTION_DAYS'], 'days of posts', () => SWEPT['analytics-posts']!());
   effect(['EMAIL_LOG_RETENTION_DAYS'], 'the mail log [RT5]', () => SWEPT['emails']!());
   effect(['ERRORS_RETENTION_DAYS'], 'error rows [RT6]', () => SWEPT['errors']!());
   effect(['AUDIT_RETENTION_DAYS'], 'the audit log', () => SWEPT['audit']!());

@@ -50,12 +50,30 @@ const ALERT = {
   capCents: 1_000,
   spentMicros: 8_000_000,
 };
+const ANOMALY = {
+  integrationId: newId(),
+  integrationName: 'Acme',
+  metric: 'views',
+  direction: 'spike',
+  value: 1_234,
+  baseline: 99.6,
+  deviation: 4.2,
+  date: '2026-08-31',
+  topPostId: null,
+};
+const WEEK = {
+  from: '2026-08-24',
+  to: '2026-08-30',
+  channels: 2,
+  metrics: [{ metric: 'followers', value: 1_500, previous: 1_400 }],
+};
 const JOB = { operation: 'image', providerId: 'replicate', state: 'done', fileIds: [], error: null };
 
 describe('facts that people are told of', () => {
   const ALL = ['owner', 'admin', 'maker'];
   const HOLDERS = ['owner', 'admin', 'editor'];
   const BUDGET = ['owner', 'admin'];
+  const MAKERS = ['owner', 'admin', 'editor', 'maker']; // whoever may create posts
   test.each([
     ['post.published', '[NO12]', () => postPayload(maker.userId), { rows: ['maker'], mails: ['maker'], pushes: [] }],
     ['post.failed', '[NO13]', () => postOf(FAILED), { rows: ALL, mails: ALL, pushes: ALL }],
@@ -108,6 +126,8 @@ describe('facts that people are told of', () => {
       () => ({ bytes: 6e9, quotaBytes: 5e9 }),
       { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
+    ['analytics.anomaly_detected', '[NO21]', () => ({ anomalies: [ANOMALY] }), { rows: MAKERS, mails: MAKERS, pushes: [] }],
+    ['analytics.week_summed', '[NO21]', () => WEEK, { rows: MAKERS, mails: MAKERS, pushes: [] }],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {
@@ -135,6 +155,25 @@ describe('facts that people are told of', () => {
       },
       expect.objectContaining({ category: 'post_failed', link: null }), // it may not read posts
     ]);
+  });
+
+  test('numbers that stand out and weeks are told in words, by the labels of their metrics [NO21]', async () => {
+    const more = Array.from({ length: 11 }, () => ({ ...ANOMALY, metric: 'unheard_of' }));
+    await world.hear([
+      fact('analytics.anomaly_detected', { anomalies: [ANOMALY] }),
+      fact('analytics.anomaly_detected', { anomalies: more }),
+      fact('analytics.week_summed', WEEK),
+    ]);
+    const rows = await world.rowsOf(maker);
+    expect(rows.map(({ category, title, link }) => [category, title, link])).toEqual([
+      ['analytics_alerts', 'Views of Acme stand out', '/analytics'],
+      ['analytics_alerts', '11 numbers of your channels stand out', '/analytics'],
+      ['analytics_alerts', 'Your week from 2026-08-24 to 2026-08-30', '/analytics'],
+    ]);
+    expect(rows[0]!.content).toBe('Views of Acme: 1,234 on 2026-08-31, usually 100');
+    expect(rows[1]!.content.split('\n')).toHaveLength(11);
+    expect(rows[1]!.content).toMatch(/unheard_of of Acme.*and 1 more$/s);
+    expect(rows[2]!.content).toBe('Followers: 1,500, the week before 1,400');
   });
 
   test('the owner is told in the place of a maker who is gone or nobody', async () => {

@@ -175,6 +175,8 @@ export const SHOWN_IN = {
     'TELEGRAM_TOKEN',
   ],
   retention: [
+    'ANALYTICS_DAILY_RETENTION_DAYS',
+    'ANALYTICS_POST_RETENTION_DAYS',
     'EMAIL_LOG_RETENTION_DAYS',
     'ERRORS_RETENTION_DAYS',
     'AUDIT_RETENTION_DAYS',
@@ -229,6 +231,26 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   AI_PROVIDER_BUDGET_ENFORCE: [
     'test/integration/studio/text.api.test.ts',
     'without AI_PROVIDER_BUDGET_ENFORCE refuses nothing, and alerts all the same [DE29, DE30]',
+  ],
+  DISABLE_X_ANALYTICS: [
+    'test/integration/insights/analytics.product.test.ts',
+    'is not asked at all with DISABLE_X_ANALYTICS [DE37]',
+  ],
+  X_ANALYTICS_MAX_PAGE_DEPTH: [
+    'test/integration/insights/analytics.product.test.ts',
+    'is asked for the channel and for its posts, a hundred at once, ten times at most or as often as X_ANALYTICS_MAX_PAGE_DEPTH says [AN5]',
+  ],
+  POST_DAYS_BACK: [
+    'test/integration/insights/analytics.collect.test.ts',
+    'POST_DAYS_BACK is another number of days [AN4]',
+  ],
+  ANALYTICS_ANOMALY_Z: [
+    'test/integration/insights/analytics.anomalies.test.ts',
+    'is the deviation from which a value is an anomaly, 3 unless set [AN1]',
+  ],
+  ANALYTICS_ANOMALY_COOLDOWN_DAYS: [
+    'test/integration/insights/analytics.anomalies.test.ts',
+    'keeps an anomaly of the same channel and metric from being told again, for 3 days unless set [AN2]',
   ],
   ALLOW_DESTRUCTIVE_SCHEMA: [
     'test/integration/platform/db.migrate.test.ts',
