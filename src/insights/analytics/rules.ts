@@ -15,7 +15,7 @@ export interface Point {
   date: string;
   value: number;
 }
-export interface Told {
+export interface ToldNumbers {
   points: readonly Point[];
   /** Flows of which the network tells a series of its own. */
   own: ReadonlySet<Metric>;
@@ -27,7 +27,7 @@ export interface Told {
  * What a network tells of a channel, as values of days. The value now of a stock, a point of `today`, is that of the
  * day that has just ended; of a flow it is a total and no series. Points of other days are left out.
  */
-export function toldOfChannel(series: readonly Series[], { from, to }: DayRange, today: string): Told {
+export function toldOfChannel(series: readonly Series[], { from, to }: DayRange, today: string): ToldNumbers {
   const points = new Map<string, Point>();
   const own = new Set<Metric>();
   const leftOut = new Set<string>();

@@ -1,14 +1,14 @@
 import { bind, newId } from '../../platform/kernel/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
-import { collectChannel } from './collect.ts';
-import { addSchedules, claimCollections, findEndedRuns, giveUpLate, openRuns } from './collection-store.ts';
-import { completeRun } from './complete.ts';
+import { collectChannel } from './collecting/collect.ts';
+import { addSchedules, claimCollections, findEndedRuns, giveUpLate, openRuns } from './collecting/collection-store.ts';
+import { completeRun } from './collecting/complete.ts';
 import { type AnalyticsDeps, hasNumbers } from './deps.ts';
-import { exportNumbers } from './export.ts';
-import * as reading from './reading.ts';
+import { exportNumbers } from './reading/export.ts';
+import * as reading from './reading/reading.ts';
 import { deleteOldNotes, deleteOldPostDays, rollUpWeeks } from './retention-store.ts';
-import { tellWeeks } from './summary.ts';
-import { replanSummaries } from './summary-store.ts';
+import { tellWeeks } from './collecting/summary.ts';
+import { replanSummaries } from './collecting/summary-store.ts';
 
 /** Channels of one process that are read at a time. */
 const AT_ONCE = 8;

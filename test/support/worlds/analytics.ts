@@ -59,6 +59,15 @@ export async function collectAll(context: Pick<Context, 'analytics' | 'sql'>): P
   while ((await context.analytics.collectDue(50)) > 0);
 }
 
+/** A channel whose network is never called. */
+export async function seedChannel(sql: Database, orgId: string, name = 'Acme'): Promise<string> {
+  const id = newId();
+  await sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${orgId}, 'sandbox', 'v1', ${id}, ${name}, 'v2:')`;
+  return id;
+}
+
 interface Numbers {
   orgId: string;
   channelId: string;

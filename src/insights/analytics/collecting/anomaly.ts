@@ -1,5 +1,5 @@
-import { type Metric, METRICS } from '../../providers/registry/index.ts';
-import { plusDays } from './days.ts';
+import { type Metric, METRICS } from '../../../providers/registry/index.ts';
+import { plusDays } from '../days.ts';
 
 /** Days that a value is held against, and how many of them must be there. */
 export const BASELINE_DAYS = 28;

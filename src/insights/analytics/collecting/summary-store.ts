@@ -1,6 +1,6 @@
-import type { Sql } from '../../platform/db/index.ts';
-import type { DayRange } from './days.ts';
-import { STOCKS } from './rules.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import type { DayRange } from '../days.ts';
+import { STOCKS } from '../rules.ts';
 
 interface DueSummary {
   orgId: string;

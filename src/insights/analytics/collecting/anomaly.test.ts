@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Metric } from '../../providers/registry/index.ts';
+import type { Metric } from '../../../providers/registry/index.ts';
 import { deviationOf } from './anomaly.ts';
-import { plusDays } from './days.ts';
+import { plusDays } from '../days.ts';
 
 const DAY = '2026-02-28';
 /** Values of the days before, the nearest last, and the value of the day. */

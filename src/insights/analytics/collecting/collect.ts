@@ -1,11 +1,11 @@
-import type { Published, SocialAdapter } from '../../providers/registry/index.ts';
-import type { WithoutSlot } from '../../publishing/posts/index.ts';
+import type { Published, SocialAdapter } from '../../../providers/registry/index.ts';
+import type { WithoutSlot } from '../../../publishing/posts/index.ts';
 import { type Collection, COLLECTION_CLAIM_MS, endCollection, giveUpCollection, postponeCollection } from './collection-store.ts';
 import { completeRun } from './complete.ts';
-import { plusDays, utcDayOf } from './days.ts';
-import { type AnalyticsDeps, hasNumbers } from './deps.ts';
-import { countsOfPost, FLOWS, toldOfChannel } from './rules.ts';
-import { type CountedPost, deriveDays, findPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
+import { plusDays, utcDayOf } from '../days.ts';
+import { type AnalyticsDeps, hasNumbers } from '../deps.ts';
+import { countsOfPost, FLOWS, toldOfChannel } from '../rules.ts';
+import { type CountedPost, deriveDays, findReleasedPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
 
 /** Days of a channel that are asked for each time (AN6): networks correct their numbers. */
 const CHANNEL_DAYS = 7;
@@ -75,7 +75,7 @@ async function readPosts(deps: AnalyticsDeps, { collection, adapter, caller }: R
   if (!adapter.metrics) return undefined;
   const atOnce = Math.min(adapter.metricsAtOnce ?? 1, MOST_AT_ONCE);
   const limit = atOnce * Math.min(mostPages[adapter.id] ?? MOST_PAGES, MOST_PAGES);
-  const wanted = await findPosts(sql, collection, { daysBack: postDaysBack, limit });
+  const wanted = await findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit });
   const ids = new Map(wanted.map(({ id, release }) => [release.id, id]));
   const since = clock.monotonic();
   for (let at = 0; at < wanted.length && clock.monotonic() - since < PATIENCE_MS; at += atOnce) {

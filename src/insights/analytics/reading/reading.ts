@@ -1,12 +1,13 @@
-import { PLANS } from '../../entitlements/index.ts';
-import { isId, notFound } from '../../platform/kernel/index.ts';
-import type { Metric } from '../../providers/registry/index.ts';
-import { type AnomalyRow, listRows } from './anomaly-store.ts';
+import { PLANS } from '../../../entitlements/index.ts';
+import { isId, notFound } from '../../../platform/kernel/index.ts';
+import type { Metric } from '../../../providers/registry/index.ts';
+import { type AnomalyRow, listRows } from '../collecting/anomaly-store.ts';
 import { type BestTime, bestTimesOf } from './best-times.ts';
-import { askedRange, type DayRange, lastDays, plusDays, rangeBefore, shownRange, utcDayOf } from './days.ts';
-import type { AnalyticsDeps } from './deps.ts';
+import { askedRange, type DayRange, lastDays, plusDays, rangeBefore, shownRange, utcDayOf } from '../days.ts';
+import type { AnalyticsDeps } from '../deps.ts';
+import * as posts from './posts-store.ts';
 import * as store from './reading-store.ts';
-import { ALL_METRICS, engagementOf, percentageChange, valueOver } from './rules.ts';
+import { ALL_METRICS, engagementOf, percentageChange, valueOver } from '../rules.ts';
 
 // Answers from what was collected: no network is called, and the plan says how far back they go (LM8, S233).
 
@@ -82,7 +83,7 @@ export async function getPostNumbers(
   if (!isId(postId)) throw notFound();
   const shown = await shownOf(deps, orgId, lastDays(deps.clock.now(), days));
   const range = shown.range!; // of the last days each plan shows some
-  const found = await store.findPostSeries(deps.sql, { orgId, postId }, readRange(shown, range));
+  const found = await posts.findPostSeries(deps.sql, { orgId, postId }, readRange(shown, range));
   if (!found) throw notFound();
   if (!found.hasRelease) return undefined;
   const totals = ALL_METRICS.flatMap((metric) => {
@@ -148,10 +149,10 @@ export async function getOverview(deps: Deps, orgId: string, asked: AskedDays): 
 export async function listPostNumbers(
   deps: Deps,
   orgId: string,
-  query: store.PostsQuery,
-): Promise<readonly store.CountedPostRow[]> {
+  query: posts.PostsQuery,
+): Promise<readonly posts.CountedPostRow[]> {
   const since = plusDays(utcDayOf(deps.clock.now()), -(await planDays(deps, orgId)));
-  return store.findCountedPosts(deps.sql, orgId, since, query);
+  return posts.findCountedPosts(deps.sql, orgId, since, query);
 }
 
 /** The anomalies of a range, the latest first. */
@@ -166,11 +167,11 @@ export async function getBestTimes(deps: Deps, orgId: string, channelId: string)
   if (!isId(channelId)) throw unknownChannel();
   const days = Math.min(BEST_TIMES_DAYS, await planDays(deps, orgId));
   const since = plusDays(utcDayOf(deps.clock.now()), -days);
-  const found = await store.findPostsOfChannel(deps.sql, { orgId, channelId }, since);
+  const found = await posts.findPostsOfChannel(deps.sql, { orgId, channelId }, since);
   if (!found) throw unknownChannel();
-  const posts = found.posts.map(({ publishedAt, counts }) => ({
+  const engaged = found.posts.map(({ publishedAt, counts }) => ({
     publishedAt: new Date(publishedAt),
     engagement: engagementOf(counts),
   }));
-  return bestTimesOf(posts, found.timezone);
+  return bestTimesOf(engaged, found.timezone);
 }

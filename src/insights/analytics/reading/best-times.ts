@@ -1,4 +1,4 @@
-import { isTimezone, localTimeOf } from '../../platform/kernel/index.ts';
+import { isTimezone, localTimeOf } from '../../../platform/kernel/index.ts';
 
 /** Under so many posts nothing is said. */
 const LEAST_POSTS = 20;

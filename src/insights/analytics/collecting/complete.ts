@@ -1,11 +1,11 @@
-import { append } from '../../platform/outbox/index.ts';
-import { isMetric } from '../../providers/registry/index.ts';
+import { append } from '../../../platform/outbox/index.ts';
+import { isMetric } from '../../../providers/registry/index.ts';
 import { BASELINE_DAYS, deviationOf } from './anomaly.ts';
 import { type FoundAnomaly, findRecent, findSeries, findTopPosts, insertAnomalies } from './anomaly-store.ts';
 import { markComplete, type RunKey } from './collection-store.ts';
-import { plusDays } from './days.ts';
-import type { AnalyticsDeps } from './deps.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import { plusDays } from '../days.ts';
+import type { AnalyticsDeps } from '../deps.ts';
+import type { Sql } from '../../../platform/db/index.ts';
 
 /** Anomalies of one organization and day that are told; the farthest out come first. */
 const MOST_ANOMALIES = 500;

@@ -1,7 +1,7 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
-import { published } from '../../publishing/posts/index.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { published } from '../../../publishing/posts/index.ts';
 import type { CollectionKey } from './collection-store.ts';
-import type { Point } from './rules.ts';
+import type { Point } from '../rules.ts';
 
 type ChannelKey = Pick<CollectionKey, 'orgId' | 'channelId'>;
 
@@ -38,7 +38,7 @@ export interface ReleasedPost {
 }
 
 /** The posts of a channel that were published on a day and those before it, the newest first. */
-export const findPosts = (
+export const findReleasedPosts = (
   sql: Sql,
   { orgId, channelId, day }: CollectionKey,
   { daysBack, limit }: { daysBack: number; limit: number },

@@ -1,8 +1,8 @@
-import { csvLine } from '../../platform/audit/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
-import { PLANS } from '../../entitlements/index.ts';
-import { askedRange, type DayRange, shownRange } from './days.ts';
-import type { AnalyticsDeps } from './deps.ts';
+import { csvLine } from '../../../platform/audit/index.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import { PLANS } from '../../../entitlements/index.ts';
+import { askedRange, type DayRange, shownRange } from '../days.ts';
+import type { AnalyticsDeps } from '../deps.ts';
 import type { AskedDays } from './reading.ts';
 
 /** Rows that are read at a time: no more of a file is in memory. */

@@ -1,7 +1,7 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Sql } from '../../../platform/db/index.ts';
 import type { Deviation } from './anomaly.ts';
 import type { RunKey } from './collection-store.ts';
-import type { DayRange } from './days.ts';
+import type { DayRange } from '../days.ts';
 import { growthOf, isGrowthOfDay, joinBefore } from './snapshot-store.ts';
 
 export interface FoundAnomaly extends Deviation {

@@ -1,10 +1,10 @@
-import { append, type NewFact } from '../../platform/outbox/index.ts';
-import { instantOfLocal, isTimezone, localTimeOf } from '../../platform/kernel/index.ts';
-import { ALL_METRICS } from './rules.ts';
-import { plusDays, rangeBefore, type DayRange } from './days.ts';
-import type { AnalyticsDeps } from './deps.ts';
+import { append, type NewFact } from '../../../platform/outbox/index.ts';
+import { instantOfLocal, isTimezone, localTimeOf } from '../../../platform/kernel/index.ts';
+import { ALL_METRICS } from '../rules.ts';
+import { plusDays, rangeBefore, type DayRange } from '../days.ts';
+import type { AnalyticsDeps } from '../deps.ts';
 import { claimSummaries, findLastDay, findSums, moveSummary } from './summary-store.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import type { Sql } from '../../../platform/db/index.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;

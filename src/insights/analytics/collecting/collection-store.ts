@@ -1,5 +1,5 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
-import { type ChannelSnapshot, snapshot } from '../../publishing/posts/index.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { type ChannelSnapshot, snapshot } from '../../../publishing/posts/index.ts';
 
 // Each organization is read once a night. A run is its collection of one day; a row of `analytics_collections` is a
 // channel that is left of it, so that whoever goes on after a crash asks only those.
