@@ -2,6 +2,8 @@
 import type { AnyRoute } from '../http/route.ts';
 import actorsAdmin from './actors/admin.ts';
 import aiRoutes from './ai/routes.ts';
+import analyticsPublic from './analytics/public.ts';
+import analyticsRoutes from './analytics/routes.ts';
 import auditAdmin from './audit/admin.ts';
 import authOauthRoutes from './auth/oauth.routes.ts';
 import authRoutes from './auth/routes.ts';
@@ -78,6 +80,8 @@ import wellKnownRoutes from './well-known/routes.ts';
 export const routes: readonly AnyRoute[] = [
   ...actorsAdmin,
   ...aiRoutes,
+  ...analyticsPublic,
+  ...analyticsRoutes,
   ...auditAdmin,
   ...authOauthRoutes,
   ...authRoutes,

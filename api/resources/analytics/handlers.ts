@@ -14,7 +14,7 @@ const Days = z.object({
     .string()
     .default('7')
     .transform((text) => text.replace(/^"(\d+)"$/, '$1'))
-    .pipe(z.coerce.number().int().min(1).max(548)),
+    .pipe(z.coerce.number<string>().int().min(1).max(548)),
 });
 export const HistoryQuery = Range.extend({ metric: MetricName.optional() });
 

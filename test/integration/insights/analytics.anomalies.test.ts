@@ -20,7 +20,9 @@ let told: ReturnType<typeof numbersOf>;
 beforeAll(async () => {
   db = await testDatabase();
 });
-afterAll(() => db?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await db?.[Symbol.asyncDispose]();
+});
 beforeEach(async () => {
   await emptyTables(db.sql, 'organizations', 'outbox');
   told = numbersOf(network);

@@ -289,10 +289,10 @@ describe('the export', () => {
       values (${orgId}, ${rest}, 'views', ${daysAgo(9)}, 30.5)`;
     await db.sql`
       insert into analytics_days (org_id, channel_id, metric, date, value)
-      select ${orgId}, ${channelId}, m, ${daysAgo(29)}::date + d, d
+      select ${orgId}::uuid, ${channelId}::uuid, m, ${daysAgo(29)}::date + d, d
       from generate_series(0, 28) d, unnest('{views,likes,reach}'::text[]) m
       union all
-      select ${orgId}, ${rest}, 'metric-' || n, ${daysAgo(2)}::date, n from generate_series(1, 2000) n`;
+      select ${orgId}::uuid, ${rest}::uuid, 'metric-' || n, ${daysAgo(2)}::date, n from generate_series(1, 2000) n`;
     const answer = await bob.client.get('/analytics/export.csv');
     expect(answer.headers.get('content-type')).toContain('text/csv');
     const [head, ...lines] = answer.text.trimEnd().split('\r\n');

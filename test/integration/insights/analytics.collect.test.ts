@@ -328,7 +328,7 @@ describe('a channel that fails', () => {
       with moved as (
         insert into analytics_runs (org_id, day) select org_id, day - 1 from analytics_runs returning org_id, day
       )
-      insert into analytics_collections (org_id, day, channel_id) select org_id, day, ${channelId} from moved`;
+      insert into analytics_collections (org_id, day, channel_id) select org_id, day, ${channelId}::uuid from moved`;
     await db.sql`delete from analytics_runs where day = ${YESTERDAY}`;
     expect(await world.analytics.collectDue(50)).toBe(0);
     await world.analytics.runCollections(500);

@@ -30,7 +30,7 @@ describe('under a plan', () => {
     await seedCounts(db.sql, { orgId, channelId, postId }, { 185: { likes: 1 }, 1: { likes: 2 } });
     await db.sql`
       insert into analytics_anomalies (org_id, channel_id, metric, date, direction, value, baseline, deviation)
-      select ${orgId}, ${channelId}, 'views', d::date, 'spike', 1, 1, 4
+      select ${orgId}::uuid, ${channelId}::uuid, 'views', d::date, 'spike', 1, 1, 4
       from unnest(${[200, 100].map(daysAgo)}::text[]) d`;
     const range = `from=${daysAgo(300)}&to=${daysAgo(1)}`;
     const seen = async () => ({
@@ -91,7 +91,7 @@ describe('under a plan', () => {
     for (const id of channels)
       await db.sql`
         insert into analytics_days (org_id, channel_id, metric, date, value)
-        select ${orgId}, ${id}, m, ${daysAgo(548)}::date + d, d
+        select ${orgId}::uuid, ${id}::uuid, m, ${daysAgo(548)}::date + d, d
         from generate_series(0, 547) d, unnest('{views,followers}'::text[]) m`;
     for (let n = 0; n < 30; n++) await seedPost(db.sql, { orgId, channelId, ago: 1 + n });
     expect(await counted()).toEqual(empty);

@@ -81,7 +81,7 @@ export async function seedDays(sql: Database, { orgId, channelId, metric = 'view
   const days = Object.entries(values);
   await sql`
     insert into analytics_days (org_id, channel_id, metric, date, value, derived)
-    select ${orgId}, ${channelId}, ${metric}, d::date, v, ${derived}
+    select ${orgId}::uuid, ${channelId}::uuid, ${metric}::text, d::date, v, ${derived}::bool
     from unnest(
       ${days.map(([ago]) => daysAgo(Number(ago)))}::text[], ${days.map(([, value]) => value)}::float8[]
     ) as t (d, v)`;

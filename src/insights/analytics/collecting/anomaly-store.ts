@@ -81,7 +81,7 @@ export const findTopPosts = (
 
 export const insertAnomalies = (sql: Sql, { orgId, day }: RunKey, found: readonly FoundAnomaly[]) => sql`
   insert into analytics_anomalies (org_id, channel_id, metric, date, direction, value, baseline, deviation, top_post_id)
-  select ${orgId}, t.channel_id, t.metric, ${day}::date, t.direction, t.value, t.baseline, t.deviation, t.top_post_id
+  select ${orgId}::uuid, t.channel_id, t.metric, ${day}::date, t.direction, t.value, t.baseline, t.deviation, t.top_post_id
   from unnest(
     ${found.map(({ integrationId }) => integrationId)}::uuid[], ${found.map(({ metric }) => metric)}::text[],
     ${found.map(({ direction }) => direction)}::text[], ${found.map(({ value }) => value)}::float8[],

@@ -152,7 +152,7 @@ export async function giveUpCollection(sql: Sql, collection: Collection, reason:
     returning org_id, channel_id, day
   )
   insert into analytics_gaps (org_id, channel_id, date, reason)
-  select org_id, channel_id, day, ${reason}
+  select org_id, channel_id, day, ${reason}::text
   from given_up
   on conflict (channel_id, date) do update
   set reason = excluded.reason`;

@@ -11,7 +11,7 @@ type ChannelKey = Pick<CollectionKey, 'orgId' | 'channelId'>;
  */
 export const upsertDays = (sql: Sql, { orgId, channelId }: ChannelKey, points: readonly Point[]) => sql`
   insert into analytics_days as d (org_id, channel_id, metric, date, value)
-  select ${orgId}, ${channelId}, t.metric, t.date, t.value
+  select ${orgId}::uuid, ${channelId}::uuid, t.metric, t.date, t.value
   from unnest(
     ${points.map(({ metric }) => metric)}::text[], ${points.map(({ date }) => date)}::text[]::date[],
     ${points.map(({ value }) => value)}::float8[]
@@ -67,7 +67,7 @@ export const upsertPostDays = (
   posts: readonly CountedPost[],
 ) => sql`
   insert into analytics_post_days as d (org_id, channel_id, post_id, date, counts)
-  select ${orgId}, ${channelId}, t.post_id, ${day}::date, t.counts
+  select ${orgId}::uuid, ${channelId}::uuid, t.post_id, ${day}::date, t.counts
   from unnest(
     ${posts.map(({ id }) => id)}::uuid[], ${posts.map(({ counts }) => JSON.stringify(counts))}::text[]::jsonb[]
   ) as t (post_id, counts)
@@ -112,7 +112,7 @@ export const isGrowthOfDay = (sql: Sql): Fragment => sql`
 /** Writes the flows of a channel that its network does not tell by day: what its posts gained. */
 export const deriveDays = (sql: Sql, { orgId, channelId, day }: CollectionKey, metrics: readonly string[]) => sql`
   insert into analytics_days as d (org_id, channel_id, metric, date, value, derived)
-  select ${orgId}, ${channelId}, m.metric, ${day}::date, sum(${growthOf(sql, sql`m.metric`)}), true
+  select ${orgId}::uuid, ${channelId}::uuid, m.metric, ${day}::date, sum(${growthOf(sql, sql`m.metric`)}), true
   from analytics_post_days n
   join posts p on p.id = n.post_id and p.org_id = n.org_id
   ${joinBefore(sql)}
