@@ -24,7 +24,16 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** Opens what is learned from the networks about what was published. */
-export async function openInsightsWing({ config, sql, clock, logs, billing, providers, channels, posts }: InsightsNeeds) {
+export async function openInsightsWing({
+  config,
+  sql,
+  clock,
+  logs,
+  billing,
+  providers,
+  channels,
+  posts,
+}: InsightsNeeds) {
   await using opened = new AsyncDisposableStack();
   const { anomalyZ, anomalyCooldownDays, postDaysBack, skippedNetworks, mostPages } = config.analytics;
   const analytics = openAnalytics({

@@ -431,10 +431,7 @@ const analytics = {
 const days = (fallback: number, what: string, later?: string) =>
   whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
 const retention = {
-  ANALYTICS_DAILY_RETENTION_DAYS: days(
-    548,
-    'daily channel snapshots are kept before they are rolled up to weeks',
-  ),
+  ANALYTICS_DAILY_RETENTION_DAYS: days(548, 'daily channel snapshots are kept before they are rolled up to weeks'),
   ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept'),
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),

@@ -10,6 +10,7 @@ import {
   seedDays,
   seedPost,
 } from '../../support/worlds/analytics.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 // What stands out of a collected day, as the product finds and announces it.
@@ -34,7 +35,7 @@ const usual = (value: number) => Object.fromEntries(Array.from({ length: 28 }, (
 const yesterday = (metric: string, value: number) => ({ metric, points: [{ date: YESTERDAY, value }] });
 /** Collects as a product with these settings. */
 async function collectWith(env: Record<string, string> = {}): Promise<void> {
-  await using world = await openPublishing({ url: db.url, network, env });
+  await using world = await openPublishing({ url: db.url, engine: noEngine, network, env });
   await collectAll(world);
 }
 const anomaliesOf = async (orgId: string) =>
@@ -91,8 +92,24 @@ describe('one fact of an organization and day', () => {
           deviation: 30,
           topPostId: top,
         },
-        { ...common, integrationId: second, metric: 'followers', direction: 'spike', value: 30, baseline: 0, deviation: 30 },
-        { ...common, integrationId: second, metric: 'views', direction: 'drop', value: 0, baseline: 400, deviation: -20 },
+        {
+          ...common,
+          integrationId: second,
+          metric: 'followers',
+          direction: 'spike',
+          value: 30,
+          baseline: 0,
+          deviation: 30,
+        },
+        {
+          ...common,
+          integrationId: second,
+          metric: 'views',
+          direction: 'drop',
+          value: 0,
+          baseline: 400,
+          deviation: -20,
+        },
       ],
     ]);
     const kinds = (await analyticsFacts(db.sql, orgId)).map(({ topic, entityId }) => [topic, entityId]);

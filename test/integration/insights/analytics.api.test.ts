@@ -26,7 +26,11 @@ afterAll(async () => {
 const channelOf = ({ orgId }: { orgId: string } = ann, name?: string) => seedChannel(db.sql, orgId, name);
 const byAgo = (from: number, to: number, value: (ago: number) => number) =>
   Object.fromEntries(Array.from({ length: from - to + 1 }, (_, n) => [from - n, value(from - n)]));
-const days = (from: number, to: number) => Object.keys(byAgo(from, to, () => 0)).map(Number).toSorted((a, b) => b - a).map(daysAgo);
+const days = (from: number, to: number) =>
+  Object.keys(byAgo(from, to, () => 0))
+    .map(Number)
+    .toSorted((a, b) => b - a)
+    .map(daysAgo);
 
 describe('the numbers of a channel', () => {
   let channelId: string;
@@ -141,7 +145,7 @@ describe('the numbers of a post', () => {
     ids.push(await seedPost(db.sql, { orgId, channelId, ago: 20 })); // without numbers yet
     const pages = async (sort: string) => {
       const found: string[] = [];
-      for (let cursor = ''; ; ) {
+      for (let cursor = ''; ;) {
         const { body } = await bob.client.get(`/analytics/posts?sort=${sort}&limit=2${cursor}`);
         found.push(...body.items.map(({ id }: { id: string }) => id));
         if (body.nextCursor === null) return found;
@@ -149,12 +153,7 @@ describe('the numbers of a post', () => {
       }
     };
     expect(await pages('publishedAt')).toEqual(ids);
-    expect(await pages('likes')).toEqual([
-      ...[ids[1]!, ids[3]!].toSorted().toReversed(),
-      ids[0],
-      ids[2],
-      ids[4],
-    ]);
+    expect(await pages('likes')).toEqual([...[ids[1]!, ids[3]!].toSorted().toReversed(), ids[0], ids[2], ids[4]]);
     const { body } = await bob.client.get('/analytics/posts?sort=likes&limit=1');
     expect(body.items[0]).toEqual({
       id: expect.any(String),
@@ -299,9 +298,7 @@ describe('the export', () => {
     expect(head).toBe('"date","interval","integrationId","integrationName","provider","metric","value","derived"');
     expect(lines).toHaveLength(1 + 29 * 3 + 2_000);
     expect(new Set(lines).size).toBe(lines.length);
-    expect(lines[0]).toBe(
-      `"${daysAgo(9)}","week","${rest}","Plain, ""quoted""","sandbox","views","30.5","false"`,
-    );
+    expect(lines[0]).toBe(`"${daysAgo(9)}","week","${rest}","Plain, ""quoted""","sandbox","views","30.5","false"`);
     expect(lines.some((line) => line.includes(`"'=HYPERLINK(""https://evil.example"")"`))).toBe(true);
     expect(answer.text).not.toMatch(/(^|,)"[=+@-]/m);
     expect((await bob.client.get('/analytics/export.csv?from=2026-02-02&to=2026-02-01')).status).toBe(400);

@@ -13,6 +13,7 @@ import {
   seedCounts,
   seedPost,
 } from '../../support/worlds/analytics.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 // The nightly collection of numbers, over a network in the process of the test.
@@ -24,7 +25,7 @@ const network = openNetwork();
 let told: ReturnType<typeof numbersOf>;
 beforeAll(async () => {
   db = await testDatabase();
-  world = await openPublishing({ url: db.url, network });
+  world = await openPublishing({ url: db.url, engine: noEngine, network });
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -63,7 +64,7 @@ describe('what is asked', () => {
   });
 
   test('POST_DAYS_BACK is another number of days [AN4]', async () => {
-    await using other = await openPublishing({ url: db.url, network, env: { POST_DAYS_BACK: '3' } });
+    await using other = await openPublishing({ url: db.url, engine: noEngine, network, env: { POST_DAYS_BACK: '3' } });
     const { orgId, channelId } = await seedOrg(db.sql);
     const kept = await seedPost(db.sql, { orgId, channelId, ago: 3 });
     await seedPost(db.sql, { orgId, channelId, ago: 4 });
@@ -211,7 +212,7 @@ describe('a collection ends', () => {
   });
 
   test('for two processes that read at once, each channel is asked once', async () => {
-    await using other = await openPublishing({ url: db.url, network });
+    await using other = await openPublishing({ url: db.url, engine: noEngine, network });
     const { orgId, channelIds } = await seedOrg(db.sql, 8);
     await beginCollection(world);
     await Promise.all([world, other, world, other].map(({ analytics }) => analytics.collectDue(3)));
@@ -278,9 +279,7 @@ describe('a channel that fails', () => {
     const [bad, good] = channelIds as [string, string];
     let isAway = true;
     told.series = ({ account }) =>
-      isAway && account === bad
-        ? Promise.reject(new ProviderError('unavailable', 'away'))
-        : [lastWeek('views', 4)];
+      isAway && account === bad ? Promise.reject(new ProviderError('unavailable', 'away')) : [lastWeek('views', 4)];
     await beginCollection(world);
     await world.analytics.collectDue(50);
     expect([await daysOf(db.sql, bad), Object.keys(await daysOf(db.sql, good))]).toEqual([{}, ['views']]);

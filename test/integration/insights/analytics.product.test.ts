@@ -7,6 +7,7 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { collectAll, daysAgo, seedPost } from '../../support/worlds/analytics.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
@@ -78,15 +79,17 @@ describe('X', () => {
     await using db = await testDatabase();
     await using x = await startReceiver({
       answer: (response, { path }) =>
-        void response.writeHead(200, { 'content-type': 'application/json' }).end(
-          JSON.stringify(
-            path.includes('/users/me')
-              ? { data: { id: 'u1', name: 'Acme', username: 'acme', public_metrics: { followers_count: 5 } } }
-              : { data: [] },
+        void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(
+            JSON.stringify(
+              path.includes('/users/me')
+                ? { data: { id: 'u1', name: 'Acme', username: 'acme', public_metrics: { followers_count: 5 } } }
+                : { data: [] },
+            ),
           ),
-        ),
     });
-    await using world = await openPublishing({ url: db.url, env, servers: { 'social/x': x.url } });
+    await using world = await openPublishing({ url: db.url, engine: noEngine, env, servers: { 'social/x': x.url } });
     const { orgId, channelId } = await seedOrg(db.sql);
     const login = { account: 'u1', values: {}, tokens: { accessToken: 'the-token' }, grantedAt: new Date() };
     await db.sql`

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { collectAll, daysAgo, daysOf, numbersOf, seedCounts, seedDays, seedPost } from '../../support/worlds/analytics.ts';
+import {
+  collectAll,
+  daysAgo,
+  daysOf,
+  numbersOf,
+  seedCounts,
+  seedDays,
+  seedPost,
+} from '../../support/worlds/analytics.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 // How long numbers are kept, and what becomes of them.
@@ -11,7 +20,7 @@ let world: World;
 const network = openNetwork();
 beforeAll(async () => {
   db = await testDatabase();
-  world = await openPublishing({ url: db.url, network });
+  world = await openPublishing({ url: db.url, engine: noEngine, network });
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -41,7 +50,12 @@ describe('days of channels', () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 2);
     const [first, second] = channelIds as [string, string];
     await seedDays(db.sql, { orgId, channelId: first, values: week(monday, (n) => n + 1) });
-    await seedDays(db.sql, { orgId, channelId: first, metric: 'followers', values: { [monday - 1]: 90, [monday - 4]: 70 } });
+    await seedDays(db.sql, {
+      orgId,
+      channelId: first,
+      metric: 'followers',
+      values: { [monday - 1]: 90, [monday - 4]: 70 },
+    });
     await seedDays(db.sql, { orgId, channelId: first, metric: 'likes', values: { [monday]: 3 }, derived: true });
     await seedDays(db.sql, { orgId, channelId: first, values: week(monday - 7, () => 9) }); // the week after it stays
     await seedDays(db.sql, { orgId, channelId: second, values: { [monday + 7]: 5, [monday - 1]: 6 } });
@@ -66,6 +80,7 @@ describe('days of channels', () => {
   test('are kept as long as ANALYTICS_DAILY_RETENTION_DAYS says, and no part of a week goes [RT1]', async () => {
     await using short = await openPublishing({
       url: db.url,
+      engine: noEngine,
       network,
       env: { ANALYTICS_DAILY_RETENTION_DAYS: '30' },
     });
@@ -123,7 +138,12 @@ test('days of posts are deleted behind ANALYTICS_POST_RETENTION_DAYS, 90 unless 
   await seedCounts(db.sql, { orgId, channelId, postId }, { 91: { likes: 1 }, 90: { likes: 1 }, 11: {}, 9: {} });
   await world.analytics.dropPostDays(500);
   expect(await kept()).toEqual([9, 11, 90].map(daysAgo));
-  await using short = await openPublishing({ url: db.url, network, env: { ANALYTICS_POST_RETENTION_DAYS: '10' } });
+  await using short = await openPublishing({
+    url: db.url,
+    engine: noEngine,
+    network,
+    env: { ANALYTICS_POST_RETENTION_DAYS: '10' },
+  });
   await short.analytics.dropPostDays(500);
   expect(await kept()).toEqual([daysAgo(9)]);
 });

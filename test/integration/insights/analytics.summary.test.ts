@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { analyticsFacts, daysAgo, seedDays } from '../../support/worlds/analytics.ts';
+import { noEngine } from '../../support/worlds/app.ts';
 import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
 // The summary of a week, told once on Mondays.
@@ -9,7 +10,7 @@ let db: TestDatabase;
 let world: Awaited<ReturnType<typeof openPublishing>>;
 beforeAll(async () => {
   db = await testDatabase();
-  world = await openPublishing({ url: db.url, network: openNetwork() });
+  world = await openPublishing({ url: db.url, engine: noEngine, network: openNetwork() });
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();

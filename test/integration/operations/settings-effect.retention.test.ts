@@ -124,7 +124,9 @@ describe('retention settings', () => {
       const id = newId();
       await channel(id);
       await sweeps.get('analytics-schedules')!.run(500);
-      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and next_at > now()`).toHaveLength(1);
+      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and next_at > now()`).toHaveLength(
+        1,
+      );
     },
     'analytics-runs': async () => {
       const id = newId();
@@ -141,7 +143,9 @@ describe('retention settings', () => {
         insert into analytics_schedules (org_id, next_at) values (${bob.orgId}, now() + interval '1 day')
         on conflict (org_id) do update set summary_at = now()`;
       await sweeps.get('analytics-summaries')!.run(500);
-      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and summary_at > now()`).toHaveLength(1);
+      expect(
+        await sql`select from analytics_schedules where org_id = ${bob.orgId} and summary_at > now()`,
+      ).toHaveLength(1);
     },
     'analytics-weeks': async () => {
       const channelId = newId();

@@ -126,7 +126,12 @@ describe('facts that people are told of', () => {
       () => ({ bytes: 6e9, quotaBytes: 5e9 }),
       { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
-    ['analytics.anomaly_detected', '[NO21]', () => ({ anomalies: [ANOMALY] }), { rows: MAKERS, mails: MAKERS, pushes: [] }],
+    [
+      'analytics.anomaly_detected',
+      '[NO21]',
+      () => ({ anomalies: [ANOMALY] }),
+      { rows: MAKERS, mails: MAKERS, pushes: [] },
+    ],
     ['analytics.week_summed', '[NO21]', () => WEEK, { rows: MAKERS, mails: MAKERS, pushes: [] }],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],

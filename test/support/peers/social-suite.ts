@@ -152,8 +152,7 @@ const APP: App = { clientId: 'the-client', clientSecret: 'the-app-secret' };
 const appOf = ({ fixture }: Port): App => fixture.app ?? APP;
 
 /** Fails for a count that analytics would not know, whatever the types say. */
-const inCatalogue = (metrics: readonly string[]) =>
-  expect(metrics.filter((metric) => !isMetric(metric))).toEqual([]);
+const inCatalogue = (metrics: readonly string[]) => expect(metrics.filter((metric) => !isMetric(metric))).toEqual([]);
 
 /** By the name of a case's operation: input and result of each are those of the port's method. */
 const OPERATIONS = {

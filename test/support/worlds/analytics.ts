@@ -77,7 +77,10 @@ interface Numbers {
   derived?: boolean;
 }
 /** Writes values of days as a collection does. */
-export async function seedDays(sql: Database, { orgId, channelId, metric = 'views', values, derived = false }: Numbers) {
+export async function seedDays(
+  sql: Database,
+  { orgId, channelId, metric = 'views', values, derived = false }: Numbers,
+) {
   const days = Object.entries(values);
   await sql`
     insert into analytics_days (org_id, channel_id, metric, date, value, derived)

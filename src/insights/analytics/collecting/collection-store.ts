@@ -160,7 +160,11 @@ export async function giveUpCollection(sql: Sql, collection: Collection, reason:
 }
 
 /** Leaves a channel for whoever reads it after so long. */
-export const postponeCollection = (sql: Sql, collection: Collection, { ms, failures }: { ms: number; failures: number }) => sql`
+export const postponeCollection = (
+  sql: Sql,
+  collection: Collection,
+  { ms, failures }: { ms: number; failures: number },
+) => sql`
   update analytics_collections
   set claim = null, failures = ${failures}, due_at = now() + ${Math.min(ms, LONGEST_WAIT_MS)}::float8 * interval '1 ms'
   where ${claimed(sql, collection)}`;

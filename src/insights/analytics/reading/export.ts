@@ -63,7 +63,7 @@ async function* lines(sql: Sql, orgId: string, range: DayRange | undefined): Asy
   yield csvLine(['date', 'interval', 'integrationId', 'integrationName', 'provider', 'metric', 'value', 'derived']);
   if (!range) return;
   for (const kept of ['week', 'day'] as const)
-    for (let after: ExportRow | undefined; ; ) {
+    for (let after: ExportRow | undefined; ;) {
       const rows = await findRows(sql, orgId, kept, range, after);
       if (rows.length > 0) yield rows.map((row) => lineOf(row, kept)).join('');
       if (rows.length < PAGE) break;
@@ -71,7 +71,5 @@ async function* lines(sql: Sql, orgId: string, range: DayRange | undefined): Asy
     }
 }
 
-const lineOf = (
-  { date, channelId, channelName, providerId, metric, value, derived }: ExportRow,
-  kept: Kept,
-): string => csvLine([date, kept, channelId, channelName, providerId, metric, String(value), String(derived)]);
+const lineOf = ({ date, channelId, channelName, providerId, metric, value, derived }: ExportRow, kept: Kept): string =>
+  csvLine([date, kept, channelId, channelName, providerId, metric, String(value), String(derived)]);

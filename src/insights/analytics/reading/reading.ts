@@ -43,7 +43,10 @@ async function shownOf(deps: Deps, orgId: string, asked: DayRange): Promise<Show
   return { range, before: before && shownRange(before, now, days)?.from === before.from ? before : undefined };
 }
 /** From the first day that has to be read. */
-const readRange = ({ before }: Shown, range: DayRange): DayRange => ({ from: before?.from ?? range.from, to: range.to });
+const readRange = ({ before }: Shown, range: DayRange): DayRange => ({
+  from: before?.from ?? range.from,
+  to: range.to,
+});
 
 /** Values by metric, in the order of the catalogue, each over the range and beside the time before. */
 function seriesOf(points: readonly { metric: string; date: string; value: number }[], range: DayRange): MetricSeries[] {
@@ -93,9 +96,7 @@ export async function getPostNumbers(
     });
     const data = all.filter(({ date }) => date >= range.from);
     const before = all.findLast(({ date }) => date < range.from)?.value;
-    return data.length === 0
-      ? []
-      : [{ metric, data, percentageChange: percentageChange(data.at(-1)!.value, before) }];
+    return data.length === 0 ? [] : [{ metric, data, percentageChange: percentageChange(data.at(-1)!.value, before) }];
   });
   return totals;
 }
