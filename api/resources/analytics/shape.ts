@@ -84,7 +84,7 @@ export const presentCountedPost = (row: CountedPostRow): z.input<typeof CountedP
   metrics: row.counts,
 });
 
-/** An anomaly as webhooks are told of it (WH20). */
+/** An anomaly as webhooks are told of it. */
 export const Anomaly = z.strictObject({
   integrationId: z.string(),
   integrationName: z.string(),

@@ -73,10 +73,10 @@ describe('one fact of an organization and day', () => {
     await seedDays(db.sql, { orgId, channelId: first, values: usual(100) });
     await seedDays(db.sql, { orgId, channelId: second, values: usual(400) });
     await seedDays(db.sql, { orgId, channelId: second, metric: 'followers', values: usual(50) });
-    told.counts = (release) => ({ views: release === `r-${top}` ? 110 : 100 });
+    told.counts = (release) => ({ views: release === `r-${top}` ? 160 : 100 });
     told.series = ({ account }) =>
       account === first
-        ? [yesterday('views', 400)]
+        ? [yesterday('views', 500)]
         : [yesterday('views', 0), { metric: 'followers', points: [{ date: daysAgo(0), value: 80 }] }];
     await collectWith();
     const common = { integrationName: 'Channel', date: YESTERDAY, topPostId: null };
@@ -87,9 +87,9 @@ describe('one fact of an organization and day', () => {
           integrationId: first,
           metric: 'views',
           direction: 'spike',
-          value: 400,
+          value: 500,
           baseline: 100,
-          deviation: 30,
+          deviation: 40,
           topPostId: top,
         },
         {

@@ -62,7 +62,7 @@ describe('the numbers of a channel', () => {
     expect((await ann.client.get(`/analytics/${channelId}?date=1`)).body[0].data).toHaveLength(1);
   });
 
-  test('are the same in the public dialect, where the number of days may be in quotes [S185, PA2]', async () => {
+  test('are the same in the public dialect, where the number of days may be in quotes [S185, PA2, T12]', async () => {
     const { body } = await ann.client.get(`/analytics/${channelId}?date=3`);
     for (const date of ['3', '"3"', '%223%22'])
       expect((await key.get(`/public/v1/analytics/${channelId}?date=${date}`)).body).toEqual(body);
