@@ -401,11 +401,11 @@ describe('the tables of wings and rooms', () => {
     const { library: _, ...ROOMS } = tables.ROOMS;
     const planted = {
       ...tables,
-      WINGS: { ...tables.WINGS, insights: [] },
+      WINGS: { ...tables.WINGS, archives: [] },
       ROOMS: { ...ROOMS, delivery: { email: [], fax: [], push: [] } },
     };
     expect(misplaced(planted)).toEqual([
-      'src/insights is not there',
+      'src/archives is not there',
       'src/delivery/fax is not there',
       'src/delivery/webhooks is no room',
       'src/library/media is no room',

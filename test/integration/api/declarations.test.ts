@@ -152,11 +152,20 @@ describe('credentials', () => {
     );
     expect(reached).toBe(0);
   });
-  test.each(named(guarded.filter(({ path }) => path.startsWith('/public/v1/'))))(
+  const forClients = guarded.filter(({ path }) => path.startsWith('/public/v1/'));
+  /** The only ones that a page of the console asks by its cookie. */
+  const ofAnalytics = forClients.filter(({ path }) => path.startsWith('/public/v1/analytics/'));
+  test.each(named(forClients.filter((route) => !ofAnalytics.includes(route))))(
     '%s is opened by an API key, and not by the cookie of a login [PA1]',
     async (_, route) => {
       expect([401, 403]).not.toContain((await ask(route, {}, {}, program)).status);
       expect((await ask(route, {}, {}, ann.client)).status).toBe(401);
+    },
+  );
+  test.each(named(ofAnalytics))(
+    '%s is opened by an API key, and by the cookie of a login [PA1, PA3]',
+    async (_, route) => {
+      for (const who of [program, ann.client]) expect([401, 403]).not.toContain((await ask(route, {}, {}, who)).status);
     },
   );
   test.each(named(guarded.filter((route) => !takes(route, 'api-key'))))(
