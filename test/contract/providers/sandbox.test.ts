@@ -206,7 +206,7 @@ describe('the sandbox network', () => {
     ]);
     const totals = await author.channelMetrics!({ from: '2026-01-01', to: '2026-01-07' });
     expect(totals.map(({ metric, points }) => [metric, points.map(({ value }) => value)])).toEqual([
-      ['followers', [2]], // whoever commented and reposted, and jan, but not the author
+      ['followers', [1]], // whoever commented, liked or reposted, but not the author
       ['posts', [1]],
     ]);
     expect(await failure(other.comment!({ ...comment, published: gone }, handleOf()))).toMatchObject({
