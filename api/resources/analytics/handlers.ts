@@ -16,7 +16,7 @@ const Days = z.object({
     .transform((text) => text.replace(/^"(\d+)"$/, '$1'))
     .pipe(z.coerce.number<string>().int().min(1).max(548)),
 });
-export const HistoryQuery = Range.extend({ metric: MetricName.optional() });
+const HistoryQuery = Range.extend({ metric: MetricName.optional() });
 
 type Auth = readonly [AuthKind, ...AuthKind[]];
 

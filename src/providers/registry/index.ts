@@ -65,7 +65,7 @@ export {
   type Takes,
 } from '../media/_contract.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
-export { isMetric, type Metric, type MetricFacts, METRICS } from '../social/_metrics.ts';
+export { isMetric, type Metric, METRICS } from '../social/_metrics.ts';
 export type {
   App,
   AutoPlug,

@@ -1,5 +1,5 @@
 /** A count that networks tell of posts and channels. */
-export interface MetricFacts {
+interface MetricFacts {
   label: string;
   /** Of a channel: `flow` is what came about on a day, and days add up; `stock` is what there is at the end of a day. */
   kind: 'flow' | 'stock';
