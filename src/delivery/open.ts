@@ -70,6 +70,7 @@ export async function openDeliveryWing({
     incarnation,
     signingKey: config.secrets.webhookSigning,
     timeoutMs: config.outbound.webhookTimeoutMs,
+    unsignedTimeoutMs: config.outbound.timeoutMs,
     log: logs.of('webhooks'),
     events,
   });

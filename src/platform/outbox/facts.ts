@@ -38,6 +38,19 @@ const decided = {
   by: id.nullable(),
   reason: z.string().nullable(),
 };
+/** `authorName`: of a reply, the name of the channel. */
+const comment = { channelId: id, postId: id, content: z.string(), authorName: z.string() };
+const anomaly = z.strictObject({
+  integrationId: id,
+  integrationName: z.string(),
+  metric: z.string(),
+  direction: z.enum(['spike', 'drop']),
+  value: z.number(),
+  baseline: z.number(),
+  deviation: z.number(),
+  date: z.iso.date(),
+  topPostId: id.nullable(),
+});
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
 /**
@@ -80,6 +93,31 @@ export const facts = {
   }),
   'first_comment.posted': z.strictObject(firstComment),
   'first_comment.failed': z.strictObject(firstComment),
+  /** A comment that was not known. The fact's entity is the comment. */
+  'comment.new': z.strictObject(comment),
+  /** What one sweep found new below the posts of a channel, once for each sweep. The fact's entity is the channel. */
+  'comment.synced': z.strictObject({
+    ...channel,
+    count: z.int(),
+    /** Too many to be told one by one: there is no `comment.new` of them. */
+    isBatch: z.boolean(),
+    /** Between two sweeps. */
+    minutes: z.int(),
+    /** Who made the posts. */
+    makers: z.array(id),
+    /** Of the newest one. */
+    content: z.string(),
+    authorName: z.string(),
+  }),
+  /** A reply of a channel to a comment is out. The fact's entity is the reply. */
+  'comment.reply': z.strictObject(comment),
+  /** The daily snapshot of an organization is whole. The fact's entity is the organization. */
+  'analytics.snapshot_complete': z.strictObject({
+    /** UTC. */
+    day: z.iso.date(),
+  }),
+  /** What the daily sweep found unusual. The fact's entity is the organization. */
+  'analytics.anomaly_detected': z.strictObject({ anomalies: z.array(anomaly) }),
   /** A media job is done or has failed, or nobody knows. The fact's entity is the job; `userId`: who asked for it. */
   'media.job_ended': z.strictObject({
     userId: id.nullable(),
