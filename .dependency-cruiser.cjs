@@ -49,6 +49,7 @@ const ROOMS = {
     shortlinks: ['posts'],
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
+    comments: ['posts', 'channels', 'follow-ups'],
   },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },

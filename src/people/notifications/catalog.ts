@@ -7,10 +7,14 @@ export interface ConsoleLink {
   path: string;
   permission: Permission;
 }
-/** What a fact tells people, and whom: the maker, who an owner stands in for, and those who hold the permission. */
+/**
+ * What a fact tells people, and whom: the maker or the makers, who an owner stands in for when all are gone, and those
+ * who hold the permission.
+ */
 export interface Told {
   category: string;
   maker?: string | null;
+  makers?: readonly string[];
   permission?: Permission;
   title: string;
   content: string;
@@ -20,8 +24,10 @@ export interface Told {
 
 const LONGEST = 300;
 /** The first words of a content, on one line. */
-function excerpt(content: string): string {
-  const words = contentToText(content).replace(/\s+/g, ' ').trim();
+const excerpt = (content: string): string => shortened(contentToText(content));
+/** The same of a text. */
+function shortened(text: string): string {
+  const words = text.replace(/\s+/g, ' ').trim();
   const letters = [...words];
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : words;
 }
@@ -103,6 +109,15 @@ const CATALOG = {
       'Connect it again, or its posts will wait.',
     ),
   'channel.disabled': (fact) => ofChannel(fact, `${fact.payload.name} is disabled`, DISABLED[fact.payload.reason]),
+  'comment.synced': ({ entityId, payload: { name, count, makers, content, authorName } }) => ({
+    category: 'replies',
+    makers,
+    permission: 'comments:update',
+    title: count === 1 ? `A new comment on ${name}` : `${count} new comments on ${name}`,
+    content: `${authorName}: ${shortened(content)}`,
+    link: { path: `/comments?integrationId=${entityId}`, permission: 'comments:read' },
+    data: { integrationId: entityId, count },
+  }),
   'ai.budget_alert': ({ payload: { domain, providerId, period, percent, capCents, spentMicros } }) => ({
     category: 'ai_budget',
     permission: 'settings:update',

@@ -420,7 +420,6 @@ const analytics = {
   }),
   COMMENTS_SWEEP_INTERVAL_MINUTES: whole(30, 'Minutes between two looks for new comments.', {
     min: 1,
-    later: 'comments',
   }),
   POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, later: 'analytics' }),
   X_ANALYTICS_MAX_PAGE_DEPTH: whole(10, 'Pages read at most for analytics of X.', { min: 1, later: 'analytics' }),
@@ -442,7 +441,7 @@ const retention = {
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
   IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),
-  SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
+  SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept'),
   CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
   MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept', 'AI'),

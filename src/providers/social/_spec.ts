@@ -69,6 +69,16 @@ type Publishing<F extends Fields, S extends z.ZodType> = {
 /** The means by which something is made once. Every class but the last can look for it. */
 export type OnceClass = 'key' | 'two-phase' | 'own-id' | 'read-back' | 'at-most-once';
 type Once<C> = { once: Exclude<OnceClass, 'at-most-once'>; find: Find<C> } | { once: 'at-most-once'; find?: never };
+/** Where comments are not simply read. */
+export interface CommentReads {
+  /** Each read costs money or a scarce quota: none is made without a person asking for it. */
+  scarce?: true;
+  /**
+   * `top`: all comments below a post, but not all answers to them. `some`: such as the newest. What is left out may be
+   * there.
+   */
+  lists?: 'top' | 'some';
+}
 /** A further thing that a channel can make, once: a comment, a repost. The answer names what was made. */
 type Making<C> = Once<C> & { send(call: C & Handle): Promise<Published> };
 type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
@@ -129,6 +139,8 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     channelMetrics?: (call: Connection<F> & { from: string; to: string }) => Promise<readonly Series[]>;
     /** Comments below a post, a page at a time. */
     comments?: (call: Connection<F> & { published: Published; cursor?: string | undefined }) => Promise<CommentsTold>;
+    /** What reading comments costs, and what is left out of them; absent: nothing. */
+    commentReads?: CommentReads;
     /** Hides a comment from others, or shows it again. */
     hide?: (call: Connection<F> & { comment: Pick<CommentRead, 'id'>; hidden: boolean }) => Promise<void>;
     mentions?: (call: Connection<F> & { query: string }) => Promise<readonly AsTold<Mention>[]>;

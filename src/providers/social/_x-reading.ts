@@ -62,6 +62,7 @@ export const xReading = {
     const isPremium = /^(?:basic|premium)/i.test(plan ?? '') || /^(?:blue|business|government)$/.test(mark ?? '');
     return isPremium ? { text: PREMIUM_TEXT } : {};
   },
+  commentReads: { scarce: true, lists: 'some' }, // each reply that is read is paid for
   /** The replies of the last seven days in the conversation of a post. */
   async comments({ http, published: { id: root }, cursor }) {
     const { data, includes, meta } = await http.get('/tweets/search/recent', list(Reply), {

@@ -11,6 +11,20 @@ const Found = z.object({ items: z.array(Accepted) });
 const Counted = z.object({
   items: z.array(z.object({ id: z.string(), likes: z.int(), comments: z.int(), reposts: z.int() })),
 });
+const Said = z.object({
+  items: z.array(
+    z.object({
+      id: z.string(),
+      url: z.url(),
+      text: z.string(),
+      account: z.string(),
+      at: z.coerce.date(),
+      replyTo: z.string(),
+      hidden: z.boolean(),
+    }),
+  ),
+  next: z.string().nullish(),
+});
 const MINUTE_MS = 60_000;
 
 /** A practice network of this service: publishes nowhere, keeps a ledger, and fails on request (S243). */
@@ -84,8 +98,9 @@ export default social({
 
   comment: {
     once: 'key',
-    send: ({ http, post, published }) =>
-      http.post(`/posts/${encodeURIComponent(published.id)}/comments`, Accepted, {
+    replies: true,
+    send: ({ http, post, published, parent = published }) =>
+      http.post(`/posts/${encodeURIComponent(parent.id)}/comments`, Accepted, {
         json: { text: post.text },
         idempotencyKey: post.id,
         creates: true,
@@ -101,6 +116,19 @@ export default social({
     async find({ http, repost: { id } }) {
       return (await http.get('/posts', Found, { query: { key: id } })).items[0];
     },
+  },
+  async comments({ http, published: { id: post }, cursor: after }) {
+    const { items, next } = await http.get(`/posts/${encodeURIComponent(post)}/comments`, Said, { query: { after } });
+    const comments = items.map(({ account, at: createdAt, replyTo, ...comment }) => ({
+      ...comment,
+      author: { id: account, name: account, handle: account },
+      createdAt,
+      parentId: replyTo === post ? undefined : replyTo,
+    }));
+    return { comments, next };
+  },
+  async hide({ http, comment: { id }, hidden }) {
+    await http.put(`/posts/${encodeURIComponent(id)}/hidden`, z.unknown(), { json: { hidden } });
   },
   metricsAtOnce: 100,
   async metrics({ http, posts }) {

@@ -29,7 +29,7 @@ export type { PendingFollowUp } from './dispatch/settle.ts';
 export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
-export { isValidValue } from './authoring/follow-ups.ts';
+export { isValidValue, judgeComment } from './authoring/follow-ups.ts';
 export type { NoteRow } from './notes.ts';
 export { separateContent } from './separate.ts';
 export type { TagFields, TagRow } from './tags.ts';
