@@ -320,7 +320,8 @@ export default [
     method: 'post',
     path: '/integrations/:id/settings',
     summary: 'Set the network settings of a channel',
-    description: 'As JSON text.',
+    description:
+      'As JSON text. `syncComments` says whether comments below posts of the channel are read; a network where that costs is not read without it.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',

@@ -74,6 +74,12 @@ beforeAll(async () => {
   await db.sql`
     insert into plug_configurations (id, org_id, channel_id, plug_function, fields)
     values (${hers['plug']}, ${ann.orgId}, ${hers['channel']!}, 'sandbox-auto-comment', '[]')`;
+  hers['comment'] = newId();
+  await db.sql`
+    insert into social_comments (id, org_id, channel_id, post_id, external_id, content, author_id, author_name, is_own,
+      created_at)
+    values (${hers['comment']}, ${ann.orgId}, ${hers['channel']!}, ${hers['post']!}, 'canary', 'Canary', 'canary',
+      'Canary', false, now())`;
   hers['approval'] = newId();
   hers['app'] = newId();
   await db.sql`
@@ -127,6 +133,7 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
   [/^\/posts\/tags\/:/, 'tag'],
+  [/^\/comments\/:/, 'comment'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
@@ -141,6 +148,8 @@ const BODIES: Record<string, object> = {
   'PUT /integrations/:id/group': { group: null },
   'PUT /integrations/:id/egress': { route: 'open' },
   'POST /integrations/:id/settings': { additionalSettings: '[]' },
+  'POST /comments/:id/reply': { content: 'x' },
+  'PATCH /comments/:id': { done: true },
 };
 
 /** A page that nobody has is no error to whoever comes back from it (S64). */
@@ -178,6 +187,9 @@ const fingerprint = async () => {
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
     db.sql`select * from post_notes where org_id = ${ann.orgId}`,
+    db.sql`select * from social_comments where org_id = ${ann.orgId}`,
+    db.sql`select * from comment_sweeps where org_id = ${ann.orgId}`,
+    db.sql`select * from post_follow_ups where org_id = ${ann.orgId}`,
     db.sql`select * from post_plans where org_id = ${ann.orgId}`,
     db.sql`select * from tags where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,

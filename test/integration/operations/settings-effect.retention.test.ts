@@ -27,6 +27,7 @@ describe('retention settings', () => {
     AUDIT_RETENTION_DAYS: 16,
     MEDIA_JOBS_RETENTION_DAYS: 17,
     NOTIFICATIONS_RETENTION_DAYS: 18,
+    SOCIAL_COMMENT_RETENTION_DAYS: 19,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -166,6 +167,33 @@ describe('retention settings', () => {
         values (${id}, ${bob.orgId}, ${channelId}, 'sandbox-auto-comment', '[]', now())`;
       await sweeps.get('auto-plugs')!.run(500);
       expect(await sql`select from plug_configurations where id = ${id} and next_run_at > now()`).toHaveLength(1);
+    },
+    comments: async () => {
+      const id = newId();
+      await channel(id);
+      await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
+      await sql`
+        insert into comment_sweeps (channel_id, org_id, next_run_at) values (${id}, ${bob.orgId}, now())`;
+      await sweeps.get('comments')!.run(500); // without a post there is nothing to ask its network for
+      expect(await sql`select from comment_sweeps where channel_id = ${id} and next_run_at > now()`).toHaveLength(1);
+    },
+    'old-comments': async () => {
+      const [channelId, postId] = [newId(), newId()];
+      await channel(channelId);
+      await sql`
+        insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+        values (${postId}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'Hi', now())`;
+      expect(
+        await left(
+          'old-comments',
+          [20, 18],
+          (age, id) => sql`
+          insert into social_comments (id, org_id, channel_id, post_id, external_id, content, author_id, author_name,
+            is_own, created_at)
+          values (${id}, ${bob.orgId}, ${channelId}, ${postId}, ${id}, 'Hi', 'a', 'Ann', false, ${ago(age)})`,
+          'social_comments',
+        ),
+      ).toEqual([18]);
     },
     'token-expiry': async () => {
       const id = newId();
@@ -518,6 +546,7 @@ describe('retention settings', () => {
   });
   effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
   effect(['NOTIFICATIONS_RETENTION_DAYS'], 'notifications [RT7]', () => SWEPT['notifications']!());
+  effect(['SOCIAL_COMMENT_RETENTION_DAYS'], 'comments of the networks [RT11]', () => SWEPT['old-comments']!());
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`
       insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage,

@@ -50,6 +50,7 @@ const ALERT = {
   capCents: 1_000,
   spentMicros: 8_000_000,
 };
+const SYNCED = { ...CHANNEL, count: 3, isBatch: false, minutes: 30, content: 'Nice', authorName: 'Bea' };
 const JOB = { operation: 'image', providerId: 'replicate', state: 'done', fileIds: [], error: null };
 
 describe('facts that people are told of', () => {
@@ -109,6 +110,12 @@ describe('facts that people are told of', () => {
       { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
+    [
+      'comment.synced',
+      '[NO15]',
+      () => ({ ...SYNCED, makers: [maker.userId] }),
+      { rows: ['owner', 'admin', 'editor', 'maker'], mails: ['owner', 'admin', 'editor', 'maker'], pushes: [] },
+    ],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {
     await world.hear([fact(topic, payload())]);
@@ -135,6 +142,27 @@ describe('facts that people are told of', () => {
       },
       expect.objectContaining({ category: 'post_failed', link: null }), // it may not read posts
     ]);
+  });
+
+  test('new comments are one notice, of all makers of the posts, with the newest one [NO15]', async () => {
+    const entityId = newId();
+    const makers = [maker.userId, editor.userId, nobody];
+    await world.hear([fact('comment.synced', { ...SYNCED, makers }, entityId)]);
+    for (const person of [maker, editor])
+      expect(await world.rowsOf(person)).toEqual([
+        {
+          category: 'replies',
+          title: '3 new comments on Acme',
+          content: 'Bea: Nice',
+          link: `/comments?integrationId=${entityId}`,
+        },
+      ]);
+    await world.hear([fact('comment.synced', { ...SYNCED, count: 1, makers: [nobody] }, entityId)]);
+    expect((await world.rowsOf(world.owner)).map(({ title }) => title)).toEqual([
+      '3 new comments on Acme',
+      'A new comment on Acme',
+    ]);
+    expect(await world.rowsOf(maker)).toHaveLength(1);
   });
 
   test('the owner is told in the place of a maker who is gone or nobody', async () => {
