@@ -102,9 +102,7 @@ export const listPosts = (sql: Sql, account: string, key: string | undefined) =>
 
 /** Whether the account has this post, and it was not deleted. */
 export async function hasPost(sql: Sql, account: string, postId: string): Promise<boolean> {
-  const rows = await sql<
-    { step: string }[]
-  >`
+  const rows = await sql<{ step: string }[]>`
     select step
     from sandbox_ledger
     where post_id = ${postId}

@@ -11,9 +11,7 @@ type WebhookFact = Fact<WebhookTopic>;
 export function bodyOfFact(fact: WebhookFact): string {
   const event = eventOf(fact.topic);
   return JSON.stringify(
-    isFlat(fact)
-      ? { event, ...flatBodyOf(fact) }
-      : { event, timestamp: fact.at.toISOString(), data: dataOf(fact) },
+    isFlat(fact) ? { event, ...flatBodyOf(fact) } : { event, timestamp: fact.at.toISOString(), data: dataOf(fact) },
   );
 }
 

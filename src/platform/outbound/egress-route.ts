@@ -112,12 +112,7 @@ export function openEgressRoute(options: RouteOptions): EgressRoute & AsyncDispo
 }
 
 /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
-async function exchange(
-  deps: Deps,
-  url: URL,
-  headers: Record<string, string>,
-  request: Prepared,
-): Promise<Received> {
+async function exchange(deps: Deps, url: URL, headers: Record<string, string>, request: Prepared): Promise<Received> {
   const { signal } = request;
   const { judged } = deps;
   const addresses = await until(signal, judged(url));

@@ -68,6 +68,8 @@ export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contr
 export type {
   App,
   AutoPlug,
+  CommentPage,
+  CommentRead,
   FileLimits,
   Handle,
   Limits,

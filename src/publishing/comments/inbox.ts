@@ -3,7 +3,15 @@ import { AppError, invalidField, isId, pageOf, ProviderError, type RowPage } fro
 import type { SocialAdapter } from '../../providers/registry/index.ts';
 import { type CommentsDeps, unknownComment } from './deps.ts';
 import { hastenSweep } from './due-store.ts';
-import { type CommentFilter, type CommentRow, deleteOldComments, findRow, type FoundRow, listRows, updateRow } from './inbox-store.ts';
+import {
+  type CommentFilter,
+  type CommentRow,
+  deleteOldComments,
+  findRow,
+  type FoundRow,
+  listRows,
+  updateRow,
+} from './inbox-store.ts';
 import { isRead, readingOf } from './rules.ts';
 
 /** How long somebody waits for a network that hides a comment. */
@@ -57,7 +65,11 @@ export async function queueSync(
 ): Promise<void> {
   const { adapter, channel } = await readableChannel(deps, orgId, channelId);
   if (!isRead(adapter, channel.settings))
-    throw invalidField('integrationId', 'comments of this channel are read with `syncComments: true` in its settings only', 'off');
+    throw invalidField(
+      'integrationId',
+      'comments of this channel are read with `syncComments: true` in its settings only',
+      'off',
+    );
   checkUsable(channel);
   await hastenSweep(deps.sql, orgId, channelId);
 }

@@ -104,8 +104,7 @@ async function readPage(
   });
   if (!failure) return { page };
   const { orgId, channelId, channel } = caller;
-  if (failure.kind === 'reauthorize')
-    await channels.needsLogin(orgId, channelId, failure.message, channel.credentials); // never over a newer login
+  if (failure.kind === 'reauthorize') await channels.needsLogin(orgId, channelId, failure.message, channel.credentials); // never over a newer login
   if (failure.kind === 'rejected' || failure.kind === 'unsupported') return { failure: PASSED_OVER };
   return { failure: { message: failure.message, againMs: failure.retryAfterMs ?? 0 } };
 }

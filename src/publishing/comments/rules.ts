@@ -15,7 +15,15 @@ const UNWANTED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u2
 
 /** A text of others as it is kept: bounded, well formed, without marks that would change what stands beside it. */
 const cleaned = (text: string, most: number): string =>
-  [...text.slice(0, 2 * most).toWellFormed().replace(UNWANTED, '')].slice(0, most).join('').trim();
+  [
+    ...text
+      .slice(0, 2 * most)
+      .toWellFormed()
+      .replace(UNWANTED, ''),
+  ]
+    .slice(0, most)
+    .join('')
+    .trim();
 
 /** A comment as it is kept. */
 export interface KeptComment {
@@ -65,9 +73,10 @@ export const isName = (text: string, most = MOST_ID): boolean =>
 const NOT_STORED = /\\u(?:0000|d[89a-f])/i;
 
 /** Networks know an account here by the id of its profile, by the part before its server, or by its handle. */
-const isOwn = ({ id, handle }: CommentRead['author'], account: OwnAccount): boolean =>
-  (id !== '' && (account.internalId === id || account.internalId.startsWith(`${id}@`))) ||
-  (handle !== undefined && handle !== '' && nameOf(handle) === nameOf(account.handle));
+function isOwn({ id, handle = '' }: CommentRead['author'], { internalId, handle: own }: OwnAccount): boolean {
+  if (id !== '' && (internalId === id || internalId.startsWith(`${id}@`))) return true;
+  return nameOf(handle) !== '' && nameOf(handle) === nameOf(own);
+}
 const nameOf = (handle: string): string => handle.replace(/^@/, '').toLowerCase();
 
 function pictureOf(address: string | undefined): string | null {

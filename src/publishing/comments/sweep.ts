@@ -1,5 +1,12 @@
 import type { CommentsDeps } from './deps.ts';
-import { CLAIM_SECONDS, type ClaimedSweep, claimSweeps, declareSweeps, endSweep, type ReadNetworks } from './due-store.ts';
+import {
+  CLAIM_SECONDS,
+  type ClaimedSweep,
+  claimSweeps,
+  declareSweeps,
+  endSweep,
+  type ReadNetworks,
+} from './due-store.ts';
 import { storeComments } from './news.ts';
 import { postsToRead } from './posts-store.ts';
 import { readBelowPosts } from './read.ts';

@@ -15,9 +15,7 @@ import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
 
 /** What a channel is to do. */
-export type FollowUpTask =
-  | { act: 'comment'; text: string; parent?: NewComment['parent'] }
-  | { act: 'repost' };
+export type FollowUpTask = { act: 'comment'; text: string; parent?: NewComment['parent'] } | { act: 'repost' };
 
 /** The values of plugs have these names, whatever the network. */
 const TEXT = 'post';

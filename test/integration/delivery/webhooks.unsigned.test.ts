@@ -20,7 +20,7 @@ beforeAll(async () => {
   db = await testDatabase();
   rows = openRows(db.sql);
 });
-afterAll(() => db[Symbol.asyncDispose]());
+afterAll(async () => db[Symbol.asyncDispose]());
 beforeEach(async () => {
   receiver = await startReceiver({ tls });
   host = await startHost({ url: db.url });
@@ -133,20 +133,23 @@ const events: [string, () => { fact: NewFact; body: RegExp | string }][] = [
 ];
 
 describe('an unsigned event', () => {
-  test.each(events)('%s is sent as the bytes of the specification, to webhooks without channels [WH24, W7]', async (_, make) => {
-    await addWebhook(host.webhooks, orgId, hook());
-    await addWebhook(host.webhooks, orgId, hook('/chosen'), { integrations: [{ id: channelId }] });
-    const { fact, body } = make();
-    const post = await rows.post(orgId, channelId);
-    await append(db.sql, [fact]);
-    await announce(db.sql, orgId, 'post.published', [post]); // which both get
-    await host.look();
-    await got(3);
-    const [first] = bodies();
-    if (typeof body === 'string') expect(first).toBe(body);
-    else expect(first).toMatch(body);
-    expect(bodies('/chosen').map((one) => (JSON.parse(one) as { event: string }).event)).toEqual(['post.published']);
-  });
+  test.each(events)(
+    '%s is sent as the bytes of the specification, to webhooks without channels [WH24, W7]',
+    async (_, make) => {
+      await addWebhook(host.webhooks, orgId, hook());
+      await addWebhook(host.webhooks, orgId, hook('/chosen'), { integrations: [{ id: channelId }] });
+      const { fact, body } = make();
+      const post = await rows.post(orgId, channelId);
+      await append(db.sql, [fact]);
+      await announce(db.sql, orgId, 'post.published', [post]); // which both get
+      await host.look();
+      await got(3);
+      const [first] = bodies();
+      if (typeof body === 'string') expect(first).toBe(body);
+      else expect(first).toMatch(body);
+      expect(bodies('/chosen').map((one) => (JSON.parse(one) as { event: string }).event)).toEqual(['post.published']);
+    },
+  );
 
   test('has nothing on the wire beside host, content type and length, whatever secrets the webhook has [WH29]', async () => {
     const requests: string[] = [];
@@ -154,14 +157,16 @@ describe('an unsigned event', () => {
     const plain = createServer((socket) => {
       sockets.add(socket);
       let text = '';
-      socket.on('error', () => undefined).on('data', (piece: Buffer) => {
-        text += piece.toString();
-        const [head = '', body] = text.split('\r\n\r\n');
-        const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
-        if (body === undefined || body.length < length) return;
-        requests.push(text);
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-      });
+      socket
+        .on('error', () => undefined)
+        .on('data', (piece: Buffer) => {
+          text += piece.toString();
+          const [head = '', body] = text.split('\r\n\r\n');
+          const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+          if (body === undefined || body.length < length) return;
+          requests.push(text);
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        });
     });
     await new Promise<void>((done) => plain.listen(0, '127.0.0.1', done));
     extra.push({
@@ -179,7 +184,11 @@ describe('an unsigned event', () => {
     const [line, ...headers] = head.split('\r\n');
     expect(line).toBe('POST /a?b=c HTTP/1.1');
     expect(headers.map((one) => one.toLowerCase()).toSorted()).toEqual(
-      [`host: hook.test:${port}`, 'content-type: application/json', `content-length: ${Buffer.byteLength(body)}`].toSorted(),
+      [
+        `host: hook.test:${port}`,
+        'content-type: application/json',
+        `content-length: ${Buffer.byteLength(body)}`,
+      ].toSorted(),
     );
   });
 

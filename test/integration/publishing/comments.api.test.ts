@@ -84,7 +84,10 @@ describe('GET /comments', () => {
     const { items } = await list(`postId=${other.id}&limit=100`);
     expect(items).toHaveLength(26);
     expect(items.map(({ createdAt }: { createdAt: string }) => createdAt)).toEqual(
-      items.map(({ createdAt }: { createdAt: string }) => createdAt).toSorted().toReversed(),
+      items
+        .map(({ createdAt }: { createdAt: string }) => createdAt)
+        .toSorted()
+        .toReversed(),
     );
     const first = items.find(({ externalId }: { externalId: string }) => externalId === externals[0]);
     expect(first).toEqual({
@@ -215,7 +218,10 @@ describe('PATCH /comments/:id', () => {
           select step from sandbox_ledger where post_id = ${external} order by seq`
       ).map(({ step }) => step);
     for (const hidden of [true, false]) {
-      expect(await ann.client.send('PATCH', `/comments/${id}`, { hidden })).toMatchObject({ status: 200, body: { hidden } });
+      expect(await ann.client.send('PATCH', `/comments/${id}`, { hidden })).toMatchObject({
+        status: 200,
+        body: { hidden },
+      });
       await sync();
       expect((await list(`postId=${own.id}`)).items[0].hidden).toBe(hidden);
     }

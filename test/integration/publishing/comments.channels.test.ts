@@ -31,8 +31,7 @@ beforeEach(() => {
   network.declares = {};
   said = saidBelow(network);
 });
-const count = async (orgId: string) =>
-  (await world.context.comments.listComments(orgId, { limit: 100 })).items.length;
+const count = async (orgId: string) => (await world.context.comments.listComments(orgId, { limit: 100 })).items.length;
 async function channelWithPost() {
   const { orgId, channelIds } = await seedOrg(db.sql);
   const [channelId] = channelIds as [string];
@@ -60,7 +59,9 @@ describe('channels whose comments are read', () => {
     const [moment] = await db.sql<{ at: Date }[]>`
       select next_run_at as at from comment_sweeps where channel_id = ${some}`;
     await sweepNow(world, some);
-    const [next] = await db.sql<{ at: Date }[]>`select next_run_at as at from comment_sweeps where channel_id = ${some}`;
+    const [next] = await db.sql<
+      { at: Date }[]
+    >`select next_run_at as at from comment_sweeps where channel_id = ${some}`;
     expect((next!.at.getTime() - moment!.at.getTime()) % 1_800_000).toBe(0);
   });
 
@@ -76,25 +77,41 @@ describe('channels whose comments are read', () => {
     const sync = () => world.context.comments.queueSync(orgId, channelId);
     network.declares.commentReads = { scarce: true };
     expect(await isAsked()).toBe(false);
-    await expect(sync()).rejects.toMatchObject({ code: 'validation_failed', message: expect.stringMatching(/^integrationId: /) });
+    await expect(sync()).rejects.toMatchObject({
+      code: 'validation_failed',
+      message: expect.stringMatching(/^integrationId: /),
+    });
     await set(true);
     expect(await isAsked()).toBe(true);
     await sync();
     network.declares.commentReads = {};
     await set(false);
     expect(await isAsked()).toBe(false);
-    await expect(set('yes')).rejects.toMatchObject({ message: 'additionalSettings.syncComments: must be true or false' });
+    await expect(set('yes')).rejects.toMatchObject({
+      message: 'additionalSettings.syncComments: must be true or false',
+    });
     delete network.declares.comments;
-    await expect(set(true)).rejects.toMatchObject({ message: expect.stringMatching(/^additionalSettings\.syncComments: /) });
+    await expect(set(true)).rejects.toMatchObject({
+      message: expect.stringMatching(/^additionalSettings\.syncComments: /),
+    });
     await set(false);
   });
 
   test('are none that cannot be called, or whose organization is out of use', async () => {
     const { orgId, channelId } = await channelWithPost();
     const ways = [
-      [db.sql`update channels set disabled = true where id = ${channelId}`, db.sql`update channels set disabled = false where id = ${channelId}`],
-      [db.sql`update channels set refresh_needed = true where id = ${channelId}`, db.sql`update channels set refresh_needed = false where id = ${channelId}`],
-      [db.sql`update organizations set disabled_at = now() where id = ${orgId}`, db.sql`update organizations set disabled_at = null where id = ${orgId}`],
+      [
+        db.sql`update channels set disabled = true where id = ${channelId}`,
+        db.sql`update channels set disabled = false where id = ${channelId}`,
+      ],
+      [
+        db.sql`update channels set refresh_needed = true where id = ${channelId}`,
+        db.sql`update channels set refresh_needed = false where id = ${channelId}`,
+      ],
+      [
+        db.sql`update organizations set disabled_at = now() where id = ${orgId}`,
+        db.sql`update organizations set disabled_at = null where id = ${orgId}`,
+      ],
     ] as const;
     for (const [stop, goOn] of ways) {
       await stop;

@@ -4,7 +4,14 @@ import type { OnceClass } from '../../../src/providers/registry/index.ts';
 import type { NewComment } from '../../../src/providers/social/_contract.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { announcedOf, commentBy, holdSweeper, publishedPost, saidBelow, sweepNow } from '../../support/worlds/comments.ts';
+import {
+  announcedOf,
+  commentBy,
+  holdSweeper,
+  publishedPost,
+  saidBelow,
+  sweepNow,
+} from '../../support/worlds/comments.ts';
 import { abandon, followUpsOf, lostAnswer, makeDue } from '../../support/worlds/follow-ups.ts';
 import {
   type Network,
@@ -97,9 +104,7 @@ describe('a reply to a comment', () => {
     await settles(async () => expect(await stateOf(one, reply.id)).toEqual({ state: 'posted', error: null }));
     await goOn(one);
     await makeDue(world, one.postId);
-    expect(written).toEqual([
-      { id: reply.id, text: 'Thanks', below: `r-${one.postId}`, parent: one.comment.id },
-    ]);
+    expect(written).toEqual([{ id: reply.id, text: 'Thanks', below: `r-${one.postId}`, parent: one.comment.id }]);
     expect(await announcedOf(db.sql, one.orgId)).toEqual([
       {
         topic: 'comment.reply',
@@ -116,7 +121,11 @@ describe('a reply to a comment', () => {
   test('that the sweep reads is no second comment [S186]', async () => {
     const one = await commented();
     const reply = await replyTo(one);
-    const seen = commentBy('us', { id: `w-${reply.id}`, parentId: one.comment.id, author: { id: one.channelId, name: 'us' } });
+    const seen = commentBy('us', {
+      id: `w-${reply.id}`,
+      parentId: one.comment.id,
+      author: { id: one.channelId, name: 'us' },
+    });
     said.pages = () => ({ comments: [one.comment, seen] });
     await sweepNow(world, one.channelId); // before its answer is here
     await goOn(one);
@@ -130,7 +139,9 @@ describe('a reply to a comment', () => {
     lose = true;
     const reply = await replyTo(one);
     await goOn(one);
-    await settles(async () => expect((await followUpsOf(db.sql, one.postId))[0]).toMatchObject({ state: 'unconfirmed' }));
+    await settles(async () =>
+      expect((await followUpsOf(db.sql, one.postId))[0]).toMatchObject({ state: 'unconfirmed' }),
+    );
     await settles(async () => {
       await makeDue(world, one.postId);
       expect(await stateOf(one, reply.id)).toEqual({ state: 'posted', error: null });
@@ -157,7 +168,10 @@ describe('a reply to a comment', () => {
     await goOn(one);
     await settles(async () => {
       await makeDue(world, one.postId);
-      expect(await stateOf(one, reply.id)).toEqual({ state: 'failed', error: expect.stringMatching(/It may be there/) });
+      expect(await stateOf(one, reply.id)).toEqual({
+        state: 'failed',
+        error: expect.stringMatching(/It may be there/),
+      });
     });
     expect(asked).toBe(1);
     expect(await listed(one, { unanswered: true })).toHaveLength(1); // somebody has to look
@@ -182,7 +196,9 @@ describe('a reply to a comment', () => {
     const tries = async (content = 'Thanks') => replyTo(one, content).catch((error: unknown) => error);
     expect(await tries('x'.repeat(101))).toEqual(refused('validation_failed', /^content: /));
     expect(await tries('<p> </p>')).toEqual(refused('validation_failed', /^content: must not be empty/));
-    expect(await replyTo({ ...one, id: newId() }).catch((error: unknown) => error)).toEqual(refused('not_found', /Comment/));
+    expect(await replyTo({ ...one, id: newId() }).catch((error: unknown) => error)).toEqual(
+      refused('not_found', /Comment/),
+    );
     await db.sql`update channels set disabled = true where id = ${one.channelId}`;
     expect(await tries()).toEqual(refused('conflict', /disabled/));
     await db.sql`update channels set disabled = false, refresh_needed = true where id = ${one.channelId}`;

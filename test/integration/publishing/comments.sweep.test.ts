@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
+import { ProviderError } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import {
   announcedOf,
@@ -130,7 +130,8 @@ describe('a sweep of comments', () => {
     said.pages = () => ({ comments: [{ ...kept, text: 'Changed', hidden: true }] });
     await sweepNow(world, channelId);
     expect(await listed(orgId)).toMatchObject([{ externalId: kept.id, content: 'Changed', hidden: true }]);
-    const [row] = await db.sql`select content, author_name, author_id from social_comments where external_id = ${gone.id}`;
+    const [row] =
+      await db.sql`select content, author_name, author_id from social_comments where external_id = ${gone.id}`;
     expect(row).toEqual({ content: '', author_name: '', author_id: '' });
     said.pages = () => ({ comments: [gone] }); // one that is hidden is not listed everywhere
     await sweepNow(world, channelId);
@@ -148,7 +149,11 @@ describe('a sweep of comments', () => {
       const { orgId, channelId } = await channelWith();
       const parent = commentBy('parent');
       said.pages = () => ({
-        comments: [parent, commentBy('top', { text: 'top' }), commentBy('below', { text: 'below', parentId: parent.id })],
+        comments: [
+          parent,
+          commentBy('top', { text: 'top' }),
+          commentBy('below', { text: 'below', parentId: parent.id }),
+        ],
       });
       await sweepNow(world, channelId);
       said.pages = () => ({ comments: [parent] });
@@ -213,7 +218,10 @@ describe('a sweep of comments', () => {
     said.pages = () => ({
       comments: [
         commentBy('long', { text: '👋'.repeat(20_000), saved: { x: 'y'.repeat(20_000) } }),
-        commentBy('odd', { text: `a\0b\u202Ec\ud800`, author: { id: '\0', name: `x\u202Ey\n`, picture: 'javascript:alert(1)' } }),
+        commentBy('odd', {
+          text: `a\0b\u202Ec\ud800`,
+          author: { id: '\0', name: `x\u202Ey\n`, picture: 'javascript:alert(1)' },
+        }),
         commentBy('html', { text: '<b>1 < 2</b>', saved: { x: '\0' } }),
         commentBy('nameless', { id: '' }),
         commentBy('endless', { id: 'x'.repeat(501) }),
@@ -228,7 +236,10 @@ describe('a sweep of comments', () => {
     expect(items.map(({ content }) => content).toSorted()).toEqual(
       ['👋'.repeat(10_000), 'abc\ufffd', '<b>1 < 2</b>', 'later'].toSorted(),
     );
-    expect(items.find(({ content }) => content.startsWith('abc'))).toMatchObject({ authorName: 'xy', authorPicture: null });
+    expect(items.find(({ content }) => content.startsWith('abc'))).toMatchObject({
+      authorName: 'xy',
+      authorPicture: null,
+    });
     expect(items.every(({ createdAt }) => createdAt <= now!.now)).toBe(true);
   });
 });
