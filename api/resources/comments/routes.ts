@@ -34,7 +34,7 @@ export default [
   route({
     method: 'post',
     path: '/comments/sync',
-    summary: 'Read the comments of a channel now',
+    summary: 'Request new comments of a channel',
     description: 'Within about a minute, in place of its next turn.',
     auth: ['session'],
     impersonation: 'allowed',
@@ -48,7 +48,7 @@ export default [
   route({
     method: 'post',
     path: '/comments/:id/reply',
-    summary: 'Reply to a comment',
+    summary: 'Send a reply to a comment',
     description: 'By the channel of its post, once; `reply` of the answer, and of the list, says what became of it.',
     auth: ['session'],
     impersonation: 'allowed',
