@@ -200,10 +200,13 @@ async function listComments(network: Network, { url }: Asked): Reply {
   const [, , postId = ''] = url.pathname.split('/');
   const page = await commentsOf(network.sql, postId, url.searchParams.get('after') ?? '');
   if (!page) return refuse(404, 'There is no such post');
-  const items = page.items.map(({ seq: _, ...one }) => ({
-    ...one,
-    url: postOf(network, one.account, one.id).url,
-    at: one.at.toISOString(),
+  const items = page.items.map(({ id, account, text, at, replyTo, hidden }) => ({
+    ...postOf(network, account, id),
+    account,
+    text,
+    at: at.toISOString(),
+    replyTo,
+    hidden,
   }));
   return { status: 200, body: { items, next: page.next ?? null } };
 }

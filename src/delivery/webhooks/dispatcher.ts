@@ -5,7 +5,7 @@ import type { ListenerLog } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { Attempted, Step } from './advance-store.ts';
 import { type ClaimedDelivery, type NextDelivery, openAdvance } from './advance.ts';
-import { isSigned } from './events.ts';
+import { isSignedEvent } from './events.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
@@ -99,7 +99,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, events, ...
       attemptId: newId(),
       attempt: number,
       ...outcome,
-      retryInMs: outcome.ok || !isSigned(event) ? null : retryInMs(number - replayedFrom),
+      retryInMs: outcome.ok || !isSignedEvent(event) ? null : retryInMs(number - replayedFrom),
     };
   }
 

@@ -74,7 +74,7 @@ export const eventOf = (topic: WebhookTopic): string => EVENTS.get(topic)!;
 
 const UNSIGNED: ReadonlySet<string> = new Set(EVENT_TYPES.flatMap(({ event, signed }) => (signed ? [] : [event])));
 /** Whether an event is signed, tried again and has a body with `data`; the others are sent once, as they are (W4). */
-export const isSigned = (event: string): boolean => !UNSIGNED.has(event);
+export const isSignedEvent = (event: string): boolean => !UNSIGNED.has(event);
 export const isEvent = (name: string): boolean => EVENT_TYPES.some(({ event }) => event === name);
 /** What a webhook without a list of its own receives. */
 export const STANDARD_EVENTS: readonly string[] = EVENT_TYPES.filter((type) => type.standard).map(({ event }) => event);

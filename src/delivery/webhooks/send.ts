@@ -1,7 +1,7 @@
 import type { Clock, Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import { ANSWER_TEXT_BYTES, type DeliveryOutcome, outcomeOf } from './rules.ts';
-import { isSigned } from './events.ts';
+import { isSignedEvent } from './events.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
 /** One request to one receiver. `secret` and `previousSecret` are sealed. */
@@ -39,7 +39,7 @@ export const openSend =
       const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
       const signed = () =>
         signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
-      const form = isSigned(event)
+      const form = isSignedEvent(event)
         ? { headers: signed(), timeoutMs, carried: CARRIED }
         : { headers: UNSIGNED, timeoutMs: unsignedTimeoutMs, bare: true };
       const answer = await outbound.stream(url, {

@@ -6,7 +6,7 @@ import type { CommentsDeps } from './deps.ts';
 import { type ClaimedSweep, endSweep, holdSweep } from './due-store.ts';
 import { type FoundComment, markAnswered, markGone, type NewRow, upsertComments, upsertReads } from './news-store.ts';
 import type { ChannelComments, PostComments } from './read.ts';
-import { isName, keptOf, MOST_SINGLE } from './rules.ts';
+import { isName, keptComment, MOST_SINGLE } from './rules.ts';
 
 const MOST_CURSOR = 2_000;
 
@@ -44,7 +44,7 @@ function foundIn(
   const found = new Map<string, FoundComment>();
   for (const { post, comments } of posts)
     for (const comment of comments) {
-      const kept = keptOf(comment, { internalId, handle });
+      const kept = keptComment(comment, { internalId, handle });
       if (kept && !found.has(kept.externalId)) found.set(kept.externalId, { id: newId(), postId: post.id, ...kept });
     }
   return [...found.values()];

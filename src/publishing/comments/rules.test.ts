@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { CommentRead, SocialAdapter } from '../../providers/registry/index.ts';
-import { isRead, keptOf } from './rules.ts';
+import { isRead, keptComment } from './rules.ts';
 
 const read = (author: CommentRead['author']): CommentRead => ({
   id: '1',
@@ -9,7 +9,7 @@ const read = (author: CommentRead['author']): CommentRead => ({
   createdAt: new Date('2026-09-01T10:00:00Z'),
 });
 
-describe('keptOf', () => {
+describe('keptComment', () => {
   test.each<[string, CommentRead['author'], boolean]>([
     ['the id of the profile', { id: '7@a.example', name: 'x' }, true],
     ['the id without its server', { id: '7', name: 'x' }, true],
@@ -20,12 +20,12 @@ describe('keptOf', () => {
     ['the name that it shows', { id: '9', name: 'acme' }, false],
     ['nobody', { id: '', name: '', handle: '' }, false],
   ])('knows the channel by %s', (_, author, isOwn) => {
-    expect(keptOf(read(author), { internalId: '7@a.example', handle: '@acme' })?.isOwn).toBe(isOwn);
+    expect(keptComment(read(author), { internalId: '7@a.example', handle: '@acme' })?.isOwn).toBe(isOwn);
   });
 
   test('takes nobody for the channel where that has no handle', () => {
     const account = { internalId: '7', handle: '' };
-    expect(keptOf(read({ id: '', name: '', handle: '@' }), account)?.isOwn).toBe(false);
+    expect(keptComment(read({ id: '', name: '', handle: '@' }), account)?.isOwn).toBe(false);
   });
 });
 

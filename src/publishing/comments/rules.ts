@@ -47,7 +47,7 @@ interface OwnAccount {
 }
 
 /** What is kept of a comment; undefined where it cannot be told from others, or has no date. */
-export function keptOf(read: CommentRead, account: OwnAccount): KeptComment | undefined {
+export function keptComment(read: CommentRead, account: OwnAccount): KeptComment | undefined {
   const { id, text, author, createdAt, parentId, hidden, saved } = read;
   if (!isName(id) || Number.isNaN(createdAt.getTime())) return undefined;
   const kept = JSON.stringify(saved ?? null);
