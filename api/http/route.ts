@@ -17,6 +17,7 @@ export type PlanLimit =
   | 'storage_gb'
   | 'video_exports'
   | 'ai_budget'
+  | 'campaigns'
   | 'api'
   | 'mcp';
 

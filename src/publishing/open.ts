@@ -107,6 +107,7 @@ export async function openPublishingWing({
         lateMs: config.posts.lateSeconds * 1_000,
         missedAfterMs: config.posts.missedAfterMinutes * MINUTE,
         deletedDays: config.retention.softDeleted,
+        campaignDays: config.retention.campaigns,
       },
     }),
   );
@@ -126,6 +127,7 @@ export async function openPublishingWing({
       { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
       { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
+      { name: 'ended-campaigns', everyMs: HOUR, run: (limit) => posts.sweeps.purgeCampaigns(limit) },
     ],
     gauges: [
       {

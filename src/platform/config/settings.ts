@@ -310,12 +310,12 @@ const addons = {
   ADDON_TEAM_SEATS_PRICE_CENTS: price('team seats', 1500),
   ADDON_POSTS_PER_PACK: pack('posts per month', 500),
   ADDON_POSTS_PRICE_CENTS: price('posts per month', 900),
-  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5, { later: 'brand kits' }),
-  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900, { later: 'brand kits' }),
+  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5),
+  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900),
   ADDON_WEBHOOKS_PER_PACK: pack('webhooks', 10),
   ADDON_WEBHOOKS_PRICE_CENTS: price('webhooks', 900),
-  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10, { later: 'analytics' }),
-  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900, { later: 'analytics' }),
+  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10),
+  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900),
 };
 
 const notifications = {
@@ -443,7 +443,7 @@ const retention = {
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
   IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),
   SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
-  CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
+  CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
   MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept', 'AI'),
   AUDIT_RETENTION_DAYS: days(365, 'the audit log is kept'),

@@ -38,5 +38,6 @@ export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
-export { braked, inFlight, published, queued } from './state.ts';
+export { braked, inFlight, labelsOf, published, queued } from './state.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';
+export type { CampaignFields, CampaignRow } from './campaigns/store.ts';

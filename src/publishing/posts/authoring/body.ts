@@ -68,6 +68,11 @@ const Element = z.strictObject({
   settings: PostSettings.nullish().transform((settings) => settings ?? {}),
 });
 
+/** The campaign that posts are to be in; of an edit null takes the post out of every campaign. */
+const CampaignId = z.string().max(255).nullish().meta({
+  description: 'Id of the campaign that the posts are in: they carry its tag.',
+});
+
 /** The body of create (4.3). */
 export const CreateBody = z
   .strictObject({
@@ -79,6 +84,7 @@ export const CreateBody = z
       .transform((text, check) => (text ? asLocalDate(text, check) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
+    campaignId: CampaignId,
     posts: z.array(Element).min(1).max(100),
     order: unbuilt(),
     inter: RecurrenceFields.inter,
@@ -116,6 +122,7 @@ export const EditBody = z.strictObject({
   inter: RecurrenceFields.inter,
   recurrence: RecurrenceFields.recurrence,
   tags: z.array(Tag).max(100).optional(),
+  campaignId: CampaignId,
   group: Group.optional(),
   title: z.string().max(1_000).nullish(),
   description: z.string().max(10_000).nullish(),

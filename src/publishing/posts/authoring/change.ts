@@ -4,7 +4,7 @@ import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } f
 import type { PostsDeps } from '../deps.ts';
 import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, dueAfterParent, inFlight, queuedDetail } from '../state.ts';
+import { braked, dueAfterParent, inFlight, labelsOf, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostAuthor, PostChange } from './input.ts';
 import { judgeStored } from './judge.ts';
@@ -243,8 +243,8 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
       update posts p
       set state = case when h.held then 'DRAFT' else 'QUEUE' end,
-        detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, sql`p.group_id`)} end,
-        on_brake = not h.held and ${braked(sql, sql`p.group_id`)}, error_kind = null, error = null,
+        detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, labelsOf(sql))} end,
+        on_brake = not h.held and ${braked(sql, labelsOf(sql))}, error_kind = null, error = null,
         due_at = case when p.parent_post_id = s.id and not h.held then ${dueAfterParent(sql)} end
       from released s, thread b, channel c, verdict v, lateral (select ${holds(sql)} and b.state = 'ERROR' as held) h
       where p.id = b.id

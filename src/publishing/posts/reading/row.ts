@@ -11,7 +11,8 @@ export interface PostRow extends ReadColumns {
   picture: string | null;
   /** Of what was approved or rejected, or of what waits for it. */
   contentHash: string | null;
-  tags: { id: string; name: string; color: string }[];
+  /** `campaignId`: of the campaign whose tag it is. */
+  tags: { id: string; name: string; color: string; campaignId: string | null }[];
   /** Of a date of a series: that of the post which waits, and stands for it. */
   actualDate?: Date;
   /** `none`: it asks for none, or its network has none. */
@@ -31,8 +32,12 @@ export const postColumns = (sql: Sql): Fragment => sql`
     c.provider_version as "providerVersion", c.picture,
     case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
-      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
+      select json_agg(
+        json_build_object('id', t.id, 'name', t.name, 'color', t.color, 'campaignId', k.id)
+        order by lower(t.name)
+      )
       from tags t
+      left join campaigns k on k.tag_id = t.id and k.org_id = t.org_id
       where t.org_id = p.org_id
         and t.id = any(p.tag_ids)
     ), '[]') end as tags,
