@@ -86,6 +86,7 @@ export type {
   Prepared,
   Profile,
   Published,
+  PublicProfile,
   Social,
   SocialAdapter,
   Tokens,

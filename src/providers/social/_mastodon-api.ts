@@ -18,6 +18,7 @@ import {
   statusesSince,
   uploadedBefore,
 } from './_mastodon-statuses.ts';
+import { federatedHandle, localName } from './_handles.ts';
 import { limitsAt, upload } from './_mastodon-upload.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
@@ -53,6 +54,9 @@ interface Brand {
 
 const AppReply = z.object({ client_id: z.string(), client_secret: z.string() });
 const Totals = z.object({ id: z.string(), followers_count: z.int().nullish(), statuses_count: z.int().nullish() });
+const Known = Account.extend({ followers_count: z.int().nullish(), statuses_count: z.int().nullish() });
+/** Pixelfed says so with status 400. */
+const Nobody = z.object({ error: z.literal('Record not found') });
 const Shared = Status.extend({ reblogged: z.boolean().nullish() });
 /** Networks whose posts a channel can repeat and answer: its server fetches those of others. */
 const FEDERATED = ['mastodon', 'pixelfed'];
@@ -160,11 +164,31 @@ export const mastodonApi = (declared: Brand) => {
       const { followers_count: followers, statuses_count: posts } = await http.get(accountAt(account), Totals);
       return seriesOfNow(clock, { followers, posts });
     },
+    publicProfile: anybody(`@name@${new URL(instance ?? brand.website).host}`),
     mentions: ({ query, ...call }) => findAccounts(call, query),
     mention: ({ id }) => (/^[\w.-]+@[\w.-]+(?::\d+)?$/.test(id) ? `@${id}` : undefined),
     plugs: plugsOf(brand.id, ['auto-repost', 'auto-comment', 'repost-from', 'comment-from'], FEDERATED),
   });
 };
+
+/** The look-up of an account at its own server, which asks for no login. */
+const anybody = (example: string): NonNullable<SocialAdapter['publicProfile']> => ({
+  by: 'anyone',
+  example,
+  read: (typed) => federatedHandle(typed, 'instance'),
+  async find({ http, values, handle }) {
+    const query = { acct: localName(handle) };
+    const found = await http.find('/v1/accounts/lookup', Known, { query, absent: Nobody });
+    return (
+      found && {
+        id: `${found.id}@${new URL(values['instance']!).host}`,
+        name: found.display_name || found.username,
+        picture: found.avatar,
+        counts: { followers: found.followers_count, posts: found.statuses_count },
+      }
+    );
+  },
+});
 
 const loginOf = (scopes: readonly string[], quirks: Quirks): SocialAdapter['login'] => ({
   kind: 'oauth2',

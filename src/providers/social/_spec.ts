@@ -23,6 +23,8 @@ import type {
   Processing,
   Profile,
   Published,
+  PublicProfile,
+  ReadHandle,
   Repost,
   Series,
 } from './_values.ts';
@@ -78,6 +80,25 @@ type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
   text?: number;
 };
 
+/** The look-up of an account of anybody by its handle. */
+export interface PublicProfiles<F extends Fields = Fields> {
+  /** `anyone`: asked without a login. `channel`: with that of a connected channel, as the network answers no other. */
+  by: 'anyone' | 'channel';
+  /**
+   * A field of the organization's settings of this provider that must say `true`, where the network charges for each
+   * look-up.
+   */
+  optIn?: string;
+  /** A handle as people write it. */
+  example: string;
+  /** Reads what a person typed; undefined for what cannot be a handle. */
+  read: (typed: string) => ReadHandle | undefined;
+  /** `handle` is as `read` answered it. Undefined: the network has nobody of that handle. */
+  find: (
+    call: Connection<F> & { handle: string },
+  ) => Promise<(AsTold<Omit<PublicProfile, 'counts'>> & { counts: AsTold<Counts> }) | undefined>;
+}
+
 /**
  * A question to a network that the form of a post asks, such as its boards; changes nothing there. `data`: what the
  * form sends.
@@ -131,6 +152,7 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     comments?: (call: Connection<F> & { published: Published; cursor?: string | undefined }) => Promise<CommentsTold>;
     /** Hides a comment from others, or shows it again. */
     hide?: (call: Connection<F> & { comment: Pick<CommentRead, 'id'>; hidden: boolean }) => Promise<void>;
+    publicProfile?: PublicProfiles<F>;
     mentions?: (call: Connection<F> & { query: string }) => Promise<readonly AsTold<Mention>[]>;
     /**
      * Writes a mention into `post.text`, in its form and with its escapes. Both fields are as a client sent them:

@@ -1,4 +1,5 @@
 import type { Media } from '../kit/declare/media.ts';
+import type { Values } from '../kit/declare/fields.ts';
 import type { Tokens } from '../kit/protocols/oauth.ts';
 export type { Media, MediaKind } from '../kit/declare/media.ts';
 
@@ -148,6 +149,18 @@ export interface Mention {
   id: string;
   label: string;
   image?: string | undefined;
+}
+/** An account of anybody, as everybody may see it. */
+export interface PublicProfile {
+  id: string;
+  name: string;
+  picture?: string | undefined;
+  counts: Counts;
+}
+/** A handle as the network writes it, with the typed fields that its server fills. */
+export interface ReadHandle {
+  handle: string;
+  values: Values;
 }
 /** A page, location, blog or channel of the connected person, of which one becomes the channel. */
 export interface Page {
