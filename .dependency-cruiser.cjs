@@ -10,6 +10,7 @@ const WINGS = {
   'oauth-server': ['platform', 'entitlements', 'people'],
   billing: ['platform', 'entitlements', 'delivery', 'people'],
   publishing: ['platform', 'entitlements', 'providers', 'library', 'people'],
+  insights: ['platform', 'entitlements', 'providers', 'publishing'],
   studio: ['platform', 'entitlements', 'providers', 'library', 'publishing'],
   operations: ['platform', 'entitlements', 'delivery', 'people', 'billing', 'publishing'],
 };
@@ -32,7 +33,7 @@ const ROOMS = {
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
   delivery: { email: [], push: [], webhooks: [] },
-  library: { media: [], stock: ['media'] },
+  library: { media: [], stock: ['media'], 'brand-kits': [] },
   people: {
     access: [],
     identity: ['access'],
@@ -50,6 +51,7 @@ const ROOMS = {
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
   },
+  insights: { competitors: [], streaks: [] },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };

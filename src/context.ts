@@ -2,6 +2,7 @@ import { openBillingWing } from './billing/open.ts';
 import type { Payments } from './billing/payments/index.ts';
 import { openDeliveryWing } from './delivery/open.ts';
 import { openEntitlementsWing } from './entitlements/open.ts';
+import { openInsightsWing } from './insights/open.ts';
 import { urlOfKey } from './library/media/index.ts';
 import { openLibraryWing } from './library/open.ts';
 import { approvalNamesOf, deleteApprovalsOf } from './oauth-server/index.ts';
@@ -46,6 +47,7 @@ export interface Context
     RoomsOf<typeof openOAuthServerWing>,
     RoomsOf<typeof openBillingWing>,
     RoomsOf<typeof openPublishingWing>,
+    RoomsOf<typeof openInsightsWing>,
     RoomsOf<typeof openStudioWing>,
     RoomsOf<typeof openOperationsWing>,
     Pick<Wing, 'sweeps' | 'listeners' | 'workers'> {
@@ -116,6 +118,7 @@ export async function openContext(
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
+  const insights = enter(await openInsightsWing({ ...low, ...publishing }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(
     await openOperationsWing({
@@ -140,6 +143,7 @@ export async function openContext(
     ...oauthServer,
     ...billing,
     ...publishing,
+    ...insights,
     ...studio,
     ...operations,
     sweeps: wings.flatMap(({ sweeps }) => sweeps),

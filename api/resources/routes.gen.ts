@@ -6,6 +6,9 @@ import auditAdmin from './audit/admin.ts';
 import authOauthRoutes from './auth/oauth.routes.ts';
 import authRoutes from './auth/routes.ts';
 import billingRoutes from './billing/routes.ts';
+import brandKitsRoutes from './brand-kits/routes.ts';
+import campaignsRoutes from './campaigns/routes.ts';
+import competitorsRoutes from './competitors/routes.ts';
 import deviceRoutes from './device/routes.ts';
 import egressRoutes from './egress/routes.ts';
 import emailsAdmin from './emails/admin.ts';
@@ -68,6 +71,7 @@ import userApprovedAppsRoutes from './user/approved-apps.routes.ts';
 import userOauthAppRoutes from './user/oauth-app.routes.ts';
 import userRoutes from './user/routes.ts';
 import userSessionsRoutes from './user/sessions.routes.ts';
+import userStreakRoutes from './user/streak.routes.ts';
 import usersAdmin from './users/admin.ts';
 import usersPublic from './users/public.ts';
 import webhooksEmailRoutes from './webhooks/email.routes.ts';
@@ -82,6 +86,9 @@ export const routes: readonly AnyRoute[] = [
   ...authOauthRoutes,
   ...authRoutes,
   ...billingRoutes,
+  ...brandKitsRoutes,
+  ...campaignsRoutes,
+  ...competitorsRoutes,
   ...deviceRoutes,
   ...egressRoutes,
   ...emailsAdmin,
@@ -144,6 +151,7 @@ export const routes: readonly AnyRoute[] = [
   ...userOauthAppRoutes,
   ...userRoutes,
   ...userSessionsRoutes,
+  ...userStreakRoutes,
   ...usersAdmin,
   ...usersPublic,
   ...webhooksEmailRoutes,

@@ -111,6 +111,14 @@ const CATALOG = {
     link: { path: '/settings', permission: 'settings:read' },
     data: { domain, providerId, period, percent },
   }),
+  'streak.at_risk': ({ payload: { days, day } }) => ({
+    category: 'streak_reminders',
+    permission: 'posts:create',
+    title: `Your streak of ${days} days ends today`,
+    content: 'Nothing was published today: publish a post before midnight and it goes on.',
+    link: { path: '/posts', permission: 'posts:read' },
+    data: { days, day },
+  }),
   'webhook.failing': ({ entityId, payload: { name, failures, lastError } }) => ({
     category: 'webhook_issues',
     permission: 'webhooks:update',

@@ -107,6 +107,11 @@ export const facts = {
   }),
   /** The local storage of an organization holds more than its soft quota, once a day. The fact's entity is the organization. */
   'storage.over_quota': z.strictObject({ bytes: z.number(), quotaBytes: z.number() }),
+  /**
+   * The organization has published on so many days in a row, and not yet today; once a day. The fact's entity is the
+   * organization.
+   */
+  'streak.at_risk': z.strictObject({ days: z.int(), day: z.iso.date() }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

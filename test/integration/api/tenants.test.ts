@@ -91,6 +91,13 @@ beforeAll(async () => {
   Object.assign(hers, { tag: newId(), plan: newId() });
   await db.sql`insert into tags (id, org_id, name) values (${hers['tag']!}, ${ann.orgId}, 'Canary')`;
   await db.sql`insert into post_plans (id, org_id, items) values (${hers['plan']!}, ${ann.orgId}, '[]')`;
+  Object.assign(hers, { campaign: newId(), kit: newId(), competitor: newId() });
+  await db.sql`
+    insert into campaigns (id, org_id, tag_id) values (${hers['campaign']!}, ${ann.orgId}, ${hers['tag']!})`;
+  await db.sql`insert into brand_kits (id, org_id, name) values (${hers['kit']!}, ${ann.orgId}, 'Canary')`;
+  await db.sql`
+    insert into competitors (id, org_id, provider_id, handle)
+    values (${hers['competitor']!}, ${ann.orgId}, 'bluesky', 'canary.example')`;
   hers['job'] = newId();
   await db.sql`
     insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
@@ -127,6 +134,9 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
   [/^\/posts\/tags\/:/, 'tag'],
+  [/^\/campaigns\/:/, 'campaign'],
+  [/^\/brand-kits\/:/, 'kit'],
+  [/^\/competitors\/:/, 'competitor'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
@@ -180,6 +190,9 @@ const fingerprint = async () => {
     db.sql`select * from post_notes where org_id = ${ann.orgId}`,
     db.sql`select * from post_plans where org_id = ${ann.orgId}`,
     db.sql`select * from tags where org_id = ${ann.orgId}`,
+    db.sql`select * from campaigns where org_id = ${ann.orgId}`,
+    db.sql`select * from brand_kits where org_id = ${ann.orgId}`,
+    db.sql`select * from competitors where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,

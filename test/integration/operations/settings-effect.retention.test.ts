@@ -8,6 +8,7 @@ import { eventually } from '../../support/wire/eventually.ts';
 import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
 import { type Product } from '../../support/worlds/product.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';
+import { zoneAt } from '../../support/worlds/zones.ts';
 import { settingsWorld } from '../../support/worlds/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: how long things are kept, and every sweep
@@ -27,6 +28,7 @@ describe('retention settings', () => {
     AUDIT_RETENTION_DAYS: 16,
     MEDIA_JOBS_RETENTION_DAYS: 17,
     NOTIFICATIONS_RETENTION_DAYS: 18,
+    CAMPAIGN_PURGE_DAYS: 19,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -150,6 +152,54 @@ describe('retention settings', () => {
           'media_jobs',
         ),
       ).toEqual([16.9]),
+    'ended-campaigns': async () => {
+      const campaign = async (age: number, id: string) => {
+        const tagId = newId();
+        await sql`insert into tags (id, org_id, name) values (${tagId}, ${bob.orgId}, ${tagId})`;
+        await sql`
+          insert into campaigns (id, org_id, tag_id, end_date)
+          values (${id}, ${bob.orgId}, ${tagId}, (now() at time zone 'UTC')::date - ${age}::int)`;
+      };
+      expect(await left('ended-campaigns', [20, 19], campaign, 'campaigns')).toEqual([19]);
+    },
+    competitors: async () => {
+      const id = newId();
+      await sql`
+        insert into competitors (id, org_id, provider_id, handle) values (${id}, ${bob.orgId}, 'x', ${id})`;
+      await sweeps.get('competitors')!.run(500);
+      expect(await sql`select from competitors where id = ${id} and next_read_at > now()`).toHaveLength(1);
+    },
+    'competitor-snapshots': async () => {
+      const competitor = newId();
+      await sql`
+        insert into competitors (id, org_id, provider_id, handle, next_read_at)
+        values (${competitor}, ${bob.orgId}, 'x', ${competitor}, 'infinity')`;
+      const ages = [549, 548];
+      for (const age of ages)
+        await sql`
+          insert into competitor_snapshots (competitor_id, day, org_id, metrics)
+          values (${competitor}, (now() at time zone 'UTC')::date - ${age}::int, ${bob.orgId}, '{}')`;
+      await sweeps.get('competitor-snapshots')!.run(500);
+      expect(
+        await sql`
+          select (now() at time zone 'UTC')::date - day as age
+          from competitor_snapshots
+          where competitor_id = ${competitor}`,
+      ).toEqual([{ age: 548 }]);
+    },
+    'streak-reminders': async () => {
+      const orgId = newId();
+      await org(orgId);
+      // a zone without changes of its clocks, where it is between 21 and 22 o'clock
+      const zone = zoneAt(21, new Date());
+      await sql`update organizations set timezone = ${zone} where id = ${orgId}`;
+      await sql`
+        insert into streak_days (org_id, day)
+        select ${orgId}, (now() at time zone ${zone})::date - n
+        from generate_series(1, 3) n`;
+      await sweeps.get('streak-reminders')!.run(500);
+      expect(await sql`select from streak_days where org_id = ${orgId} and reminded`).toHaveLength(1);
+    },
     renewals: async () => {
       const id = newId();
       await sql`
@@ -517,6 +567,7 @@ describe('retention settings', () => {
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
   effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
+  effect(['CAMPAIGN_PURGE_DAYS'], 'campaigns after their last day [RT12]', () => SWEPT['ended-campaigns']!());
   effect(['NOTIFICATIONS_RETENTION_DAYS'], 'notifications [RT7]', () => SWEPT['notifications']!());
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`

@@ -56,6 +56,7 @@ describe('facts that people are told of', () => {
   const ALL = ['owner', 'admin', 'maker'];
   const HOLDERS = ['owner', 'admin', 'editor'];
   const BUDGET = ['owner', 'admin'];
+  const MAKERS = ['owner', 'admin', 'editor', 'maker'];
   test.each([
     ['post.published', '[NO12]', () => postPayload(maker.userId), { rows: ['maker'], mails: ['maker'], pushes: [] }],
     ['post.failed', '[NO13]', () => postOf(FAILED), { rows: ALL, mails: ALL, pushes: ALL }],
@@ -108,6 +109,7 @@ describe('facts that people are told of', () => {
       () => ({ bytes: 6e9, quotaBytes: 5e9 }),
       { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
+    ['streak.at_risk', '[NO19]', () => ({ days: 4, day: '2026-11-26' }), { rows: MAKERS, mails: MAKERS, pushes: [] }],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {

@@ -363,6 +363,7 @@ describe('schema fields that look like addresses', () => {
     [/^POST \/(files|media)\/information thumbnail$/, 'names a file of the library'],
     [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
+    [/ \/brand-kits(\/:id)? logos$/, 'ids of files of the library'],
     [/^POST (\/public\/v1)?\/posts\/(preflight|valid) /, 'judged as in create, which is tested above, and not stored'],
     [/^POST \/notifications\/broadcast link$/, 'a path of the console'],
   ];
