@@ -7,8 +7,8 @@ const BEGINS_MS = 4.5 * HOUR_MS;
 const SECONDS = 3_600;
 
 /** Tries in a row until the next day, an hour apart. */
-export const MOST_ATTEMPTS = 4;
-export const AGAIN_MS = HOUR_MS;
+const MOST_ATTEMPTS = 4;
+const AGAIN_MS = HOUR_MS;
 
 /** The next instant, after `now`, at which the competitors of an organization are read: once a day. */
 export function nextSlot(orgId: string, now: Date): Date {
