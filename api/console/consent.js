@@ -18,6 +18,7 @@ async function show() {
   const { protocol, host } = new URL(app.redirectUrl);
   element('app').textContent = app.name;
   element('description').textContent = app.description || 'Nothing.';
+  element('client-host').textContent = app.clientHost ?? 'None: it registered itself, or an organization here made it.';
   element('scopes').textContent = scopes.map((scope) => `• ${WORDS[scope] ?? scope}`).join('\n');
   element('host').textContent = host ? `${protocol}//${host}` : protocol;
   element('org').textContent = self ? self.orgName : 'Log in to see.';

@@ -2,7 +2,7 @@ import { lastUsed } from '../people/auth/index.ts';
 import { briefLookups } from '../platform/cache/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { AppError, type Clock, sha256Hex } from '../platform/kernel/index.ts';
-import type { Surface } from './rules.ts';
+import type { Surface } from './surfaces.ts';
 import { noteApprovals } from './store.ts';
 import { holderOfToken, type TokenHolder } from './token-store.ts';
 

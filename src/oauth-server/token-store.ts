@@ -1,7 +1,7 @@
 import type { Permission, Scope } from '../people/access/index.ts';
 import type { Subscribed } from '../entitlements/index.ts';
 import { groupCommit, type Sql } from '../platform/db/index.ts';
-import type { Surface } from './rules.ts';
+import type { Surface } from './surfaces.ts';
 
 export interface NewCode {
   codeHash: Buffer;
@@ -50,6 +50,8 @@ export interface Refreshed {
 /** Whom an access token stands for; present only while token, app and its org, membership, user and org are alive. */
 export interface TokenHolder extends Subscribed {
   tokenId: string;
+  /** The name of its app. */
+  program: string;
   authorizationId: string;
   userId: string;
   orgId: string;
@@ -226,7 +228,7 @@ export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | unde
 export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async (sql, hashes) => {
   const rows = await sql<(TokenHolder & { n: number })[]>`
     /* all orgs */
-    select h.n::int, t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+    select h.n::int, t.id as "tokenId", c.name as program, a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
       m.role_key as "roleKey", r.permissions as granted,
       u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"
