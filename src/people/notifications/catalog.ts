@@ -92,6 +92,14 @@ const CATALOG = {
     ...ofPost(fact),
     maker: null, // asks, and needs not be told
   }),
+  'proposal.created': ({ entityId, payload: { program, excerpt: words } }) => ({
+    category: 'proposals',
+    permission: 'posts:create',
+    title: program === null ? 'Posts were proposed' : `${program} proposes posts`,
+    content: excerpt(words),
+    link: null,
+    data: { proposalId: entityId },
+  }),
   'post.approved': (fact) => decided(fact, 'Your post was approved for'),
   'post.rejected': (fact) => decided(fact, 'Your post was rejected for'),
   'channel.refresh_needed': (fact) =>

@@ -91,6 +91,15 @@ export const facts = {
     path: z.string().nullable().default(null),
     error: z.string().nullable(),
   }),
+  /** Somebody proposes posts, and a person decides. The fact's entity is the proposal. */
+  'proposal.created': z.strictObject({
+    /** Whose key or token it was; null: somebody who is gone. */
+    proposedBy: id.nullable(),
+    /** The name of the key or app. */
+    program: z.string().nullable(),
+    /** The first words of the posts. */
+    excerpt: z.string(),
+  }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
   /** The login ends then, and a person has to renew it. */

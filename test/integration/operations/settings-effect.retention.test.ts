@@ -266,6 +266,17 @@ describe('retention settings', () => {
           'post_plans',
         ),
       ).toEqual([0.9]),
+    proposals: async () =>
+      expect(
+        await left(
+          'proposals',
+          [91, 89],
+          (age, id) => sql`
+          insert into proposals (id, org_id, content, content_hash, created_at, expires_at)
+          values (${id}, ${bob.orgId}, '{}', '', ${ago(age)}, ${ago(age - 30)})`,
+          'proposals',
+        ),
+      ).toEqual([89]),
     'webhook-deliveries': async () => {
       const webhook = newId();
       await sql`
