@@ -33,6 +33,8 @@ export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
   bodyMs?: number;
+  /** Aborted when the process listens no longer. */
+  ending?: AbortSignal;
 }
 
 function noHost({ headers }: Exchange): AppError {
@@ -67,7 +69,7 @@ function hostCheck({ production, http }: Config): (host: string | undefined) => 
 export function createApp(
   context: Context,
   routes: readonly AnyRoute[],
-  { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
+  { onAnswer, checkAnswers = false, bodyMs = BODY_MS, ending = new AbortController().signal }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
   const tools: Tools = {
@@ -81,7 +83,7 @@ export function createApp(
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);
 
-  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config) };
+  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config), ending };
   const open: Open = (request, response, params) => openExchange(request, response, opening, params);
 
   const serve: Serve = async (exchange, route, refusal) => {

@@ -21,7 +21,8 @@ test('the exemptions from CSRF are those of the interface and no others', () => 
 });
 
 test('every route that writes for an org asks for a permission', () => {
-  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast))(\/|$)/; // own rows need none (S51)
+  // own rows need none (S51), and MCP asks for that of each tool (S200)
+  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast)|mcp|media-mcp|message)(\/|$)/;
   const mutating = routes.filter(({ method }) => method !== 'get');
   expect(
     mutating
@@ -30,8 +31,11 @@ test('every route that writes for an org asks for a permission', () => {
   ).toEqual([]);
 });
 
-test('routes opened by keys and tokens are below /public/v1, and only declared exceptions are there [VE13]', () => {
-  const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth'));
+test('routes opened by keys and tokens are below /public/v1 or serve MCP, and only declared exceptions are there [VE13]', () => {
+  const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth') && !route.surface);
+  expect(routes.filter(({ surface }) => surface).map(({ path }) => path.split('/')[1])).toEqual(
+    expect.arrayContaining(['mcp', 'media-mcp', 'sse', 'message']),
+  );
   expect(forClients.length).toBeGreaterThan(10);
   expect(forClients.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
   expect(

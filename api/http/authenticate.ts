@@ -1,11 +1,12 @@
 import { permissionsOf, scopesOfToken } from '../../src/people/access/index.ts';
 import { type Holder, unauthenticated } from '../../src/people/auth/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, fieldError, randomHex } from '../../src/platform/kernel/index.ts';
+import { AppError, fieldError, notFound, randomHex } from '../../src/platform/kernel/index.ts';
 import type { CookieWriter } from './cookies.ts';
 import { isCsrfToken } from './csrf.ts';
 import type { Exchange } from './exchange.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
+import { keyInPath, orgInPath } from './surface.ts';
 import { failedAuthentication } from './throttle.ts';
 
 /** The exact sentences that clients match (S12), with what to send where for whoever writes a client. */
@@ -70,31 +71,38 @@ export async function authenticate(
 
 async function identify(
   exchange: Exchange,
-  { auth }: AnyRoute,
+  { auth, surface }: AnyRoute,
   { auth: credentials, oauth, billing, clock }: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
   const { headers, cookies } = exchange.request;
+  const authorization = keyInPath(exchange) ?? headers['authorization'];
   const clients = auth.includes('api-key') || auth.includes('oauth');
   const people = auth.includes('session') || auth.includes('super-admin');
 
-  if (headers['authorization'] !== undefined) {
-    const credential = bare(headers['authorization']);
+  if (authorization !== undefined) {
+    const credential = bare(authorization);
     if (!clients) throw notForKeys();
     if (credential === '') throw noKey();
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
-      const holder = await oauth.access.authenticate(credential);
+      const holder = await oauth.access.authenticate(credential, surface);
+      const named = orgInPath(exchange);
+      if (named !== undefined && named !== holder.orgId) throw notFound();
       exchange.principal = principal('oauth', holder, {
+        authorizationId: holder.authorizationId,
+        program: holder.program,
         scopes: scopesOfToken(holder.scope),
         plan: billing.planOf(holder, clock.now()),
       });
       return;
     }
     if (!auth.includes('api-key')) throw unauthenticated();
-    const holder = await credentials.apiKeys.authenticate(credential);
+    const own = await credentials.apiKeys.authenticate(credential);
+    const holder = await credentials.apiKeys.holderIn(own, orgInPath(exchange) ?? own.orgId);
     exchange.principal = principal('api-key', holder, {
       apiKeyId: holder.apiKeyId,
+      program: holder.program,
       plan: billing.planOf(holder, clock.now()),
     });
     return;

@@ -17,6 +17,7 @@ import { type LargeBodies, placeForBody } from './large-bodies.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { sendEvents, wantsEvents } from './server-events.ts';
+import { challengeOf, checkSurfaceHost } from './surface.ts';
 import { throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
@@ -66,18 +67,24 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
       ))
     ).value;
   exchange.route = route;
+  if (route.surface) checkSurfaceHost(exchange.request, context.config.http);
   await authenticate(exchange, route, context, writeCookie);
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
-  await throttle(exchange, route, context);
+  const readInput = async () => {
+    const body =
+      route.input === 'stream'
+        ? undefined
+        : route.method === 'get' && isBodyless(exchange.request.stream)
+          ? {}
+          : await readBody();
+    return validate(route, { body, search: exchange.search, params: exchange.params });
+  };
+  // a body that is refused is refused below, and counts for the route
+  const early = route.buckets && (await readInput().catch(() => undefined));
+  await throttle(exchange, route, context, early && route.buckets!(early.body));
   permit(route, exchange.principal);
   using _ = await placeForBody(exchange, route, tools.largeBodies);
-  const body =
-    route.input === 'stream'
-      ? undefined
-      : route.method === 'get' && isBodyless(exchange.request.stream)
-        ? {}
-        : await readBody();
-  const input = validate(route, { body, search: exchange.search, params: exchange.params });
+  const input = early ?? (await readInput());
   const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
     exchange.headers['idempotency-replayed'] = 'true';
@@ -178,6 +185,8 @@ export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools):
     if (error.status === 401 && request.headers['authorization'] !== undefined)
       headers['www-authenticate'] = 'Basic realm="oauth"';
   }
+  const challenge = error.status === 401 ? challengeOf(exchange, context.config.http) : undefined;
+  if (challenge !== undefined) headers['www-authenticate'] = challenge;
   sendJson(exchange, error.status, refusalText(error, exchange.route, request.id, context.config.http.frontendUrl));
   return error;
 }

@@ -8,7 +8,7 @@ import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
  * permission. Then with 402 a client whose plan has no API (S58).
  */
 export function permit(route: AnyRoute, principal: Principal | undefined): void {
-  if (!principal) return;
+  if (!principal || route.surface) return; // an MCP surface judges each message by its tool
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin)
     throw new AppError('super_admin_required', 'Only a super-admin may do this');
   if (principal.impersonatorId && impersonationOf(route) !== 'allowed')

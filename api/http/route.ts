@@ -3,6 +3,7 @@ import type { Permission, Scope } from '../../src/people/access/index.ts';
 import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import type { Tier } from '../../src/entitlements/index.ts';
 import type { Context } from '../../src/context.ts';
+import type { Surface } from '../../src/oauth-server/index.ts';
 import type { ServerEvent } from './server-events.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
@@ -32,6 +33,10 @@ export interface Principal {
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
+  /** What a person approved, for an OAuth token. */
+  authorizationId?: string;
+  /** The name of the key, or of the app that has the token. */
+  program?: string;
   /** For an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
   /** For a client (API key or OAuth token): the plan under which it works. */
@@ -58,6 +63,8 @@ export interface Request {
   userAgent: string;
   headers: Readonly<Record<string, string | undefined>>;
   cookies: Readonly<Record<string, string>>;
+  /** Aborted when this process listens no longer: streams to clients end. */
+  ending: AbortSignal;
   /** The raw stream, for uploads. */
   stream: import('node:http').IncomingMessage;
 }
@@ -128,6 +135,13 @@ export interface Declaration<
   limit?: `${number}/${'minute' | 'hour'}` | 'none';
   /** `ip`: this route counts by address even for a known caller. */
   limitBy?: 'caller' | 'ip';
+  /** The buckets that a request counts in by what its body asks for, in the place of that of the route. */
+  buckets?(body: z.output<B>): readonly string[];
+  /**
+   * An MCP surface (S196 to S199): its host is judged before its credential, which may be the `:id` of the path, and
+   * scope, plan and permission are judged for each message by `api/mcp`.
+   */
+  surface?: Surface;
   /** Honours `Idempotency-Key` (S18). */
   idempotent?: boolean;
   /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */

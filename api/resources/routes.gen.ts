@@ -22,11 +22,14 @@ import integrationsPublic from './integrations/public.ts';
 import integrationsRoutes from './integrations/routes.ts';
 import isConnectedPublic from './is-connected/public.ts';
 import lifetimeCodesAdmin from './lifetime-codes/admin.ts';
+import mcpRoutes from './mcp/routes.ts';
+import mediaMcpRoutes from './media-mcp/routes.ts';
 import mediaPublic from './media/public.ts';
 import mediaRoutes from './media/routes.ts';
 import mediaStockRoutes from './media/stock.routes.ts';
 import membersApiKeysRoutes from './members/api-keys.routes.ts';
 import membersRoutes from './members/routes.ts';
+import messageRoutes from './message/routes.ts';
 import metricsRoutes from './metrics/routes.ts';
 import notificationsPreferencesRoutes from './notifications/preferences.routes.ts';
 import notificationsPublic from './notifications/public.ts';
@@ -47,6 +50,7 @@ import postsPublic from './posts/public.ts';
 import postsRoutes from './posts/routes.ts';
 import postsTagsRoutes from './posts/tags.routes.ts';
 import postsValidRoutes from './posts/valid.routes.ts';
+import proposalsRoutes from './proposals/routes.ts';
 import providersAdmin from './providers/admin.ts';
 import providersRoutes from './providers/routes.ts';
 import providersSettingsAdmin from './providers/settings.admin.ts';
@@ -56,9 +60,11 @@ import rolesRoutes from './roles/routes.ts';
 import sandboxRoutes from './sandbox/routes.ts';
 import sessionsAdmin from './sessions/admin.ts';
 import settingsAuditRoutes from './settings/audit.routes.ts';
+import settingsMcpRoutes from './settings/mcp.routes.ts';
 import settingsRoutes from './settings/routes.ts';
 import settingsTeamRoutes from './settings/team.routes.ts';
 import socialPublic from './social/public.ts';
+import sseRoutes from './sse/routes.ts';
 import tagsPublic from './tags/public.ts';
 import uploadFromUrlPublic from './upload-from-url/public.ts';
 import uploadPublic from './upload/public.ts';
@@ -98,11 +104,14 @@ export const routes: readonly AnyRoute[] = [
   ...integrationsRoutes,
   ...isConnectedPublic,
   ...lifetimeCodesAdmin,
+  ...mcpRoutes,
+  ...mediaMcpRoutes,
   ...mediaPublic,
   ...mediaRoutes,
   ...mediaStockRoutes,
   ...membersApiKeysRoutes,
   ...membersRoutes,
+  ...messageRoutes,
   ...metricsRoutes,
   ...notificationsPreferencesRoutes,
   ...notificationsPublic,
@@ -123,6 +132,7 @@ export const routes: readonly AnyRoute[] = [
   ...postsRoutes,
   ...postsTagsRoutes,
   ...postsValidRoutes,
+  ...proposalsRoutes,
   ...providersAdmin,
   ...providersRoutes,
   ...providersSettingsAdmin,
@@ -132,9 +142,11 @@ export const routes: readonly AnyRoute[] = [
   ...sandboxRoutes,
   ...sessionsAdmin,
   ...settingsAuditRoutes,
+  ...settingsMcpRoutes,
   ...settingsRoutes,
   ...settingsTeamRoutes,
   ...socialPublic,
+  ...sseRoutes,
   ...tagsPublic,
   ...uploadFromUrlPublic,
   ...uploadPublic,

@@ -88,13 +88,16 @@ export async function openPeopleWing({
     fallbacks: environmentLogins(config),
   });
   const members = openMembers({ sql, billing, email, frontendUrl });
-  const organizations = openOrganizations({
-    sql,
-    mostOwned: config.registration.organizationsPerOwner,
-    billing,
-    providers,
-    ...ports.endings,
-  });
+  const organizations = opened.use(
+    openOrganizations({
+      sql,
+      clock,
+      mostOwned: config.registration.organizationsPerOwner,
+      billing,
+      providers,
+      ...ports.endings,
+    }),
+  );
   const notices = {
     sql,
     email,

@@ -1,17 +1,19 @@
 import { z } from 'zod';
+import { parse } from '../../../src/platform/kernel/index.ts';
 import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type Call, routesOf } from '../../http/route.ts';
-import { Job, MadeFile, presentJob, presentMade } from './job.shape.ts';
+import { Job, MadeFile, presentJob, presentMade, presentVideoOption, VideoWay } from './job.shape.ts';
 
 const route = routesOf('mediaJobs');
 
 /** The longest time for which a request waits for its job; most proxies wait for a minute. */
 const WAIT_MS = 50_000;
 const words = z.string().trim().min(1).max(200);
-const prompt = z.string().trim().min(1).max(20_000); // what the model takes is less
+/** What a model is asked for. */
+export const prompt = z.string().trim().min(1).max(20_000); // what the model takes is less
 const provider = { providerId: words.optional(), version: words.optional(), model: words.optional() };
 const values = {
   prompt: prompt.optional(),
@@ -41,10 +43,11 @@ const isAsync = (prefer: string | undefined): boolean =>
   (prefer ?? '').split(',').some((one) => one.split(';')[0]!.trim().toLowerCase() === 'respond-async');
 
 type JobCall = Pick<Call<'mediaJobs'>, 'rooms' | 'principal' | 'request' | 'reply'>;
-type Begun = { jobId: string } | { shown: ShownJob };
+/** A job that goes on, or one that has ended. */
+export type Begun = { jobId: string } | { shown: ShownJob };
 
 /** Starts a job and waits for it, unless the client does not want to or it lasts too long: then 202. */
-async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
+export async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
   const { orgId } = principal;
   const { id } = await rooms.mediaJobs.create(principal, wanted);
   const isUnwaited = isAsync(request.headers['prefer']);
@@ -56,6 +59,19 @@ async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewM
 }
 const presentOne = (begun: Begun) => ('jobId' in begun ? begun : presentMade(begun.shown.files[0]!));
 const presentAll = (begun: Begun) => ('jobId' in begun ? begun : begun.shown.files.map(presentMade));
+
+const VideoValues = z.looseObject({ ...values, model: provider.model });
+
+/** Starts a video as `generate-video` does. */
+export async function beginVideo(
+  call: JobCall,
+  { type, output, customParams }: { type: string; output?: (typeof FORMS)[number] | undefined; customParams: unknown },
+): Promise<Begun> {
+  const { model, ...rest } = parse(z.strictObject({ customParams: VideoValues }), { customParams }).customParams;
+  const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
+  const asked = { type, output, customParams: { ...given, model } };
+  return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
+}
 
 const makingRoutes = (prefix: '/files' | '/media') => [
   route({
@@ -94,16 +110,10 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     body: z.strictObject({
       type: words,
       output: z.enum(FORMS).optional(),
-      customParams: z.looseObject({ ...values, model: provider.model }).default({}),
+      customParams: VideoValues.default({}),
     }),
     answer: z.union([z.array(MadeFile), Waiting]),
-    async handle(call) {
-      const { type, output, customParams } = call.body;
-      const { model, ...rest } = customParams;
-      const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
-      const asked = { type, output, customParams: { ...given, model } };
-      return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
-    },
+    handle: (call) => beginVideo(call, call.body),
     present: presentAll,
   }),
   route({
@@ -155,26 +165,9 @@ const videoRoutes = (prefix: '/files' | '/media') => [
     auth: ['session'],
     permission: 'ai:read',
     limit: '30/minute',
-    answer: z.array(
-      z.strictObject({
-        identifier: z.string(),
-        title: z.string(),
-        description: z.string(),
-        tools: z.array(
-          z.strictObject({
-            name: z.string(),
-            label: z.string(),
-            required: z.boolean(),
-            tool: z.string().nullable(),
-          }),
-        ),
-        placement: z.string(),
-        output: z.array(z.enum(FORMS)),
-      }),
-    ),
+    answer: z.array(VideoWay),
     handle: ({ rooms, principal }) => rooms.mediaJobs.videoOptions(principal.orgId),
-    present: (options) =>
-      options.map(({ tools, output, ...option }) => ({ ...option, tools: [...tools], output: [...output] })),
+    present: (options) => options.map(presentVideoOption),
   }),
   route({
     method: 'get',

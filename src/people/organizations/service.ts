@@ -1,14 +1,15 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json } from '../../platform/db/index.ts';
-import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
+import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
+import { type McpPolicies, openMcpPolicies } from './mcp-policy.ts';
 import type { Endings } from './ports.ts';
 import { type Settings, type SettingsChange, orgSettingsOf } from './rules.ts';
 import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */
-export interface Organizations {
+export interface Organizations extends McpPolicies {
   /** 400 for who owns as many as one may. */
   create(by: AuditActor & { userId: string }, name: string): Promise<store.OrganizationRow>;
   get(orgId: string): Promise<store.OrganizationRow>;
@@ -38,6 +39,7 @@ interface Options extends MembersDeps, Endings {
   /** Organizations that one person may own. */
   mostOwned: number;
   providers: Pick<Providers, 'list'>;
+  clock: Clock;
 }
 
 const known = <T>(row: T | undefined): T => {
@@ -55,6 +57,7 @@ export function openOrganizations({
   stopChannels,
   providers,
   endSubscription,
+  clock,
   ...deps
 }: Options): Organizations {
   const { sql } = deps;
@@ -155,5 +158,7 @@ export function openOrganizations({
         { timezone, ...settings },
       );
     },
+
+    ...openMcpPolicies({ sql, clock, write }),
   };
 }

@@ -17,24 +17,38 @@ export interface AuditFilter {
   /** A user: what they did, also as somebody else. */
   actor?: string | undefined;
   action?: string | undefined;
+  /** A key or an approval: what programs did by it. */
+  credential?: string | undefined;
 }
+
+/** The detail of a row; that of an act of an agent with its outcome, `unknown` where nothing more was heard of it. */
+const detailWithOutcome = (sql: Sql) => sql`
+  case when detail ? 'act' then detail || jsonb_build_object('outcome', coalesce((
+    select after.detail ->> 'outcome'
+    from audit_log after
+    where after.detail ? 'ends'
+      and after.detail ->> 'ends' = audit_log.detail ->> 'act'
+      and after.org_id = audit_log.org_id
+    limit 1
+  ), 'unknown')) else detail end`;
 
 /** A page, newest first, before the row `before`. `orgId` null: of all orgs and the whole instance. */
 export async function listAudit(
   sql: Sql,
   orgId: string | null,
-  { actor, action }: AuditFilter,
+  { actor, action, credential }: AuditFilter,
   page: { limit: number; before?: string | undefined },
 ): Promise<AuditRow[]> {
   if (actor !== undefined && !isId(actor)) return []; // nobody has it
   return sql<AuditRow[]>`
     /* all orgs */
     select id::text, at, org_id as "orgId", user_id as "userId", impersonator_id as "impersonatorId", ip, action,
-      resource, resource_id as "resourceId", detail
+      resource, resource_id as "resourceId", ${detailWithOutcome(sql)} as detail
     from audit_log
     where true ${orgId === null ? sql`` : sql`and org_id = ${orgId}`}
       ${actor === undefined ? sql`` : sql`and (user_id = ${actor} or impersonator_id = ${actor})`}
       ${action === undefined ? sql`` : sql`and action = ${action}`}
+      ${credential === undefined ? sql`` : sql`and detail ? 'credential' and detail ->> 'credential' = ${credential}`}
       ${page.before === undefined ? sql`` : sql`and id < ${page.before}::bigint`}
     order by audit_log.id desc
     limit ${page.limit}`;

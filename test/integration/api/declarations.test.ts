@@ -54,8 +54,11 @@ afterAll(async () => {
 
 const named = (list: readonly AnyRoute[]): [string, AnyRoute][] =>
   list.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]);
-const pathOf = ({ path }: AnyRoute) =>
-  path.replace(/:(\w+)/g, (_, name: string) => (name === 'id' || name.endsWith('Id') ? newId() : 'something'));
+/** Of an MCP surface the id is that of the organization, which is looked at with the credential. */
+const pathOf = ({ path, surface }: AnyRoute) =>
+  path.replace(/:(\w+)/g, (_, name: string) =>
+    surface ? ann.orgId : name === 'id' || name.endsWith('Id') ? newId() : 'something',
+  );
 const takes = (route: AnyRoute, ...kinds: AnyRoute['auth'][number][]) =>
   kinds.some((kind) => route.auth.includes(kind));
 const mutating = routes.filter(({ method }) => method !== 'get');

@@ -83,14 +83,6 @@ describe('posts with unavailable fields', () => {
   });
 });
 
-test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {
-  expect((await ann.client.get('/settings/mcp')).status).toBe(404);
-  expect((await ann.client.put('/settings/mcp', { allowedScopes: [] })).status).toBe(404);
-  for (const surface of ['mcp', 'media-mcp', 'api/mcp'])
-    expect((await product.client().get(`/.well-known/oauth-protected-resource/${surface}`)).status).toBe(404);
-  for (const path of ['/mcp', '/media-mcp', '/sse/x']) expect((await key.post(path, {})).status).toBe(404);
-});
-
 test('events that never occur are not listed and cannot be subscribed to', async () => {
   const unheard = ['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected'];
   const listed = (await ann.client.get('/webhooks/event-types')).body.map(({ event }: { event: string }) => event);

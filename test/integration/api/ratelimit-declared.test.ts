@@ -40,6 +40,12 @@ const ROWS: readonly Row[] = [
     [`DELETE ${prefix}/jobs/:id`, '30/minute', 'org'],
   ]),
   ['POST /files/jobs/callback/:token', '6000/hour', 'address'],
+  // MCP: by tool, and all other messages together
+  ...['POST /mcp', 'POST /mcp/:id', 'POST /media-mcp', 'GET /sse/:id', 'POST /message/:id'].map((name): Row => [
+    name,
+    '600/hour',
+    'org',
+  ]),
   // senders outside
   ['POST /payments', '6000/hour', 'address'],
   ['POST /webhooks/email', '6000/hour', 'address'],

@@ -97,6 +97,10 @@ beforeAll(async () => {
       reservation, is_export, state, ended_at)
     values (${hers['job']}, ${ann.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'unknown',
       now())`;
+  Object.assign(hers, { org: ann.orgId, proposal: newId() });
+  await db.sql`
+    insert into proposals (id, org_id, content, content_hash)
+    values (${hers['proposal']!}, ${ann.orgId}, '{"socialPost": []}', 'canary')`;
   hers['notification'] = newId();
   await db.sql`
     insert into notifications (id, org_id, user_id, source, category, title, content)
@@ -127,6 +131,8 @@ const OWNERS: [RegExp, string][] = [
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
   [/^\/posts\/tags\/:/, 'tag'],
+  [/^\/(mcp|sse|message)\/:/, 'org'],
+  [/^\/proposals\/:/, 'proposal'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
@@ -136,6 +142,8 @@ const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) 
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
   'POST /posts/:id/reject': { reason: 'no' },
+  'POST /proposals/:id/reject': { reason: 'no' },
+  'POST /proposals/:id/accept': { date: '2999-01-01T00:00:00Z' },
   'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' },
   'POST /integrations/provider/:id/connect': { page: 'p1' },
   'PUT /integrations/:id/group': { group: null },
@@ -189,6 +197,7 @@ const fingerprint = async () => {
     db.sql`select * from media_jobs where org_id = ${ann.orgId}`,
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,
+    db.sql`select * from proposals where org_id = ${ann.orgId}`,
   ]);
   return sha256(JSON.stringify(tables)).toString('hex');
 };
