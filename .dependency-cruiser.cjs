@@ -50,7 +50,7 @@ const ROOMS = {
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
   },
-  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
+  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'], collaboration: [] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
 };
 const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
@@ -67,6 +67,8 @@ const OWNERS = {
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
+  'ws|y-protocols': 'api/collaboration/',
+  yjs: '(api|src/studio)/collaboration/',
   'nodemailer|openid-client|viem|@ai-sdk|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
 };
 
@@ -92,6 +94,7 @@ const SIDE_DOORS = {
   'platform/db': 'embedded/(index|processes)',
   'platform/actor-runtime': '(embedded/index|dapr/(index|probe))',
   'providers/registry': 'generate',
+  'studio/collaboration': 'updates', // Yjs is loaded by the first who co-edits
 };
 const door = (name, folder) => {
   const commands = name === 'operations/cli' ? ['^rookery\\.ts$'] : []; // each command enters the file that does its work

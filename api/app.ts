@@ -1,14 +1,13 @@
 import type { RequestListener } from 'node:http';
-import { isIP } from 'node:net';
-import type { Config } from '../src/platform/config/index.ts';
 import type { Context } from '../src/context.ts';
-import { AppError } from '../src/platform/kernel/index.ts';
+import type { AppError } from '../src/platform/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
 import { type Exchange, openExchange } from './http/exchange.ts';
 import { securityHeaders } from './http/headers.ts';
+import { hostCheck, noHost } from './http/host.ts';
 import { openLargeBodies } from './http/large-bodies.ts';
 import { climb, refuse, type Tools } from './http/ladder.ts';
 import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
@@ -33,34 +32,6 @@ export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
   bodyMs?: number;
-}
-
-function noHost({ headers }: Exchange): AppError {
-  headers['connection'] = 'close'; // what follows on it cannot be trusted either
-  return new AppError('invalid_request', 'The header Host is missing: name this service in it');
-}
-
-/**
- * Outside production only names of this machine, its addresses and the configured hosts are answered: a page that lets
- * its own name lead to
- * 127.0.0.1 is somebody else, whatever it is called (DNS rebinding).
- */
-function hostCheck({ production, http }: Config): (host: string | undefined) => void {
-  if (production) return () => {};
-  const urls = [http.frontendUrl, http.mainUrl, http.adminUrl, http.backendUrl, http.internalUrl];
-  const known = new Set(urls.map((url) => URL.parse(url ?? '')?.hostname));
-  return (host) => {
-    const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
-    const isOurs =
-      host === undefined ||
-      (name !== undefined &&
-        (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
-    if (!isOurs)
-      throw new AppError(
-        'forbidden',
-        'The host is not one of this service: use that of NEXT_PUBLIC_BACKEND_URL or FRONTEND_URL',
-      );
-  };
 }
 
 /** The whole API as a listener: the table of routes, behind it Express, and one ladder for both. */

@@ -33,7 +33,8 @@ const notForKeys = () => {
   );
 };
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
-const principal = (
+/** A holder of a credential as the ladder knows callers. */
+export const principalOf = (
   kind: Principal['kind'],
   { userId, orgId, roleKey, granted, isSuperAdmin }: Holder,
   more: Partial<Principal>,
@@ -47,13 +48,16 @@ const principal = (
   ...more,
 });
 
+/** The part of a route that says who may ask. */
+type Authenticated = Pick<AnyRoute, 'auth' | 'method' | 'impersonation'>;
+
 /**
  * Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the
  * cookie, in this order; a header that fails is never made good by a cookie (S13, S14).
  */
 export async function authenticate(
   exchange: Exchange,
-  route: AnyRoute,
+  route: Authenticated,
   context: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
@@ -70,7 +74,7 @@ export async function authenticate(
 
 async function identify(
   exchange: Exchange,
-  { auth }: AnyRoute,
+  { auth }: Authenticated,
   { auth: credentials, oauth, billing, clock }: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
@@ -85,7 +89,8 @@ async function identify(
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
       const holder = await oauth.access.authenticate(credential);
-      exchange.principal = principal('oauth', holder, {
+      exchange.principal = principalOf('oauth', holder, {
+        tokenId: holder.tokenId,
         scopes: scopesOfToken(holder.scope),
         plan: billing.planOf(holder, clock.now()),
       });
@@ -93,7 +98,7 @@ async function identify(
     }
     if (!auth.includes('api-key')) throw unauthenticated();
     const holder = await credentials.apiKeys.authenticate(credential);
-    exchange.principal = principal('api-key', holder, {
+    exchange.principal = principalOf('api-key', holder, {
       apiKeyId: holder.apiKeyId,
       plan: billing.planOf(holder, clock.now()),
     });
@@ -104,13 +109,13 @@ async function identify(
   const wantedOrg = headers['showorg'] ?? cookies['showorg'];
   if (headers['auth'] !== undefined) {
     const holder = await credentials.sessions.authenticate(bare(headers['auth']), wantedOrg);
-    exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+    exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
     return;
   }
   const token = cookies['auth'];
   if (!token) throw clients ? noKey() : noSession();
   const holder = await credentials.sessions.authenticate(token, wantedOrg);
-  exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+  exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
   exchange.byCookie = true;
   // The session slides, and what belongs to it slides with it.
   const csrf = cookies['csrf_token'];
@@ -128,7 +133,7 @@ async function identify(
  */
 async function actAs(
   exchange: Exchange,
-  route: AnyRoute,
+  route: Authenticated,
   { admin }: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
@@ -142,7 +147,7 @@ async function actAs(
       { userId: self.userId, sessionId: self.sessionId },
       wantedOrg,
     );
-    exchange.principal = principal('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
+    exchange.principal = principalOf('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
   } catch (error) {
     exchange.cookiesToSet.set('impersonate', writeCookie('impersonate', null));
     throw error;

@@ -7,7 +7,10 @@ import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
  * Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every
  * permission. Then with 402 a client whose plan has no API (S58).
  */
-export function permit(route: AnyRoute, principal: Principal | undefined): void {
+export function permit(
+  route: Pick<AnyRoute, 'auth' | 'method' | 'permission' | 'planLimit' | 'impersonation'>,
+  principal: Principal | undefined,
+): void {
   if (!principal) return;
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin)
     throw new AppError('super_admin_required', 'Only a super-admin may do this');

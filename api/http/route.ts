@@ -32,6 +32,8 @@ export interface Principal {
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
+  /** Of an OAuth token. */
+  tokenId?: string;
   /** For an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
   /** For a client (API key or OAuth token): the plan under which it works. */
@@ -200,7 +202,11 @@ export interface Route<
 export type AnyRoute = Route<any, `/${string}`, any, any, any, any, any>;
 
 /** Says what holds for a super-admin who calls this route while acting as a user. */
-export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impersonation =>
+export const impersonationOf = ({
+  method,
+  auth,
+  impersonation,
+}: Pick<AnyRoute, 'method' | 'auth' | 'impersonation'>): Impersonation =>
   auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 
 /**

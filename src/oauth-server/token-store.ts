@@ -246,6 +246,33 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
   return hashes.map((_, index) => byInput.get(index + 1));
 });
 
+/** Whom access tokens stand for, by their ids and in their order; undefined where one or what it depends on has ended. */
+export async function findTokenHolders(sql: Sql, ids: readonly string[]): Promise<(TokenHolder | undefined)[]> {
+  const rows = await sql<TokenHolder[]>`
+    /* all orgs */
+    select t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+      m.role_key as "roleKey", r.permissions as granted,
+      u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
+      s.tier, s.grace_period_end as "graceEndsAt"
+    from oauth_tokens t
+      join oauth_authorizations a on a.id = t.authorization_id
+      join oauth_clients c on c.id = a.app_id
+      join memberships m on m.org_id = a.org_id and m.user_id = a.user_id and not m.disabled
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+      join users u on u.id = a.user_id and u.activated and u.deleted_at is null
+      join organizations o on o.id = a.org_id and o.disabled_at is null and o.deleted_at is null
+      left join organizations maker on maker.id = c.org_id
+      left join subscriptions s on s.org_id = o.id
+    where t.id = any(${[...ids]}::uuid[])
+      and t.revoked_at is null
+      and t.access_expires_at > now()
+      and t.resource is null
+      and maker.deleted_at is null
+      and maker.disabled_at is null`;
+  const found = new Map(rows.map((row) => [row.tokenId, row]));
+  return ids.map((id) => found.get(id));
+}
+
 /** Codes are kept as long as what they produced can live, so that a late second use is still seen. */
 export async function dropOldTokens(sql: Sql, limit: number): Promise<number> {
   const [row] = await sql<{ codes: number; tokens: number }[]>`/* all orgs */

@@ -58,6 +58,26 @@ export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql
   return hashes.map((_, index) => byInput.get(index + 1));
 });
 
+/** Whom keys stand for, by their ids and in their order; undefined where a key or what it depends on has ended. */
+export async function findKeyHolders(sql: Sql, ids: readonly string[]): Promise<(KeyHolder | undefined)[]> {
+  const rows = await sql<KeyHolder[]>`
+    /* all orgs */
+    select k.id as "apiKeyId", k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
+      r.permissions as granted, u.is_super_admin as "isSuperAdmin", k.expires_at as "expiresAt",
+      s.tier, s.grace_period_end as "graceEndsAt"
+    from api_keys k
+      join memberships m on m.org_id = k.org_id and m.user_id = k.user_id and not m.disabled
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+      join users u on u.id = k.user_id and u.activated and u.deleted_at is null
+      join organizations o on o.id = k.org_id and o.disabled_at is null and o.deleted_at is null
+      left join subscriptions s on s.org_id = o.id
+    where k.id = any(${[...ids]}::uuid[])
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > now())`;
+  const found = new Map(rows.map((row) => [row.apiKeyId, row]));
+  return ids.map((id) => found.get(id));
+}
+
 /** Own keys, newest first, revoked ones for 90 days (S57). */
 export const keysOf = (sql: Sql, orgId: string, userId: string) => sql<ApiKeyRow[]>`
   select id, name, prefix, expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",

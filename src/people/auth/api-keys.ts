@@ -231,6 +231,10 @@ async function authenticate({ holders, clock, uses }: ApiKeyDeps, key: string): 
   return holder;
 }
 
+/** Finds whom keys stand for by their ids, in their order; undefined for one that is dead. */
+const findHolders = async ({ sql }: ApiKeyDeps, ids: readonly string[]): Promise<(store.KeyHolder | undefined)[]> =>
+  ids.length === 0 ? [] : store.findKeyHolders(sql, ids);
+
 /** API keys of members: made, listed, rotated, revoked, and what they stand for. */
 export function openApiKeys(opened: ApiKeyOptions) {
   const { sql, clock, failed } = opened;
@@ -238,7 +242,7 @@ export function openApiKeys(opened: ApiKeyOptions) {
   const holders = briefLookups<store.KeyHolder>({ clock, look: (hash) => store.holderOfKey(sql, hash) });
   const deps: ApiKeyDeps = { ...opened, uses, holders };
   return {
-    ...bind(deps, { list, create, rotate, revoke, listOfOrg, revokeOfOrg, revokeAllOf, authenticate }),
+    ...bind(deps, { list, create, rotate, revoke, listOfOrg, revokeOfOrg, revokeAllOf, authenticate, findHolders }),
     /** The living keys of a user, whatever the org. */
     liveOf: store.liveKeysOf,
     [Symbol.asyncDispose]() {

@@ -132,7 +132,8 @@ export interface Config {
     designer: { agentTimeoutMs: number; assetTimeoutMs: number; stuckSessionMinutes: number };
     pipeline: { totalTimeoutMs: number; agentTimeoutMs: number };
   };
-  collaboration: { singleInstance: boolean; redisAdapter: string | undefined };
+  /** `redisUrl`: where replicas exchange what is typed. */
+  collaboration: { singleInstance: boolean; redisUrl: string | undefined };
   analytics: {
     anomalyZ: number;
     anomalyCooldownDays: number;
@@ -278,7 +279,10 @@ export function readConfig(source: Environment): Reading {
     email: { provider: emailProvider(env), webhookSecret: env.EMAIL_WEBHOOK_SECRET },
     push: pushOf(env),
     ai: aiOf(env),
-    collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
+    collaboration: {
+      singleInstance: env.COLLAB_SINGLE_INSTANCE,
+      redisUrl: env.COLLAB_REDIS_ADAPTER === 'true' ? env.REDIS_URL : env.COLLAB_REDIS_ADAPTER,
+    },
     analytics: analyticsOf(env),
     retention: retentionOf(env),
     stockMedia: stockMediaOf(env),

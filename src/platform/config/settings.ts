@@ -405,12 +405,11 @@ const ai = {
 const collaboration = {
   COLLAB_SINGLE_INSTANCE: flag(
     true,
-    'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.',
-    {
-      later: 'collaboration',
-    },
+    'Documents are kept in the memory of one process, and a second one is told of. Must be true unless `COLLAB_REDIS_ADAPTER` is set.',
   ),
-  COLLAB_REDIS_ADAPTER: anyText('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
+  COLLAB_REDIS_ADAPTER: secretText(
+    'Replicas exchange what is typed over Redis when set: `true` uses `REDIS_URL`, else it is an address.',
+  ),
 };
 
 const analytics = {

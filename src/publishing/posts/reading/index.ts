@@ -2,5 +2,6 @@ export * from './find.ts';
 export * from './find-slot.ts';
 export * from './list.ts';
 export * from './published.ts';
+export * from './standing.ts';
 export * from './timeline.ts';
 export { listDates } from './occurrences.ts';
