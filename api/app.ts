@@ -5,7 +5,7 @@ import { sendJson } from './http/answer.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
-import { type Exchange, openExchange } from './http/exchange.ts';
+import { openExchange } from './http/exchange.ts';
 import { securityHeaders } from './http/headers.ts';
 import { hostCheck, noHost } from './http/host.ts';
 import { openLargeBodies } from './http/large-bodies.ts';

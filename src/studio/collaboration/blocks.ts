@@ -112,6 +112,11 @@ export function readBlocks(html: string): Block[] {
       if (open || line.trim() !== '') add({ kind: 'text', text: line, marks: current() });
     }
   };
+  const endMention = (span: { id: string; label: string; text: string }) => {
+    const { id, label } = span;
+    const shown = storable(span.text);
+    add({ kind: 'mention', id, label, ...(shown !== shownOf(span) && { shown }) });
+  };
   const MARKS: Readonly<Record<string, keyof typeof marks>> = { strong: 'bold', em: 'italic', u: 'underline' };
 
   readContent(html, {
@@ -124,9 +129,12 @@ export function readBlocks(html: string): Block[] {
       if (name === 'a') link = attributes[0]![1];
       else if (name === 'span') {
         const mentioned = mentionedBy(attributes);
-        spans.push(mentioned && { ...mentioned, text: '' });
+        // one inside of another is text of that
+        spans.push(spans.some((span) => span !== undefined) ? undefined : mentioned && { ...mentioned, text: '' });
       } else if (name in MARKS) marks[MARKS[name]!] += 1;
       else {
+        const at = spans.findIndex((span) => span !== undefined);
+        if (at >= 0) endMention(spans.splice(at, 1, undefined)[0]!); // a block ends it
         endImplicit();
         if (name === 'p') begin({ kind: 'paragraph', inline: [] });
         else if (name === 'li') {
@@ -148,10 +156,7 @@ export function readBlocks(html: string): Block[] {
       if (name === 'a') link = undefined;
       else if (name === 'span') {
         const span = spans.pop();
-        if (!span) return;
-        const { id, label } = span;
-        const shown = storable(span.text);
-        add({ kind: 'mention', id, label, ...(shown !== shownOf(span) && { shown }) });
+        if (span) endMention(span);
       } else if (name in MARKS) marks[MARKS[name]!] -= 1;
       else if (name === 'li') {
         open = undefined;

@@ -5,7 +5,7 @@ import { type Block, blockHtml, type Inline, type Marks, mention, normal, sameMa
 // Blocks as the nodes of ProseMirror in a document: those of Tiptap's starter kit and of the basic schema are read, the
 // former are written. A node of another name becomes its text.
 
-type Child = Y.XmlElement<Record<string, unknown>> | Y.XmlText | Y.XmlHook;
+type Child = Y.XmlElement | Y.XmlText | Y.XmlHook;
 type Nodes = Pick<Y.XmlFragment, 'toArray'>;
 
 const LISTS: Readonly<Record<string, boolean>> = {
@@ -18,7 +18,7 @@ const BREAKS = new Set(['hardBreak', 'hard_break']);
 /** Nodes inside one another; what lies deeper is not read. */
 const MOST_DEPTH = 100;
 
-const isElement = (child: Child): child is Y.XmlElement<Record<string, unknown>> => child instanceof Y.XmlElement;
+const isElement = (child: Child): child is Y.XmlElement => child instanceof Y.XmlElement;
 const childrenOf = (nodes: Nodes): Child[] => nodes.toArray() as Child[]; // as it holds what was sent, hooks too
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -77,7 +77,7 @@ function blocksOfChildren(children: readonly Child[], depth: number): Block[] {
   return blocks;
 }
 
-function blocksOfElement(element: Y.XmlElement<Record<string, unknown>>, depth: number): Block[] {
+function blocksOfElement(element: Y.XmlElement, depth: number): Block[] {
   const { nodeName } = element;
   const children = childrenOf(element);
   const inline = () => children.flatMap((child) => inlineOf(child, depth + 1));
@@ -112,8 +112,8 @@ const attributesOf = ({ link, bold, italic, underline }: Marks): Record<string, 
   ...(underline && { underline: {} }),
 });
 
-function nodesOfInline(inline: readonly Inline[]): (Y.XmlElement<Record<string, unknown>> | Y.XmlText)[] {
-  const nodes: (Y.XmlElement<Record<string, unknown>> | Y.XmlText)[] = [];
+function nodesOfInline(inline: readonly Inline[]): (Y.XmlElement | Y.XmlText)[] {
+  const nodes: (Y.XmlElement | Y.XmlText)[] = [];
   let runs: { insert: string; attributes: Record<string, unknown> }[] = [];
   const endText = () => {
     if (runs.length === 0) return;
@@ -128,7 +128,7 @@ function nodesOfInline(inline: readonly Inline[]): (Y.XmlElement<Record<string, 
       continue;
     }
     endText();
-    const element = new Y.XmlElement<Record<string, unknown>>(one.kind === 'break' ? 'hardBreak' : 'mention');
+    const element = new Y.XmlElement(one.kind === 'break' ? 'hardBreak' : 'mention');
     if (one.kind === 'mention')
       for (const key of ['id', 'label', 'shown'] as const)
         if (one[key] !== undefined) element.setAttribute(key, one[key]);
@@ -139,19 +139,19 @@ function nodesOfInline(inline: readonly Inline[]): (Y.XmlElement<Record<string, 
 }
 
 /** A block as a node that is not in a document yet. */
-export function nodeOf(block: Block): Y.XmlElement<Record<string, unknown>> {
+export function nodeOf(block: Block): Y.XmlElement {
   if (block.kind === 'list') {
-    const list = new Y.XmlElement<Record<string, unknown>>(block.ordered ? 'orderedList' : 'bulletList');
+    const list = new Y.XmlElement(block.ordered ? 'orderedList' : 'bulletList');
     const items = block.items.map((blocks) => {
-      const item = new Y.XmlElement<Record<string, unknown>>('listItem');
+      const item = new Y.XmlElement('listItem');
       item.insert(0, blocks.map(nodeOf));
       return item;
     });
     list.insert(0, items);
     return list;
   }
-  const element = new Y.XmlElement<Record<string, unknown>>(block.kind);
-  if (block.kind === 'heading') element.setAttribute('level', block.level);
+  const element = new Y.XmlElement(block.kind);
+  if (block.kind === 'heading') element.setAttribute('level', block.level as never); // a number, as Tiptap writes it
   element.insert(0, nodesOfInline(block.inline));
   return element;
 }

@@ -64,11 +64,11 @@ export function mergeLists(
   const kept = matched(base, ours);
   const changes: ListChange[] = [];
   let met = false;
-  /** Where what comes before the entry `n` of the base ends in `ours`. */
+  /** Where in `ours` something goes in before the entry `n` of the base; entries in between were changed, one for one. */
   const placeBefore = (n: number): number => {
-    if (n < base.length && kept[n]! >= 0) return kept[n]!;
     const before = kept.slice(0, n).findLastIndex((place) => place >= 0);
-    return before < 0 ? (n === base.length && base.length === 0 ? ours.length : 0) : kept[before]! + 1;
+    const after = kept.slice(n).find((place) => place >= 0) ?? ours.length;
+    return Math.min((before < 0 ? 0 : kept[before]! + 1) + (n - before - 1), after);
   };
   for (const { fromBase, toBase, fromTheirs, toTheirs } of hunksOf(base, theirs)) {
     const count = toBase - fromBase;

@@ -100,6 +100,10 @@ export function openUpdates(state: Uint8Array) {
     return parts[0]!;
   };
   const stateVector = () => Y.encodeStateVectorFromUpdate(all());
+  const fresh = () => {
+    if (waiting > 0) clocks = undefined;
+    return known();
+  };
   const known = () => (clocks ??= Y.decodeStateVector(stateVector()));
 
   return {
@@ -114,7 +118,7 @@ export function openUpdates(state: Uint8Array) {
     missing: (of: Uint8Array): Uint8Array => Y.diffUpdate(all(), of),
     /** Says whether somebody who has `of` has parts that are not here; throws for bytes that are no state vector. */
     lacks: (of: Uint8Array): boolean => {
-      const here = known();
+      const here = fresh();
       return [...Y.decodeStateVector(of)].some(([client, clock]) => clock > (here.get(client) ?? 0));
     },
     /**
@@ -129,14 +133,15 @@ export function openUpdates(state: Uint8Array) {
         throw new UpdateRefused(`the document would be larger than ${MOST_BYTES} bytes`);
       if (waiting + judged.waiting > MOST_WAITING) {
         waiting = judge(all(), new Map()).waiting;
+        clocks = undefined;
         if (waiting + judged.waiting > MOST_WAITING)
           throw new UpdateRefused(`more than ${MOST_WAITING} parts wait for others that never came`);
       }
       waiting += judged.waiting;
       parts.push(update);
       bytes += update.length;
-      if (waiting > 0) clocks = undefined;
-      else for (const [client, end] of judged.ends) clocks?.set(client, end);
+      // behind what is there where a gap was closed: then too many count as waiting, until they are counted again
+      for (const [client, end] of judged.ends) clocks?.set(client, end);
       if (parts.length > MOST_APART) all();
       return judged.clients;
     },
@@ -147,7 +152,7 @@ export function openUpdates(state: Uint8Array) {
     },
     /** Says whether an update holds something that is not there; throws as `add` does. */
     isNew(update: Uint8Array): boolean {
-      return judge(update, known()).clients.size > 0 || !holdsDeletions(deletedIn(all()), deletedIn(update));
+      return judge(update, fresh()).clients.size > 0 || !holdsDeletions(deletedIn(all()), deletedIn(update));
     },
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {
