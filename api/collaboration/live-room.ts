@@ -34,7 +34,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
   /** The server among the clients: without a cursor, so that editors show nobody. */
-  const self = { client: randomInt(1, 2 ** 32), clock: 0 };
+  const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   let leaving: Uint8Array[] = [];
   let isWritable = document.status.readOnly === null;
   let silence = new AbortController();

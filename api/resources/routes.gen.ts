@@ -6,6 +6,7 @@ import auditAdmin from './audit/admin.ts';
 import authOauthRoutes from './auth/oauth.routes.ts';
 import authRoutes from './auth/routes.ts';
 import billingRoutes from './billing/routes.ts';
+import collaborationRoutes from './collaboration/routes.ts';
 import deviceRoutes from './device/routes.ts';
 import egressRoutes from './egress/routes.ts';
 import emailsAdmin from './emails/admin.ts';
@@ -82,6 +83,7 @@ export const routes: readonly AnyRoute[] = [
   ...authOauthRoutes,
   ...authRoutes,
   ...billingRoutes,
+  ...collaborationRoutes,
   ...deviceRoutes,
   ...egressRoutes,
   ...emailsAdmin,

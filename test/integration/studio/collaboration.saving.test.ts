@@ -3,6 +3,7 @@ import * as Y from 'yjs';
 import { openCoEditing } from '../../support/worlds/co-editing.ts';
 import { later } from '../../support/worlds/post-routes.ts';
 import { testApp } from '../../support/worlds/app.ts';
+import { syncFrame, varint } from '../../support/wire/co-editor.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
 
@@ -244,12 +245,11 @@ describe('the end of a process', () => {
 });
 
 describe('a document that cannot be built', () => {
-  test('is read-only, and the post and other documents go on', async () => {
+  test('is read-only and an error that is told; the post and other documents go on', async () => {
     const [id, other] = [await world.draft(), await world.draft()];
     const editor = await world.joined(`post:${id}`);
-    // elements inside one another, deeper than a program can go
+    // elements inside one another, deeper than a program can go, and their deletion
     const doc = new Y.Doc();
-    Y.applyUpdate(doc, Y.encodeStateAsUpdate(editor.doc));
     let parent: Y.XmlFragment = doc.getXmlFragment('content');
     doc.transact(() => {
       for (let n = 0; n < 30_000; n += 1) {
@@ -258,9 +258,13 @@ describe('a document that cannot be built', () => {
         parent = child;
       }
     });
-    editor.socket.send(Buffer.concat([Uint8Array.of(0, 2), Buffer.from(lengthOf(Y.encodeStateAsUpdate(doc)))]));
-    doc.transact(() => doc.getXmlFragment('content').delete(0, 1));
-    editor.socket.send(Buffer.concat([Uint8Array.of(0, 2), Buffer.from(lengthOf(Y.encodeStateAsUpdate(doc)))]));
+    editor.socket.removeAllListeners('message'); // it would not survive its own echo
+    editor.send(syncFrame(2, Y.encodeStateAsUpdate(doc)));
+    const deletion = [varint(0), varint(1), varint(doc.clientID), varint(1), varint(0), varint(1)];
+    editor.send(syncFrame(2, Buffer.concat(deletion)));
+    await settles(() =>
+      expect(app.log.lines.map(({ message }) => message)).toContain('a document cannot be built and is read-only'),
+    );
     const neighbour = await world.joined(`post:${other}`);
     neighbour.write('goes on');
     await world.holds(other, '<p>Hello</p><p>goes on</p>');
@@ -268,12 +272,3 @@ describe('a document that cannot be built', () => {
     await Promise.all([editor.close(), neighbour.close()]);
   });
 });
-
-/** Bytes with their length in front. */
-function lengthOf(bytes: Uint8Array): Uint8Array {
-  const length: number[] = [];
-  let rest = bytes.length;
-  for (; rest > 127; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128);
-  return Buffer.concat([Uint8Array.from([...length, rest]), bytes]);
-}
-
