@@ -178,6 +178,6 @@ test('every history ends in one document, which the post equals; nothing is doub
       const lost = [...typed].filter((token) => !gone.has(token) && !inPost.includes(token));
       expect(lost.filter((token) => !versions.some((content) => content.includes(token)))).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 }, 120_000);
