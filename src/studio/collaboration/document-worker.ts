@@ -7,6 +7,8 @@ export interface ToldJob {
   kind: JobKind;
   given: Jobs[JobKind]['given'];
 }
+/** It has started, and takes its first job. */
+export type UpJob = 'up';
 export type SaidJob = { done: Jobs[JobKind]['done'] } | { failed: string };
 
 parentPort!.on('message', ({ kind, given }: ToldJob) => {
@@ -18,3 +20,5 @@ parentPort!.on('message', ({ kind, given }: ToldJob) => {
   }
   parentPort!.postMessage(said);
 });
+const up: UpJob = 'up';
+parentPort!.postMessage(up);

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../platform/kernel/index.ts';
+import { AppError, type Clock } from '../../platform/kernel/index.ts';
 import type { SaidJob, ToldJob } from './document-worker.ts';
 import type { JobKind, Jobs } from './jobs.ts';
 
@@ -8,50 +8,74 @@ export class DocumentUnreadable extends Error {
   override readonly name = 'DocumentUnreadable';
 }
 
+/** Milliseconds for a job, and for the start of a thread before its first one. */
 const JOB_MS = 5_000;
+const START_MS = 30_000;
 const MOST_MEGABYTES = 256;
+
+interface Thread {
+  worker: Worker;
+  /** It takes its first job; false: it never will. */
+  up: Promise<boolean>;
+}
 
 /**
  * One thread for the documents of a process, one job at a time. It starts with the first job; one that hangs or takes
  * too much memory is ended with its job, and the next job has another.
  */
 export function openDocumentWorker({ clock }: { clock: Clock }) {
-  let thread: Worker | undefined;
+  let thread: Thread | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
 
-  function start(): Worker {
+  function start(): Thread {
     const worker = new Worker(new URL('./document-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
       env: {},
     });
-    worker.unref();
     worker.on('error', () => {}); // its end is heard by whoever waits for an answer
-    worker.once('exit', () => void (thread === worker && (thread = undefined)));
-    return worker;
+    worker.once('exit', () => void (thread?.worker === worker && (thread = undefined)));
+    const up = new Promise<boolean>((resolve) => {
+      worker.once('message', () => resolve(true)).once('exit', () => resolve(false));
+    });
+    return { worker, up };
   }
 
-  async function tell(told: ToldJob): Promise<SaidJob> {
-    if (isClosed) return { failed: 'closed' };
-    const worker = (thread ??= start());
+  /** The next message of a thread, within its time; the thread is ended where there is none. */
+  async function heard<T>({ worker }: Thread, ms: number, answer: (heard: (said: T) => void) => void): Promise<T | undefined> {
     const over = new AbortController();
-    const { promise, resolve } = Promise.withResolvers<SaidJob>();
-    const onExit = () => resolve({ failed: 'the thread ended' });
-    worker.once('message', resolve).once('exit', onExit);
-    worker.ref();
-    worker.postMessage(told);
-    void clock.sleep(JOB_MS, over.signal).then(
+    const { promise, resolve } = Promise.withResolvers<T | undefined>();
+    const onExit = () => resolve(undefined);
+    worker.once('exit', onExit);
+    answer(resolve);
+    void clock.sleep(ms, over.signal).then(
       () => {
-        resolve({ failed: `not done in ${JOB_MS} ms` });
+        resolve(undefined);
         void worker.terminate();
       },
       () => undefined,
     );
     const said = await promise;
     over.abort();
-    worker.off('message', resolve).off('exit', onExit);
-    worker.unref();
+    worker.off('exit', onExit);
     return said;
+  }
+
+  async function tell(told: ToldJob): Promise<SaidJob> {
+    if (isClosed) return { failed: 'closed' };
+    const mine = (thread ??= start());
+    mine.worker.ref();
+    try {
+      if (!(await heard<boolean>(mine, START_MS, (done) => void mine.up.then(done))))
+        throw new AppError('unavailable', 'Documents cannot be built at the moment: try again later');
+      const said = await heard<SaidJob>(mine, JOB_MS, (done) => {
+        mine.worker.once('message', done);
+        mine.worker.postMessage(told);
+      });
+      return said ?? { failed: `the thread ended, or the job took more than ${JOB_MS} ms` };
+    } finally {
+      mine.worker.unref(); // an idle one keeps nobody from ending
+    }
   }
 
   return {
@@ -61,14 +85,14 @@ export function openDocumentWorker({ clock }: { clock: Clock }) {
      */
     async run<K extends JobKind>(kind: K, given: Jobs[K]['given']): Promise<Jobs[K]['done']> {
       const mine = last.then(() => tell({ kind, given }));
-      last = mine;
+      last = mine.catch(() => undefined);
       const said = await mine;
       if ('failed' in said) throw new DocumentUnreadable(said.failed);
       return said.done as Jobs[K]['done']; // what this kind of job answers
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
-      await thread?.terminate();
+      await thread?.worker.terminate();
     },
   };
 }

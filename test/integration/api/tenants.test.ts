@@ -110,6 +110,7 @@ afterAll(() => product[Symbol.asyncDispose]());
 /** Whose id a path takes. A route with an id that matches nothing here has no case, which is a failure. */
 const OWNERS: [RegExp, string][] = [
   [/^\/billing\/check\/:/, 'checkout'],
+  [/^\/collaboration\/:/, 'post'],
   [/^\/user\/sessions\/:/, 'session'],
   [/^\/(user|members)\/api-keys\/:/, 'key'],
   [/^\/user\/approved-apps\/:/, 'approval'],
@@ -151,7 +152,7 @@ const cases = withIds.map((route): [string, AnyRoute] => [`${route.method.toUppe
 
 const ask = (route: AnyRoute, id: string) => {
   const path = route.path.replace(/:(\w+)/g, (_, name: string) =>
-    name === 'id' || name.endsWith('Id') ? id : 'something',
+    name === 'id' || name.endsWith('Id') ? id : name === 'room' ? `post:${id}` : 'something',
   );
   const body =
     route.method === 'get' || route.input === 'stream'
@@ -178,6 +179,8 @@ const fingerprint = async () => {
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
     db.sql`select * from post_notes where org_id = ${ann.orgId}`,
+    db.sql`select * from collaboration_documents where org_id = ${ann.orgId}`,
+    db.sql`select * from collaboration_versions where org_id = ${ann.orgId}`,
     db.sql`select * from post_plans where org_id = ${ann.orgId}`,
     db.sql`select * from tags where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,

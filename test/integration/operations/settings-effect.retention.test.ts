@@ -137,6 +137,18 @@ describe('retention settings', () => {
         values (${bob.userId}, ${id}, ${ago(age)})`;
       expect(await left('notification-windows', [1, -1], opened, 'notification_windows', 'kind')).toEqual([-1]);
     },
+    collaboration: async () => {
+      await sql`
+        insert into collaboration_documents (org_id, room, state, agreed, writer)
+        values (${bob.orgId}, 'group:swept', '', '{}', 'x')`;
+      const kept = (age: number, id: string) => sql`
+        insert into collaboration_versions (id, org_id, room, reason, contents, created_at)
+        values (${id}, ${bob.orgId}, 'group:swept', 'session', '{}', ${ago(age)})`;
+      expect(await left('collaboration', [90.1, 89.9], kept, 'collaboration_versions')).toEqual([89.9]);
+      await sql`update collaboration_documents set checked_at = ${ago(1.1)} where room = 'group:swept'`;
+      await sweeps.get('collaboration')!.run(500);
+      expect(await sql`select from collaboration_documents where room = 'group:swept'`).toHaveLength(0); // it has no posts
+    },
     'media-jobs': async () =>
       expect(
         await left(

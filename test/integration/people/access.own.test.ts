@@ -72,7 +72,8 @@ async function ask(route: AnyRoute, who: Asker, owner: string): Promise<{ status
   };
   const body = 'id' in given ? { ...given, id } : given;
   const client = route.path.startsWith('/public/v1/') ? who.key : who.session;
-  const answer = await client.send(route.method.toUpperCase(), route.path.replace(':id', id), body);
+  const path = route.path.replace(':room', `post:${id}`).replace(':id', id);
+  const answer = await client.send(route.method.toUpperCase(), path, body);
   return { status: answer.status, code: answer.body?.code };
 }
 

@@ -1,9 +1,13 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { encodeAwarenessUpdate } from 'y-protocols/awareness';
 import * as Y from 'yjs';
 import { newId } from '../../../src/platform/kernel/index.ts';
+import { fc } from '../../support/properties.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { clockWhere } from '../../support/worlds/publishing.ts';
 import { openCoEditing } from '../../support/worlds/co-editing.ts';
 import { approve, makeApp, exchange } from '../../support/worlds/oauth.ts';
-import { counted, openCoEditor, syncFrame, varint } from '../../support/wire/co-editor.ts';
+import { awarenessFrameOf, counted, openCoEditor, syncFrame, varint } from '../../support/wire/co-editor.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 const world = await openCoEditing();
@@ -115,7 +119,9 @@ describe('who opens a room', () => {
     expect(await codeOf(world.join(room, { headers: headers as Record<string, string> }))).toBe(4401);
   });
 
-  test('a session is no ticket', async () => {
+  test('a session is no ticket, and a ticket no session', async () => {
+    const token = await ticketOf();
+    expect((await app.client().get('/user/self', { auth: token })).status).toBe(401);
     const path = `/collaboration/${room}?token=${ann.client.cookies.get('auth')}`;
     expect(await codeOf(world.join(room, { headers: {}, path }))).toBe(4401);
   });
@@ -258,6 +264,44 @@ describe('frames', () => {
     await watcher.close();
   });
 
+  test('something is said at least every 20 s, whatever else is [S205]', async () => {
+    const clock = clockWhere((ms) => (ms > 10_000 && ms <= 20_000 ? 50 : ms));
+    const quick = await testApp({ sql: db.sql, clock, ...world.world.beside });
+    const editor = await world.joined(room, {}, quick.address);
+    editor.frames.length = 0;
+    await settles(() => expect(editor.frames.filter(({ type }) => type === 1).length).toBeGreaterThan(3));
+    await editor.close();
+    await quick[Symbol.asyncDispose]();
+  });
+
+  test('whatever is sent, the process and the neighbours are unharmed [X22]', async () => {
+    const id = await world.draft();
+    const watcher = await world.joined(`post:${id}`);
+    watcher.write('before');
+    const real = [
+      syncFrame(0, Y.encodeStateVector(watcher.doc)),
+      syncFrame(2, Y.encodeStateAsUpdate(watcher.doc)),
+      awarenessFrameOf(encodeAwarenessUpdate(watcher.awareness, [watcher.doc.clientID])),
+    ];
+    const cut = fc
+      .tuple(fc.constantFrom(...real), fc.nat(), fc.uint8Array({ maxLength: 5 }))
+      .map(([frame, at, more]) => Buffer.concat([frame.subarray(0, at % frame.length), more]));
+    const noise = fc.tuple(fc.nat(4), fc.nat(3), fc.uint8Array({ maxLength: 40 })).map(([type, step, rest]) => Buffer.from([type, step, ...rest]));
+    let hostile = await world.joined(`post:${id}`, { isSilent: true });
+    for (const frame of fc.sample(fc.oneof(cut, noise), { numRuns: 300, seed: 7 })) {
+      if (hostile.socket.readyState !== hostile.socket.OPEN) {
+        expect([1003, 1009]).toContain(await codeOf(hostile));
+        hostile = world.join(`post:${id}`, { isSilent: true });
+        await new Promise((open) => hostile.socket.once('open', open));
+      }
+      hostile.socket.send(frame);
+    }
+    watcher.write('after');
+    await world.holds(id, '<p>Hello</p><p>before</p><p>after</p>');
+    expect(app.context.health.draining).toBe(false);
+    await Promise.all([watcher.close(), hostile.close()]);
+  });
+
   test('more than 600 frames in ten seconds close with 1008 [S206]', async () => {
     const editor = await world.joined(room);
     for (let n = 0; n < 610; n += 1) editor.send(varint(3));
@@ -266,6 +310,17 @@ describe('frames', () => {
 });
 
 describe('limits', () => {
+  test('after 120 refusals of an address in an hour the upgrade is refused with 429 [S15]', async () => {
+    const strict = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '1' }, ...world.world.beside });
+    const headers = { authorization: `pm_live_${'x'.repeat(43)}` };
+    for (let n = 0; n < 120; n += 1) expect(await codeOf(world.join(room, { headers }, strict.address))).toBe(4401);
+    const { status, body } = await world.join(room, { headers }, strict.address).refused;
+    expect([status, JSON.parse(body).code]).toEqual([429, 'rate_limited']);
+    const path = `/collaboration/${room}?token=x`;
+    expect((await world.join(room, { headers: {}, path }, strict.address).refused).status).toBe(429);
+    await strict[Symbol.asyncDispose]();
+  });
+
   test('a person has 20 connections; the next is closed with 1013', async () => {
     const person = await world.member('editor');
     const headers = { authorization: person.key };

@@ -88,7 +88,7 @@ export function openCoEditor(address: string, room: string, { path, headers = {}
     else if (type === 0 && step !== 0) Y.applyUpdate(doc, payload, socket);
     else if (type === 1) applyAwarenessUpdate(awareness, payload, socket);
     else if (type === 2) denied.push(Buffer.from(payload).toString());
-    if (type === 0 && step === 1) synced.resolve();
+    if (type === 0 && (step === 1 || (step === 0 && isSilent))) synced.resolve();
   });
   doc.on('update', (update: Uint8Array, origin: unknown) => {
     if (origin !== socket && !isSilent) send(syncFrame(2, update));

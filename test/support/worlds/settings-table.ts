@@ -230,6 +230,14 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
     'test/integration/studio/text.api.test.ts',
     'without AI_PROVIDER_BUDGET_ENFORCE refuses nothing, and alerts all the same [DE29, DE30]',
   ],
+  COLLAB_SINGLE_INSTANCE: [
+    'test/integration/studio/collaboration.saving.test.ts',
+    'into a post that nobody has opened yet is one document, though many processes open it at once',
+  ],
+  COLLAB_REDIS_ADAPTER: [
+    'test/integration/studio/collaboration.replicas.test.ts',
+    'show each other what is typed and who is there, before it is written [S208, CL2]',
+  ],
   ALLOW_DESTRUCTIVE_SCHEMA: [
     'test/integration/platform/db.migrate.test.ts',
     'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]',
