@@ -33,7 +33,11 @@ export interface Admitted {
 const notAuthenticated = (reason: string) => new Closed(CLOSE.notAuthenticated, reason);
 
 /** The caller of a ticket for this room; undefined for one that does not hold. */
-async function holderOfTicket(context: Context, ticket: string, room: string | undefined): Promise<Principal | undefined> {
+async function holderOfTicket(
+  context: Context,
+  ticket: string,
+  room: string | undefined,
+): Promise<Principal | undefined> {
   const claims = await context.auth.tokens.verifyCollaboration(ticket);
   if (!claims || claims.room !== room) return undefined;
   const { kind, cid, sub, org } = claims;
@@ -57,7 +61,8 @@ async function identify(exchange: Exchange, context: Context): Promise<Principal
   try {
     await authenticate(exchange, OPENING, context, cookieWriter(context.config));
   } catch (error) {
-    if (error instanceof AppError && (error.status === 401 || error.status === 402)) throw notAuthenticated(error.message);
+    if (error instanceof AppError && (error.status === 401 || error.status === 402))
+      throw notAuthenticated(error.message);
     throw error;
   }
   const { http } = context.config;

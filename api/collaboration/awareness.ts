@@ -32,7 +32,8 @@ export function openAwareness(now: () => number) {
       for (const { client, clock, state } of readAwareness(update)) {
         const known = held.get(client);
         if (known && known.owner !== owner) continue;
-        if (known && (clock < known.clock || (clock === known.clock && !(state === 'null' && known.state !== 'null')))) continue;
+        if (known && (clock < known.clock || (clock === known.clock && !(state === 'null' && known.state !== 'null'))))
+          continue;
         if (Buffer.byteLength(state) > MOST_STATE_BYTES) {
           isTooLarge = true;
           continue;

@@ -54,9 +54,7 @@ export function closeSocket(socket: WebSocket, code: number, reason: string): vo
 }
 
 const bytesOf = (data: RawData): Uint8Array =>
-  data instanceof ArrayBuffer
-    ? new Uint8Array(data)
-    : new Uint8Array(Array.isArray(data) ? Buffer.concat(data) : data); // a copy: a frame may lie in memory of others
+  data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(Array.isArray(data) ? Buffer.concat(data) : data); // a copy: a frame may lie in memory of others
 
 /** One client of a room: what it sends within its limits, and what waits to be sent to it. */
 export function openConnection({ socket, clock, onFrame, onClose, ...who }: Options): Connection {
@@ -68,7 +66,8 @@ export function openConnection({ socket, clock, onFrame, onClose, ...who }: Opti
     isTold: false,
     send(frame) {
       if (!isOpen) return;
-      if (socket.bufferedAmount > MOST_UNSENT) return connection.close(CLOSE.tooMany, 'Too slow: load the document anew');
+      if (socket.bufferedAmount > MOST_UNSENT)
+        return connection.close(CLOSE.tooMany, 'Too slow: load the document anew');
       socket.send(frame, () => {}); // of one that is gone, its end is heard
     },
     close(code, reason) {

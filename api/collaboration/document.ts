@@ -258,7 +258,10 @@ export function openDocument(
     write: () => inTurn(() => write()),
     agree: () => inTurn(agree),
     /** Looks again when somebody else has written the document or changed the post. */
-    look(stored: number | undefined, found: { version: string; isOpen: boolean } | undefined): Promise<void> | undefined {
+    look(
+      stored: number | undefined,
+      found: { version: string; isOpen: boolean } | undefined,
+    ): Promise<void> | undefined {
       const stands = found === undefined ? 'deleted' : found.isOpen ? null : 'published';
       const isKnown = stands === status.readOnly || status.readOnly === 'unreadable';
       if (stored === version && isKnown && (found === undefined || found.version === seen)) return undefined;
@@ -280,7 +283,8 @@ export function openDocument(
     restore: (contents: Contents, by: PostAuthor) =>
       inTurn(async () => {
         await agree();
-        if (status.readOnly) throw new AppError('conflict', 'The document cannot be written: its post is out, on its way or gone');
+        if (status.readOnly)
+          throw new AppError('conflict', 'The document cannot be written: its post is out, on its way or gone');
         for (let tries = 0; tries < MOST_TRIES; tries += 1) {
           await write();
           await keepVersion('restore', await read());

@@ -18,7 +18,11 @@ const settingsOf = ({ title, description, publishDate, tags }: PostRow): GroupSe
 });
 
 /** The posts of a group: what is said of them together is changed in all of them, or in none. */
-export function groupSource({ posts, actors }: Pick<Context, 'posts' | 'actors'>, orgId: string, group: string): Source {
+export function groupSource(
+  { posts, actors }: Pick<Context, 'posts' | 'actors'>,
+  orgId: string,
+  group: string,
+): Source {
   const roots = async (): Promise<PostRow[]> => {
     const rows = await posts.getGroup(orgId, group).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return [];

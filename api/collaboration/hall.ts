@@ -103,7 +103,10 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
       const credential = credentialOf(connection.principal);
       return credential ? [{ connection, credential }] : [];
     });
-    const principals = await principalsOf(context, asked.map(({ credential }) => credential));
+    const principals = await principalsOf(
+      context,
+      asked.map(({ credential }) => credential),
+    );
     for (const [n, { connection }] of asked.entries()) {
       const principal = principals[n];
       if (!principal) {

@@ -51,9 +51,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     peers?.update(update);
   };
   const statusFrame = () =>
-    frames.awarenessFrame(
-      frames.awarenessUpdate([{ ...self, state: JSON.stringify({ server: document.status }) }]),
-    );
+    frames.awarenessFrame(frames.awarenessUpdate([{ ...self, state: JSON.stringify({ server: document.status }) }]));
 
   async function keepSession(signal: AbortSignal): Promise<void> {
     await clock.sleep(SESSION_MS, signal);

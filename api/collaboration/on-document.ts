@@ -9,7 +9,11 @@ import { sourceOf } from './source-of.ts';
  * seconds, as of any change of another process.
  */
 export async function onDocument<T>(
-  { rooms, actors, principal: { orgId } }: Pick<Call<'clock' | 'documents' | 'logs' | 'posts'>, 'rooms' | 'actors' | 'principal'>,
+  {
+    rooms,
+    actors,
+    principal: { orgId },
+  }: Pick<Call<'clock' | 'documents' | 'logs' | 'posts'>, 'rooms' | 'actors' | 'principal'>,
   room: RoomName,
   work: (document: OpenDocument) => Promise<T>,
 ): Promise<T> {

@@ -85,7 +85,9 @@ export async function openCollaborationServer(context: Context) {
       onFrame: (frame) => live.receive(connection, frame),
       onClose: () => {
         live.leave(connection);
-        hall.leave(orgId, room).catch((error: unknown) => log.error({ room: room.name, err: error }, 'a room was not left'));
+        hall
+          .leave(orgId, room)
+          .catch((error: unknown) => log.error({ room: room.name, err: error }, 'a room was not left'));
       },
     });
     live.enter(connection);
@@ -110,7 +112,8 @@ export async function openCollaborationServer(context: Context) {
       });
     } catch (thrown) {
       const error = asCallerError(thrown);
-      if (error.status >= 500 && error.code !== 'draining') log.warn({ err: thrown }, 'a websocket could not be opened');
+      if (error.status >= 500 && error.code !== 'draining')
+        log.warn({ err: thrown }, 'a websocket could not be opened');
       refuse(exchange, socket, error);
     }
   }

@@ -168,7 +168,13 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     },
 
     /** A ticket for one room of co-editing; it may be used again until it ends (S204). */
-    async signCollaboration({ sub, org, room, kind, cid }: CollaborationClaims): Promise<{ token: string; expiresAt: Date }> {
+    async signCollaboration({
+      sub,
+      org,
+      room,
+      kind,
+      cid,
+    }: CollaborationClaims): Promise<{ token: string; expiresAt: Date }> {
       const iat = seconds(clock.now());
       const exp = iat + COLLABORATION_SECONDS;
       const token = await new SignJWT({ sub, org, room, kind, cid, aud: 'collab', iat, exp })
@@ -178,7 +184,8 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
     },
     async verifyCollaboration(token: string): Promise<CollaborationClaims | undefined> {
       const { sub, org, room, kind, cid } = (await verify(token, 'collab')) ?? {};
-      if (![sub, org, cid].every((id) => typeof id === 'string' && isId(id)) || typeof room !== 'string') return undefined;
+      if (![sub, org, cid].every((id) => typeof id === 'string' && isId(id)) || typeof room !== 'string')
+        return undefined;
       if (typeof kind !== 'string' || !CREDENTIALS.includes(kind)) return undefined;
       return { sub, org, room, kind, cid } as CollaborationClaims; // each was looked at
     },

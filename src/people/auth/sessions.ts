@@ -44,7 +44,9 @@ export interface Sessions extends AsyncDisposable {
    */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
   /** Whom living sessions stand for, each in its org, in their order; undefined for one that has ended. */
-  findHolders(sessions: readonly { sessionId: string; userId: string; orgId: string }[]): Promise<(Holder | undefined)[]>;
+  findHolders(
+    sessions: readonly { sessionId: string; userId: string; orgId: string }[],
+  ): Promise<(Holder | undefined)[]>;
   /** The same session's token with a new expiry. */
   renew(holder: { userId: string; sessionId: string }): Promise<string>;
   /** New credentials for a refresh token; a token that was rotated before revokes its session (S39). */

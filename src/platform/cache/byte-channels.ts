@@ -67,7 +67,8 @@ export async function openByteChannels({
     get isThere() {
       return publisher.status === 'ready' && subscriber.status === 'ready';
     },
-    publish: (channel, message) => void publisher.publish(prefix + channel, Buffer.from(message)).catch(() => undefined),
+    publish: (channel, message) =>
+      void publisher.publish(prefix + channel, Buffer.from(message)).catch(() => undefined),
     async subscribe(channel, handler) {
       const name = prefix + channel;
       const all = handlers.get(name) ?? new Set();

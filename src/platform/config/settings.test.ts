@@ -350,7 +350,11 @@ describe('single settings', () => {
     expect(found({ ...production, COLLAB_SINGLE_INSTANCE: 'false', COLLAB_REDIS_ADAPTER: 'true' })).toEqual([]);
     const url = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more }).config.collaboration.redisUrl;
     const [one, two] = ['redis://one:6379', 'rediss://two:6379'];
-    expect([url({}), url({ REDIS_URL: one, COLLAB_REDIS_ADAPTER: 'true' }), url({ COLLAB_REDIS_ADAPTER: two })]).toEqual([undefined, one, two]);
+    expect([
+      url({}),
+      url({ REDIS_URL: one, COLLAB_REDIS_ADAPTER: 'true' }),
+      url({ COLLAB_REDIS_ADAPTER: two }),
+    ]).toEqual([undefined, one, two]);
     expect(found({ COLLAB_REDIS_ADAPTER: 'true' }, 'fatal')).toEqual(['COLLAB_REDIS_ADAPTER']);
     expect(found({ COLLAB_REDIS_ADAPTER: 'yes' }, 'fatal')).toEqual(['COLLAB_REDIS_ADAPTER']);
   });

@@ -23,7 +23,11 @@ describe('a content as blocks and back', () => {
     ['text outside of paragraphs', 'a<p>b</p>c', '<p>a</p><p>b</p><p>c</p>'],
     ['items without paragraphs', '<ul><li>a</li></ul>', '<ul><li><p>a</p></li></ul>'],
     ['an item without a list', '<li>a</li>', '<ul><li><p>a</p></li></ul>'],
-    ['a mention that shows another text', '<p><span data-mention-id="7" data-mention-label="Ann">you</span></p>', '<p><span class="mention" data-type="mention" data-id="7" data-label="Ann">you</span></p>'],
+    [
+      'a mention that shows another text',
+      '<p><span data-mention-id="7" data-mention-label="Ann">you</span></p>',
+      '<p><span class="mention" data-type="mention" data-id="7" data-label="Ann">you</span></p>',
+    ],
     ['nothing', '', ''],
   ])('%s becomes blocks', (_, html, written) => {
     expect(through(html)).toBe(written);
@@ -36,8 +40,26 @@ describe('a content as blocks and back', () => {
       text,
       fc.constantFrom('&', '&amp;', '&am', 'p;', '\n', ' ', '<', '>', '"', '@Ann', '&#60;', '<br>', '<p>', '</p>'),
       fc.constantFrom('<strong>', '</strong>', '<em>', '</em>', '<u>', '</u>', '<a href="https://a.example">', '</a>'),
-      fc.constantFrom('<ul>', '</ul>', '<ol>', '</ol>', '<li>', '</li>', '<h1>', '</h1>', '<h3>', '</h3>', '<div>', '</div>'),
-      fc.constantFrom('<span data-id="7" data-label="Ann">', '<span data-type="mention">', '</span>', '<a href="javascript:x">'),
+      fc.constantFrom(
+        '<ul>',
+        '</ul>',
+        '<ol>',
+        '</ol>',
+        '<li>',
+        '</li>',
+        '<h1>',
+        '</h1>',
+        '<h3>',
+        '</h3>',
+        '<div>',
+        '</div>',
+      ),
+      fc.constantFrom(
+        '<span data-id="7" data-label="Ann">',
+        '<span data-type="mention">',
+        '</span>',
+        '<a href="javascript:x">',
+      ),
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {

@@ -178,8 +178,7 @@ export function readBlocks(html: string): Block[] {
   return normal(root);
 }
 
-const escapedText = (text: string): string =>
-  text.replace(/&(?=#?[A-Za-z0-9]+;)/g, '&amp;').replaceAll('<', '&lt;');
+const escapedText = (text: string): string => text.replace(/&(?=#?[A-Za-z0-9]+;)/g, '&amp;').replaceAll('<', '&lt;');
 const escapedValue = (value: string): string =>
   value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 

@@ -3,7 +3,12 @@ import * as Y from 'yjs';
 import { asWritten, type Contents } from './contents.ts';
 import { mergeIntoDocument, readDocument, sowDocument } from './document.ts';
 
-const contents = (content: string, more: Partial<Contents> = {}): Contents => ({ content, settings: {}, media: [], ...more });
+const contents = (content: string, more: Partial<Contents> = {}): Contents => ({
+  content,
+  settings: {},
+  media: [],
+  ...more,
+});
 const picture = { id: '01900000-0000-7000-8000-000000000000', path: 'https://a.example/a.png', alt: '' };
 const opened = (state: Uint8Array) => {
   const doc = new Y.Doc();
@@ -39,14 +44,21 @@ describe('a document of a post', () => {
       node.insert(0, children);
       return node;
     };
-    doc.getXmlFragment('content').insert(0, [
-      element('heading', [text('T', {})], { level: '9' }),
-      element('bullet_list', [element('list_item', [element('paragraph', [text('a', { strong: true, em: {} })])])]),
-      element('blockquote', [element('paragraph', [text('q', { code: {} }), element('hard_break', []), text('r', {})])]),
-      element('codeBlock', [text('x < y', {})]),
-      element('paragraph', [text('l', { link: { href: 'javascript:x' } }), text('m', { 'link--1': { href: 'https://a.example/' } })]),
-      element('paragraph', [element('mention', [], { id: '7', label: 'Ann' })]),
-    ]);
+    doc
+      .getXmlFragment('content')
+      .insert(0, [
+        element('heading', [text('T', {})], { level: '9' }),
+        element('bullet_list', [element('list_item', [element('paragraph', [text('a', { strong: true, em: {} })])])]),
+        element('blockquote', [
+          element('paragraph', [text('q', { code: {} }), element('hard_break', []), text('r', {})]),
+        ]),
+        element('codeBlock', [text('x < y', {})]),
+        element('paragraph', [
+          text('l', { link: { href: 'javascript:x' } }),
+          text('m', { 'link--1': { href: 'https://a.example/' } }),
+        ]),
+        element('paragraph', [element('mention', [], { id: '7', label: 'Ann' })]),
+      ]);
     expect(readDocument(Y.encodeStateAsUpdate(doc)).contents.content).toBe(
       '<h3>T</h3><ul><li><p><strong><em>a</em></strong></p></li></ul><p>q<br>r</p><p>x &lt; y</p>' +
         '<p>l<a href="https://a.example/">m</a></p>' +
@@ -71,8 +83,22 @@ describe('a document of a post', () => {
   });
 
   test.each([
-    ['an edit where nobody typed', '<p>a</p><p>b</p>', '<p>a</p><p>b</p>', '<p>a!</p><p>c</p>', '<p>a!</p><p>c</p>', false],
-    ['an edit of another block', '<p>a</p><p>b</p>', '<p>a typed</p><p>b</p>', '<p>a</p><p>B</p>', '<p>a typed</p><p>B</p>', false],
+    [
+      'an edit where nobody typed',
+      '<p>a</p><p>b</p>',
+      '<p>a</p><p>b</p>',
+      '<p>a!</p><p>c</p>',
+      '<p>a!</p><p>c</p>',
+      false,
+    ],
+    [
+      'an edit of another block',
+      '<p>a</p><p>b</p>',
+      '<p>a typed</p><p>b</p>',
+      '<p>a</p><p>B</p>',
+      '<p>a typed</p><p>B</p>',
+      false,
+    ],
     ['an edit of a typed block', '<p>a</p>', '<p>a typed</p>', '<p>A</p>', '<p>a typed</p>', true],
     ['a new block', '<p>a</p>', '<p>a typed</p>', '<p>a</p><h1>n</h1>', '<p>a typed</p><h1>n</h1>', false],
   ])('takes in %s block by block', (_, base, ours, theirs, merged, met) => {

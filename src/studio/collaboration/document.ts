@@ -87,11 +87,7 @@ function mergeContent(fragment: Y.XmlFragment, base: string, theirs: string): bo
   return met;
 }
 
-function mergeSettings(
-  map: Y.Map<unknown>,
-  base: Contents['settings'],
-  theirs: Contents['settings'],
-): boolean {
+function mergeSettings(map: Y.Map<unknown>, base: Contents['settings'], theirs: Contents['settings']): boolean {
   const ours = (plain(map.toJSON()) ?? {}) as Record<string, unknown>; // of an object it is one
   let met = false;
   for (const key of new Set([...Object.keys(base), ...Object.keys(theirs)])) {

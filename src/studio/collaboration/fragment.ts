@@ -54,7 +54,13 @@ function inlineOf(child: Child, depth: number): Inline[] {
   if (BREAKS.has(child.nodeName)) return [{ kind: 'break' }];
   if (child.nodeName === 'mention') {
     const shown = child.getAttribute('shown');
-    return [mention(textOf(child.getAttribute('id')), textOf(child.getAttribute('label')), typeof shown === 'string' ? storable(shown) : undefined)];
+    return [
+      mention(
+        textOf(child.getAttribute('id')),
+        textOf(child.getAttribute('label')),
+        typeof shown === 'string' ? storable(shown) : undefined,
+      ),
+    ];
   }
   return childrenOf(child).flatMap((one) => inlineOf(one, depth + 1));
 }
@@ -103,7 +109,11 @@ export const blocksOf = (fragment: Nodes): Block[] => normal(blocksOfChildren(ch
 
 /** The HTML of each node at the root of a document. */
 export const htmlOfNodes = (fragment: Nodes): string[] =>
-  childrenOf(fragment).map((child) => normal(blocksOfChildren([child], 0)).map(blockHtml).join(''));
+  childrenOf(fragment).map((child) =>
+    normal(blocksOfChildren([child], 0))
+      .map(blockHtml)
+      .join(''),
+  );
 
 const attributesOf = ({ link, bold, italic, underline }: Marks): Record<string, unknown> => ({
   ...(link !== undefined && { link: { href: link } }),

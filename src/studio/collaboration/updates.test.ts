@@ -72,7 +72,9 @@ describe('updates of a document', () => {
 
   test('bytes that are no update throw, whatever they are, and change nothing', () => {
     const real = made((doc) => doc.getXmlFragment('content').push([paragraph('hello')]));
-    const cut = fc.tuple(fc.nat(real.length), fc.nat(255)).map(([at, byte]) => Uint8Array.from([...real.slice(0, at), byte]));
+    const cut = fc
+      .tuple(fc.nat(real.length), fc.nat(255))
+      .map(([at, byte]) => Uint8Array.from([...real.slice(0, at), byte]));
     const updates = openUpdates(empty());
     const before = updates.state;
     fc.assert(
@@ -115,7 +117,8 @@ describe('updates of a document', () => {
           else if (act === 'type') list.insert(at % (list.length + 1), [typed[typed.push(`${n}`) - 1]!]);
           const update = Y.encodeStateAsUpdate(doc, before);
           if (sent === 'late') late.push(update);
-          else if (sent !== 'never') for (let times = sent === 'twice' ? 2 : 1; times > 0; times -= 1) updates.add(update);
+          else if (sent !== 'never')
+            for (let times = sent === 'twice' ? 2 : 1; times > 0; times -= 1) updates.add(update);
         }
         for (const update of late.toReversed()) updates.add(update);
         if (compacts) {

@@ -42,7 +42,11 @@ export function openDocumentWorker({ clock }: { clock: Clock }) {
   }
 
   /** The next message of a thread, within its time; the thread is ended where there is none. */
-  async function heard<T>({ worker }: Thread, ms: number, answer: (heard: (said: T) => void) => void): Promise<T | undefined> {
+  async function heard<T>(
+    { worker }: Thread,
+    ms: number,
+    answer: (heard: (said: T) => void) => void,
+  ): Promise<T | undefined> {
     const over = new AbortController();
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
     const onExit = () => resolve(undefined);

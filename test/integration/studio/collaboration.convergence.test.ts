@@ -14,7 +14,9 @@ import { quietLog } from '../../support/worlds/quiet-log.ts';
 const world = await openCoEditing();
 const context = world.app.context;
 const REPLICAS = 3;
-const stores = Array.from({ length: REPLICAS }, () => openDocuments({ sql: world.db.sql, clock: systemClock, incarnation: newId() }));
+const stores = Array.from({ length: REPLICAS }, () =>
+  openDocuments({ sql: world.db.sql, clock: systemClock, incarnation: newId() }),
+);
 afterAll(async () => {
   for (const store of stores) await store[Symbol.asyncDispose]();
   await world.close();
@@ -22,7 +24,21 @@ afterAll(async () => {
 const by = { userId: world.ann.userId, schedulesFreely: true };
 
 const Step = fc.record({
-  act: fc.constantFrom('type', 'type', 'insert', 'insert', 'delete', 'write', 'agree', 'agree', 'foreign', 'restart', 'restore', 'sync', 'deliver'),
+  act: fc.constantFrom(
+    'type',
+    'type',
+    'insert',
+    'insert',
+    'delete',
+    'write',
+    'agree',
+    'agree',
+    'foreign',
+    'restart',
+    'restore',
+    'sync',
+    'deliver',
+  ),
   client: fc.nat(5),
   at: fc.nat(50),
   sent: fc.constantFrom('once', 'once', 'twice', 'late', 'never'),
@@ -146,7 +162,8 @@ async function play(steps: readonly Step[]) {
     const update = Y.encodeStateAsUpdate(doc, before);
     const target = replicas[c % REPLICAS]!;
     if (sent === 'late') target.inbox.push(update);
-    else if (sent !== 'never') for (let times = sent === 'twice' ? 2 : 1; times > 0; times -= 1) target.document.type(update, by);
+    else if (sent !== 'never')
+      for (let times = sent === 'twice' ? 2 : 1; times > 0; times -= 1) target.document.type(update, by);
   }
 
   // everybody connects again, and every process brings document and post together
@@ -164,7 +181,14 @@ async function play(steps: readonly Step[]) {
   const versions = await Promise.all(
     (await stores[0]!.listVersions(key)).map(async ({ id }) => (await stores[0]!.getVersion(key, id)).contents.content),
   );
-  return { clients: clients.map((doc) => doc.getXmlFragment('content').toString()), post: await world.contentOf(postId), typed, gone, versions, tokens };
+  return {
+    clients: clients.map((doc) => doc.getXmlFragment('content').toString()),
+    post: await world.contentOf(postId),
+    typed,
+    gone,
+    versions,
+    tokens,
+  };
 }
 
 test('every history ends in one document, which the post equals; nothing is doubled, and nothing vanishes that nobody deleted [S208]', async () => {

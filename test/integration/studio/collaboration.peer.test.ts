@@ -76,8 +76,7 @@ await describePeer(
 
     test('clients come back by themselves after a restart, with what they typed meanwhile [S206]', async () => {
       const post = await world.draft();
-      const start2 = (port: string) =>
-        testApp({ sql: world.db.sql, env: { PORT: port }, ...world.world.beside });
+      const start2 = (port: string) => testApp({ sql: world.db.sql, env: { PORT: port }, ...world.world.beside });
       const first = await start2('0');
       const port = new URL(first.address).port;
       await open('c', `post:${post}`, world.ann.client, first.address);

@@ -83,10 +83,14 @@ describe('what is typed', () => {
     editors[1]!.write('b');
     // without Redis they meet in the database
     await settles(() => {
-      for (const { xml } of editors) expect([...xml.matchAll(/Hello|>a<|>b</g)].map(([text]) => text).toSorted()).toEqual(['>a<', '>b<', 'Hello']);
+      for (const { xml } of editors)
+        expect([...xml.matchAll(/Hello|>a<|>b</g)].map(([text]) => text).toSorted()).toEqual(['>a<', '>b<', 'Hello']);
     });
     await settles(async () => {
-      expect((await other.client().get('/health')).body.collaboration ?? (await app.client().get('/health')).body.collaboration).toEqual({
+      expect(
+        (await other.client().get('/health')).body.collaboration ??
+          (await app.client().get('/health')).body.collaboration,
+      ).toEqual({
         isShared: true,
       });
     });
@@ -103,7 +107,11 @@ describe('an edit from elsewhere', () => {
     expect((await edit(id, { content: '<p>one</p><p>two changed</p><h1>new</h1>' })).status).toBe(200);
     editor.typeInto(0, 3, ' typed');
     const both = '<p>one typed</p><p>two changed</p><h1>new</h1>';
-    await settles(() => expect(editor.xml).toBe('<paragraph>one typed</paragraph><paragraph>two changed</paragraph><heading level="1">new</heading>'));
+    await settles(() =>
+      expect(editor.xml).toBe(
+        '<paragraph>one typed</paragraph><paragraph>two changed</paragraph><heading level="1">new</heading>',
+      ),
+    );
     await world.holds(id, both);
     await editor.close();
   });
@@ -116,12 +124,16 @@ describe('an edit from elsewhere', () => {
     await world.holds(id, '<p>one typed</p>');
     const versions = await versionsOf(`post:${id}`);
     const kept = await Promise.all(
-      versions.map(async (one: { id: string }) => (await ann.client.get(`/collaboration/post:${id}/versions/${one.id}`)).body),
+      versions.map(
+        async (one: { id: string }) => (await ann.client.get(`/collaboration/post:${id}/versions/${one.id}`)).body,
+      ),
     );
-    expect(kept.filter(({ reason }) => reason === 'foreign_edit').map(({ content }) => content).toSorted()).toEqual([
-      '<p>ONE</p>',
-      '<p>one typed</p>',
-    ]);
+    expect(
+      kept
+        .filter(({ reason }) => reason === 'foreign_edit')
+        .map(({ content }) => content)
+        .toSorted(),
+    ).toEqual(['<p>ONE</p>', '<p>one typed</p>']);
     await editor.close();
   });
 
@@ -211,10 +223,15 @@ describe('what somebody types who may not schedule unasked', () => {
     const member = await world.member('member');
     await db.sql`update posts set created_by = ${member.userId} where id = ${id}`;
     expect((await ann.client.put('/settings', { approvalRequired: 'members' })).status).toBe(200);
-    const [mine, hers] = [await world.joined(`post:${id}`), await world.joined(`post:${id}`, { headers: { authorization: member.key } })];
+    const [mine, hers] = [
+      await world.joined(`post:${id}`),
+      await world.joined(`post:${id}`, { headers: { authorization: member.key } }),
+    ];
     hers.write('hers');
     mine.write('mine');
-    await settles(async () => expect(await world.read(id)).toMatchObject({ state: 'DRAFT', detail: 'awaiting_approval' }));
+    await settles(async () =>
+      expect(await world.read(id)).toMatchObject({ state: 'DRAFT', detail: 'awaiting_approval' }),
+    );
     await Promise.all([mine.close(), hers.close()]);
     await ann.client.put('/settings', { approvalRequired: false });
   });

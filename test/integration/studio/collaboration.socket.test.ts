@@ -137,7 +137,9 @@ describe('who opens a room', () => {
     const reader = await world.joined(room, { headers: { authorization: await tokenFor({}) } });
     reader.write('refused');
     await settles(() => expect(reader.denied).toEqual(['permission denied']));
-    const writing = await world.joined(room, { headers: { authorization: await tokenFor({ scope: 'mcp:read mcp:posts:write' }) } });
+    const writing = await world.joined(room, {
+      headers: { authorization: await tokenFor({ scope: 'mcp:read mcp:posts:write' }) },
+    });
     writing.write('taken');
     await settles(() => expect(reader.xml).toContain('taken'));
     const bound = await tokenFor({ resource: `${app.context.config.http.backendUrl}/mcp` });
@@ -148,7 +150,9 @@ describe('who opens a room', () => {
   test('a role without the right to read is closed with 4403, and nobody opens a room as somebody else [S206]', async () => {
     const [{ id }] = await db.sql<{ id: string }[]>`
       insert into roles (id, org_id, name, permissions)
-      values (${newId()}, ${ann.orgId}, 'Nothing', '{channels:read}') returning id`.then((rows) => [...rows] as [{ id: string }]);
+      values (${newId()}, ${ann.orgId}, 'Nothing', '{channels:read}') returning id`.then(
+      (rows) => [...rows] as [{ id: string }],
+    );
     const nobody = await world.member(id);
     expect(await codeOf(world.join(room, { headers: { authorization: nobody.key } }))).toBe(4403);
     expect(await codeOf(world.join(`post:${newId()}`, { headers: { authorization: nobody.key } }))).toBe(4403);
@@ -165,32 +169,37 @@ const ROLES: [role: string, others: 'write' | 'read', own: 'write' | 'read'][] =
 ];
 
 describe('rights', () => {
-  test.each(ROLES)('%s: of somebody else %s, own %s; a refusal is said once and nothing is changed [S207, X22]', async (role, others, own) => {
-    const person = await world.member(role);
-    for (const [author, rights] of [
-      [ann.userId, others],
-      [person.userId, own],
-    ] as const) {
-      const id = await world.draftOf(author);
-      const watcher = await world.joined(`post:${id}`);
-      const editor = await world.joined(`post:${id}`, { headers: { authorization: person.key } });
-      editor.write('typed');
-      editor.write('again');
-      if (rights === 'write') await settles(() => expect(watcher.xml).toContain('again'));
-      else {
-        await settles(() => expect(editor.denied).toEqual(['permission denied']));
-        expect(watcher.xml).toBe('<paragraph>Hello</paragraph>');
+  test.each(ROLES)(
+    '%s: of somebody else %s, own %s; a refusal is said once and nothing is changed [S207, X22]',
+    async (role, others, own) => {
+      const person = await world.member(role);
+      for (const [author, rights] of [
+        [ann.userId, others],
+        [person.userId, own],
+      ] as const) {
+        const id = await world.draftOf(author);
+        const watcher = await world.joined(`post:${id}`);
+        const editor = await world.joined(`post:${id}`, { headers: { authorization: person.key } });
+        editor.write('typed');
+        editor.write('again');
+        if (rights === 'write') await settles(() => expect(watcher.xml).toContain('again'));
+        else {
+          await settles(() => expect(editor.denied).toEqual(['permission denied']));
+          expect(watcher.xml).toBe('<paragraph>Hello</paragraph>');
+        }
+        await Promise.all([editor.close(), watcher.close()]);
+        if (rights === 'write') await world.holds(id, '<p>Hello</p><p>typed</p><p>again</p>');
+        else expect(await world.contentOf(id)).toBe('<p>Hello</p>');
       }
-      await Promise.all([editor.close(), watcher.close()]);
-      if (rights === 'write') await world.holds(id, '<p>Hello</p><p>typed</p><p>again</p>');
-      else expect(await world.contentOf(id)).toBe('<p>Hello</p>');
-    }
-  });
+    },
+  );
 
   test('are judged again while the connection is open: role, membership and session [S204]', async () => {
     const id = await world.draftOf(ann.userId);
     const person = await world.member('editor');
-    const editor = await world.joined(`post:${id}`, { headers: { auth: person.client.cookies.get('auth')!, showorg: ann.orgId } });
+    const editor = await world.joined(`post:${id}`, {
+      headers: { auth: person.client.cookies.get('auth')!, showorg: ann.orgId },
+    });
     const program = await world.joined(`post:${id}`, { headers: { authorization: person.key } });
     await db.sql`update memberships set role_key = 'viewer' where org_id = ${ann.orgId} and user_id = ${person.userId}`;
     await settles(() => {
@@ -252,7 +261,11 @@ describe('frames', () => {
     ['an update that is none', 1003, Buffer.from(syncFrame(2, Uint8Array.of(255, 255, 3)))],
     ['a state vector that is none', 1003, Buffer.from(syncFrame(0, Uint8Array.of(200)))],
     ['awareness that is no JSON', 1003, Buffer.from([1, 6, 1, 1, 1, 2, 123, 123])],
-    ['the dialect with a document name in front', 1003, Buffer.concat([counted(Buffer.from(room)), Buffer.from([2, 0])])],
+    [
+      'the dialect with a document name in front',
+      1003,
+      Buffer.concat([counted(Buffer.from(room)), Buffer.from([2, 0])]),
+    ],
     ['more than 1 MB', 1009, Buffer.alloc(1_000_001)],
   ])('%s closes with %d, and the document is unchanged [S206, X22]', async (_, code, frame) => {
     const watcher = await world.joined(room);
@@ -286,7 +299,9 @@ describe('frames', () => {
     const cut = fc
       .tuple(fc.constantFrom(...real), fc.nat(), fc.uint8Array({ maxLength: 5 }))
       .map(([frame, at, more]) => Buffer.concat([frame.subarray(0, at % frame.length), more]));
-    const noise = fc.tuple(fc.nat(4), fc.nat(3), fc.uint8Array({ maxLength: 40 })).map(([type, step, rest]) => Buffer.from([type, step, ...rest]));
+    const noise = fc
+      .tuple(fc.nat(4), fc.nat(3), fc.uint8Array({ maxLength: 40 }))
+      .map(([type, step, rest]) => Buffer.from([type, step, ...rest]));
     let hostile = await world.joined(`post:${id}`, { isSilent: true });
     for (const frame of fc.sample(fc.oneof(cut, noise), { numRuns: 300, seed: 7 })) {
       if (hostile.socket.readyState !== hostile.socket.OPEN) {
@@ -344,7 +359,9 @@ describe('limits', () => {
       editor.send(syncFrame(2, Y.encodeStateAsUpdate(large, before)));
     }
     await settles(() => expect(editor.denied[2]).toContain('larger than'));
-    await settles(() => expect([...watcher.doc.getMap('settings').keys()].filter((name) => name.startsWith('k'))).toHaveLength(5));
+    await settles(() =>
+      expect([...watcher.doc.getMap('settings').keys()].filter((name) => name.startsWith('k'))).toHaveLength(5),
+    );
     await Promise.all([editor.close(), watcher.close()]);
   });
 

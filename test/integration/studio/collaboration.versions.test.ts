@@ -15,7 +15,10 @@ describe('versions of a document', () => {
   test('are kept on request and when the last client leaves, and say who took part', async () => {
     const room = `post:${await world.draft()}`;
     const person = await world.member('editor');
-    const [mine, hers] = [await world.joined(room), await world.joined(room, { headers: { authorization: person.key } })];
+    const [mine, hers] = [
+      await world.joined(room),
+      await world.joined(room, { headers: { authorization: person.key } }),
+    ];
     mine.write('mine');
     hers.write('hers');
     await settles(() => expect(mine.xml).toContain('hers'));
@@ -28,13 +31,19 @@ describe('versions of a document', () => {
     expect(kept.authors.toSorted()).toEqual([ann.userId, person.userId].toSorted());
     mine.write('more');
     await Promise.all([mine.close(), hers.close()]);
-    await settles(async () => expect((await ann.client.get(path(room))).body[0]).toMatchObject({ reason: 'session', authors: [ann.userId] }));
+    await settles(async () =>
+      expect((await ann.client.get(path(room))).body[0]).toMatchObject({ reason: 'session', authors: [ann.userId] }),
+    );
     const [latest] = (await key.get(path(room))).body;
     expect((await key.get(path(room, `/${latest.id}`))).body.content).toContain('more');
   });
 
   test('are kept when nobody has typed for a minute', async () => {
-    const quick = await testApp({ sql: db.sql, clock: clockWhere((ms) => (ms === 60_000 ? 300 : ms)), ...world.world.beside });
+    const quick = await testApp({
+      sql: db.sql,
+      clock: clockWhere((ms) => (ms === 60_000 ? 300 : ms)),
+      ...world.world.beside,
+    });
     const room = `post:${await world.draft()}`;
     const editor = await world.joined(room, {}, quick.address);
     editor.write('typed');
@@ -56,7 +65,9 @@ describe('versions of a document', () => {
     expect(await world.contentOf(id)).toBe('<p>Hello</p>');
     editor.write('on');
     await world.holds(id, '<p>Hello</p><p>on</p>');
-    const before = (await ann.client.get(path(room))).body.find(({ reason }: { reason: string }) => reason === 'restore');
+    const before = (await ann.client.get(path(room))).body.find(
+      ({ reason }: { reason: string }) => reason === 'restore',
+    );
     expect((await ann.client.get(path(room, `/${before.id}`))).body.content).toBe('<p>Hello</p><p>typed</p>');
     await editor.close();
   });
@@ -126,7 +137,10 @@ describe('the room of a group', () => {
     });
     await settles(async () => {
       for (const id of ids)
-        expect((await db.sql`select title, publish_date as date from posts where id = ${id}`)[0]).toEqual({ title: 'Launch', date: new Date(date) });
+        expect((await db.sql`select title, publish_date as date from posts where id = ${id}`)[0]).toEqual({
+          title: 'Launch',
+          date: new Date(date),
+        });
     });
     expect((await world.read(ids[1])).tags).toMatchObject([{ tag: { name: 'spring' } }]);
     settings.set('colour', 'red');

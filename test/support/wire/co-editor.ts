@@ -54,7 +54,11 @@ interface Options {
 }
 
 /** Opens a room as y-websocket does. */
-export function openCoEditor(address: string, room: string, { path, headers = {}, doc = new Y.Doc(), isSilent = false }: Options = {}) {
+export function openCoEditor(
+  address: string,
+  room: string,
+  { path, headers = {}, doc = new Y.Doc(), isSilent = false }: Options = {},
+) {
   const socket = new WebSocket(`${address.replace('http', 'ws')}${path ?? `/collaboration/${room}`}`, { headers });
   const awareness = new Awareness(doc);
   const frames: Frame[] = [];
