@@ -2,12 +2,12 @@ import type { Context } from '../../src/context.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { notFound } from '../../src/platform/kernel/index.ts';
 import type { RoomName } from './address.ts';
-import { CLOSE, type Connection } from './connection.ts';
+import { CLOSE } from './connection.ts';
 import { openDocument } from './document.ts';
 import { type LiveRoom, openLiveRoom } from './live-room.ts';
 import type { Replicas } from './replicas.ts';
-import { credentialOf, principalsOf, rightsOf } from './rights.ts';
 import { sourceOf } from './source-of.ts';
+import { judgeRights, lookAtPosts, type Watched } from './watch.ts';
 
 /** Connections of a room, of a person, and of this process. */
 export const MOST = { ofRoom: 200, ofPerson: 20, inAll: 10_000 } as const;
@@ -25,9 +25,43 @@ interface Entry {
   opened: LiveRoom | undefined;
 }
 
+/** Opens a room with the document that stands. */
+async function openRoom(
+  context: Context,
+  { orgId, room }: Pick<Entry, 'orgId' | 'room'>,
+  { replicas, onOtherProcess }: { replicas: Replicas | undefined; onOtherProcess: () => void },
+): Promise<LiveRoom> {
+  const { documents, clock, logs } = context;
+  const log = logs.of('collaboration');
+  const key = { orgId, room: room.name };
+  const source = sourceOf(context, orgId, room);
+  const row = await documents.open(key, async () => {
+    const found = await source.read();
+    if (!found) throw notFound();
+    return found.contents;
+  });
+  let live: LiveRoom | undefined;
+  const document = openDocument({
+    documents,
+    clock,
+    log,
+    key,
+    row,
+    source,
+    onUpdate: (update) => live?.spread(update),
+    onStatus: (status) => live?.tellStatus(status),
+    onOtherProcess,
+  });
+  // edits that came while nobody had it open enter before anybody is answered
+  await document.agree();
+  live = openLiveRoom({ clock, log, document, peers: replicas?.peersOf(key) });
+  await replicas?.enter(key, live);
+  return live;
+}
+
 /** The rooms that are open in this process. */
 export function openHall(context: Context, replicas: Replicas | undefined) {
-  const { clock, logs, documents, posts } = context;
+  const { clock, logs, documents } = context;
   const log = logs.of('collaboration');
   const entries = new Map<string, Entry>();
 
@@ -38,40 +72,19 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     log.error({}, 'documents are open in several processes: set COLLAB_REDIS_ADAPTER, or people see each other late');
   }
 
-  async function open(orgId: string, room: RoomName): Promise<LiveRoom> {
-    const key = { orgId, room: room.name };
-    const source = sourceOf(context, orgId, room);
-    const row = await documents.open(key, async () => {
-      const found = await source.read();
-      if (!found) throw notFound();
-      return found.contents;
-    });
-    let live: LiveRoom | undefined;
-    const document = openDocument(
-      { documents, clock, log },
-      {
-        key,
-        row,
-        source,
-        onUpdate: (update) => live?.spread(update),
-        onStatus: (status) => live?.tellStatus(status),
-        onOtherProcess,
-      },
-    );
-    // edits that came while nobody had it open enter before anybody is answered
-    await document.agree();
-    live = openLiveRoom({ clock, log, document, peers: replicas?.peersOf(key) });
-    await replicas?.enter(key, live);
-    return live;
-  }
-
   const nameOf = (orgId: string, room: RoomName) => `${orgId} ${room.name}`;
   /** Opens a room or joins the one that is open; `leave` follows each. */
   async function join(orgId: string, room: RoomName): Promise<LiveRoom> {
     const name = nameOf(orgId, room);
     let entry = entries.get(name);
     if (!entry) {
-      const made: Entry = { orgId, room, users: 0, live: open(orgId, room), opened: undefined };
+      const made: Entry = {
+        orgId,
+        room,
+        users: 0,
+        live: openRoom(context, { orgId, room }, { replicas, onOtherProcess }),
+        opened: undefined,
+      };
       entries.set(name, (entry = made));
       made.live.then(
         (live) => (made.opened = live),
@@ -94,52 +107,10 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     await replicas?.leave(live.document.key);
   }
 
-  const all = () => [...entries.values()].flatMap(({ opened }) => (opened ? [opened] : []));
+  const watched = (): Watched[] =>
+    [...entries.values()].flatMap(({ orgId, room, opened }) => (opened ? [{ orgId, room, live: opened }] : []));
+  const all = () => watched().map(({ live }) => live);
   const connections = () => all().flatMap((live) => [...live.connections]);
-
-  /** Asks again who everybody is and what they may do. */
-  async function judgeRights(): Promise<void> {
-    const asked = connections().flatMap((connection) => {
-      const credential = credentialOf(connection.principal);
-      return credential ? [{ connection, credential }] : [];
-    });
-    const principals = await principalsOf(
-      context,
-      asked.map(({ credential }) => credential),
-    );
-    for (const [n, { connection }] of asked.entries()) {
-      const principal = principals[n];
-      if (!principal) {
-        connection.close(CLOSE.notAuthenticated, 'The credential has ended');
-        continue;
-      }
-      const rights = rightsOf(principal, connection.author);
-      if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
-      connection.principal = principal;
-      connection.rights = rights;
-    }
-  }
-  /** Looks whether documents were written or posts were changed elsewhere. */
-  async function lookAtPosts(): Promise<void> {
-    const open = [...entries.values()].flatMap(({ room, orgId, opened }) => (opened ? [{ room, orgId, opened }] : []));
-    const single = open.filter(({ room }) => room.kind === 'post');
-    const [versions, standings] = await Promise.all([
-      documents.versionsOf(open.map(({ opened }) => opened.document.key)),
-      posts.findStandings(single.map(({ orgId, room }) => ({ orgId, postId: room.id }))),
-    ]);
-    await Promise.all(
-      open.map(async ({ room, orgId, opened }, n) => {
-        const standing = standings[single.findIndex((one) => one.opened === opened)];
-        const found =
-          room.kind === 'group'
-            ? await sourceOf(context, orgId, room).read()
-            : standing && !standing.isDeleted
-              ? { version: String(standing.version), isOpen: standing.isOpen }
-              : undefined;
-        await opened.document.look(versions[n], found);
-      }),
-    );
-  }
 
   const onError = (error: unknown) => void log.warn({ err: error }, 'open rooms could not be looked at');
   const looking = startLoop({
@@ -149,7 +120,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     onError,
     async round() {
       if (entries.size === 0) return;
-      await Promise.all([judgeRights(), lookAtPosts()]);
+      await Promise.all([judgeRights(context, connections()), lookAtPosts(context, watched())]);
       return LOOK_MS + connections().length;
     },
   });
@@ -181,16 +152,14 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
       const rooms = all();
       const saved = Promise.all(rooms.map((live) => live.flush().catch(() => undefined)));
       await Promise.race([saved, clock.sleep(mostMs)]);
-      const open = connections();
-      for (const [n, connection] of open.entries()) {
-        if (n > 0) await clock.sleep(overMs / open.length);
+      const closing = connections();
+      for (const [n, connection] of closing.entries()) {
+        if (n > 0) await clock.sleep(overMs / closing.length);
         connection.close(CLOSE.restart, 'Restarting: connect again');
       }
       await Promise.race([Promise.all(rooms.map((live) => live.end().catch(() => undefined))), clock.sleep(mostMs)]);
       for (const live of rooms) live.stop();
-      await Promise.all(rooms.map((live) => replicas?.leave(live.document.key)));
+      await Promise.all(rooms.map(async (live) => replicas?.leave(live.document.key)));
     },
   };
 }
-export type Hall = ReturnType<typeof openHall>;
-export type { Connection };

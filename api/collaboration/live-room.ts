@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
-import { UpdateRefused } from '../../src/studio/collaboration/updates.ts';
-import { authorOf } from '../http/own.ts';
-import { MOST_STATE_BYTES, openAwareness } from './awareness.ts';
+import { openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
-import type { OpenDocument, Status } from './document.ts';
+import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
+import type { Status } from './held.ts';
+import { receiveFrame, type Receiving } from './receive.ts';
 import { openSaving } from './saving.ts';
 
 /** Milliseconds of silence after which a version is kept. */
@@ -69,51 +69,11 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     });
   };
 
-  const refuse = (connection: Connection, reason: string) => connection.send(frames.deniedFrame(reason));
-  function takeUpdate(connection: Connection, update: Uint8Array): void {
-    if (connection.rights !== 'write' || !isWritable) {
-      if (connection.isTold || !document.isNew(update)) return;
-      connection.isTold = true;
-      return refuse(connection, 'permission denied');
-    }
-    try {
-      if (document.type(update, authorOf(connection.principal))) touch();
-    } catch (error) {
-      if (!(error instanceof UpdateRefused)) throw error;
-      refuse(connection, error.message);
-    }
-  }
-  function takeAwareness(connection: Connection, update: Uint8Array): void {
-    const { told, isTooLarge } = awareness.receive(connection, update);
-    if (isTooLarge) refuse(connection, `an awareness state has at most ${MOST_STATE_BYTES} bytes`);
-    if (!told) return;
-    broadcast(frames.awarenessFrame(told));
-    peers?.awareness(told);
-  }
-  function take(connection: Connection, reader: frames.FrameReader): void {
-    switch (reader.number()) {
-      case frames.SYNC: {
-        const step = reader.number();
-        const bytes = reader.bytes();
-        if (!reader.isDone) break;
-        if (step === frames.STEP1) return connection.send(frames.step2Frame(document.missing(bytes)));
-        if (step === frames.STEP2 || step === frames.UPDATE) return takeUpdate(connection, bytes);
-        break;
-      }
-      case frames.AWARENESS: {
-        const bytes = reader.bytes();
-        if (reader.isDone) return takeAwareness(connection, bytes);
-        break;
-      }
-      case frames.QUERY_AWARENESS:
-        if (reader.isDone) return tellAwareness(connection);
-    }
-    throw new frames.Malformed('no frame of y-websocket');
-  }
-  const tellAwareness = (connection: Connection) => {
-    const states = awareness.all();
-    if (states) connection.send(frames.awarenessFrame(states));
+  const tellAwareness = (update: Uint8Array) => {
+    broadcast(frames.awarenessFrame(update));
+    peers?.awareness(update);
   };
+  const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
 
   return {
     document,
@@ -135,19 +95,18 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       connections.add(connection);
       connection.send(frames.step1Frame(document.vector));
       connection.send(statusFrame());
-      tellAwareness(connection);
+      const states = awareness.all();
+      if (states) connection.send(frames.awarenessFrame(states));
     },
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;
       const gone = awareness.leave(connection);
-      if (!gone) return;
-      broadcast(frames.awarenessFrame(gone));
-      peers?.awareness(gone);
+      if (gone) tellAwareness(gone);
     },
     /** A frame of a client; one that is none of y-websocket closes its connection and changes nothing. */
     receive(connection: Connection, frame: Uint8Array): void {
       try {
-        take(connection, new frames.FrameReader(frame));
+        receiveFrame(receiving, connection, frame);
       } catch {
         connection.close(CLOSE.malformed, 'Not a frame of y-websocket');
       }
@@ -162,11 +121,8 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       const { told } = awareness.receive(ELSEWHERE, update);
       if (told) broadcast(frames.awarenessFrame(told));
     },
-    /** The states of the clients of this process, for another one; undefined without any. */
-    ownAwareness: () => {
-      const states = [...connections].flatMap((connection) => awareness.all(connection) ?? []);
-      return states;
-    },
+    /** The states of the clients of this process, for another one. */
+    ownAwareness: (): Uint8Array[] => [...connections].flatMap((connection) => awareness.all(connection) ?? []),
     /** Says something to everybody, so that no client takes the silence for the end of its connection. */
     beat(): void {
       self.clock += 1;
@@ -175,7 +131,6 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       if (old) broadcast(frames.awarenessFrame(old));
       for (const connection of connections) connection.probe();
     },
-    touch: () => saving.touch(),
     /** Saves everything; ends when it is saved. */
     flush: () => saving.flush(),
     /** Saves everything and keeps a version of what was changed. */

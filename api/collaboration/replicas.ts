@@ -48,7 +48,7 @@ export async function openReplicas({ url, clock, log }: Options) {
     if (!own) return;
     const { live } = own;
     const payload = message.slice(SENDER_BYTES + 1);
-    switch (message[SENDER_BYTES]) {
+    switch (message[SENDER_BYTES] ?? 0) {
       case KIND.update:
         own.hasChanged = true;
         return live.receiveUpdate(payload);
@@ -61,6 +61,9 @@ export async function openReplicas({ url, clock, log }: Options) {
       case KIND.vector:
         send(name, KIND.update, live.document.missing(payload));
         if (live.document.lacks(payload)) send(name, KIND.vector, live.document.vector);
+        return undefined;
+      default: // of a newer release
+        return undefined;
     }
   }
 

@@ -18,7 +18,9 @@ parentPort!.on('message', ({ kind, given }: ToldJob) => {
   } catch (error) {
     said = { failed: String(error) };
   }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort!.postMessage(said);
 });
 const up: UpJob = 'up';
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort!.postMessage(up);

@@ -25,7 +25,7 @@ describe('a document of a post', () => {
     const state = sowDocument(post);
     expect(readDocument(state).contents).toEqual(post);
     const doc = opened(state);
-    expect(doc.getXmlFragment('content').toString()).toBe(
+    expect(doc.getXmlFragment('content').toJSON()).toBe(
       '<paragraph>Hi <bold>you</bold></paragraph><bulletlist><listitem><paragraph>a</paragraph></listitem></bulletlist>',
     );
     expect([doc.getMap('settings').toJSON(), doc.getArray('media').toJSON()]).toEqual([post.settings, post.media]);

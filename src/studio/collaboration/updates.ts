@@ -22,6 +22,7 @@ const ROOTS: Readonly<Record<string, 'nodes' | 'map' | 'values'>> = {
 function checkRoot({ parent, parentSub, content }: Y.Item): void {
   if (content instanceof Y.ContentDoc) throw new UpdateRefused('documents inside of a document are not kept');
   if (typeof parent !== 'string') return;
+  const root: string = parent;
   const kind = Object.hasOwn(ROOTS, parent) ? ROOTS[parent] : undefined;
   if (!kind) throw new UpdateRefused('the document has content, settings and media, and no other root');
   const fits =
@@ -33,7 +34,7 @@ function checkRoot({ parent, parentSub, content }: Y.Item): void {
           ? content instanceof Y.ContentType &&
             (content.type instanceof Y.XmlElement || content.type instanceof Y.XmlText)
           : !(content instanceof Y.ContentString || content instanceof Y.ContentFormat)));
-  if (!fits) throw new UpdateRefused(`${parent} is of another type`);
+  if (!fits) throw new UpdateRefused(`the root ${root} is of another type`);
 }
 
 /**

@@ -74,6 +74,7 @@ export function openDocumentWorker({ clock }: { clock: Clock }) {
         throw new AppError('unavailable', 'Documents cannot be built at the moment: try again later');
       const said = await heard<SaidJob>(mine, JOB_MS, (done) => {
         mine.worker.once('message', done);
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
         mine.worker.postMessage(told);
       });
       return said ?? { failed: `the thread ended, or the job took more than ${JOB_MS} ms` };

@@ -66,21 +66,21 @@ async function play(steps: readonly Step[]) {
   async function open(n: number): Promise<Replica> {
     const row = await stores[n]!.open(key, async () => (await source.read())!.contents);
     const replica: Replica = { inbox: [], document: undefined as never };
-    replica.document = openDocument(
-      { documents: stores[n]!, clock: systemClock, log: quietLog() },
-      {
-        key,
-        row,
-        source,
-        // by the wire to its clients, and by messages to other processes
-        onUpdate: (update) => {
-          for (const [c, doc] of clients.entries()) if (c % REPLICAS === n) Y.applyUpdate(doc, update, 'server');
-          for (const other of replicas) if (other !== replica) other.inbox.push(update);
-        },
-        onStatus: () => {},
-        onOtherProcess: () => {},
+    replica.document = openDocument({
+      documents: stores[n]!,
+      clock: systemClock,
+      log: quietLog(),
+      key,
+      row,
+      source,
+      // by the wire to its clients, and by messages to other processes
+      onUpdate: (update) => {
+        for (const [c, doc] of clients.entries()) if (c % REPLICAS === n) Y.applyUpdate(doc, update, 'server');
+        for (const other of replicas) if (other !== replica) other.inbox.push(update);
       },
-    );
+      onStatus: () => {},
+      onOtherProcess: () => {},
+    });
     return replica;
   }
   for (let n = 0; n < REPLICAS; n += 1) replicas.push(await open(n));
@@ -182,7 +182,7 @@ async function play(steps: readonly Step[]) {
     (await stores[0]!.listVersions(key)).map(async ({ id }) => (await stores[0]!.getVersion(key, id)).contents.content),
   );
   return {
-    clients: clients.map((doc) => doc.getXmlFragment('content').toString()),
+    clients: clients.map((doc) => doc.getXmlFragment('content').toJSON()),
     post: await world.contentOf(postId),
     typed,
     gone,

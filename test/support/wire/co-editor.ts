@@ -1,4 +1,4 @@
-import WebSocket from 'ws';
+import { WebSocket } from 'ws';
 import { applyAwarenessUpdate, Awareness, encodeAwarenessUpdate } from 'y-protocols/awareness';
 import * as Y from 'yjs';
 
@@ -117,7 +117,7 @@ export function openCoEditor(
     send,
     /** The nodes of the document as y-prosemirror writes them. */
     get xml(): string {
-      return doc.getXmlFragment('content').toString();
+      return doc.getXmlFragment('content').toJSON();
     },
     /** What the server says of itself. */
     get server(): Record<string, unknown> | undefined {
