@@ -55,6 +55,7 @@ export function openDocumentWorker({ clock }: { clock: Clock }) {
     void clock.sleep(ms, over.signal).then(
       () => {
         resolve(undefined);
+        if (thread?.worker === worker) thread = undefined; // the next job has another
         void worker.terminate();
       },
       () => undefined,

@@ -1,6 +1,8 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { encodeAwarenessUpdate } from 'y-protocols/awareness';
 import * as Y from 'yjs';
+import { rightsOf } from '../../../api/collaboration/rights.ts';
+import { permissionsOf } from '../../../src/people/access/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { fc } from '../../support/properties.ts';
 import { testApp } from '../../support/worlds/app.ts';
@@ -147,7 +149,7 @@ describe('who opens a room', () => {
     await Promise.all([reader.close(), writing.close()]);
   });
 
-  test('a role without the right to read is closed with 4403, and nobody opens a room as somebody else [S206]', async () => {
+  test('a role without the right to read is closed with 4403, whatever there is [S206]', async () => {
     const [{ id }] = await db.sql<{ id: string }[]>`
       insert into roles (id, org_id, name, permissions)
       values (${newId()}, ${ann.orgId}, 'Nothing', '{channels:read}') returning id`.then(
@@ -157,6 +159,13 @@ describe('who opens a room', () => {
     expect(await codeOf(world.join(room, { headers: { authorization: nobody.key } }))).toBe(4403);
     expect(await codeOf(world.join(`post:${newId()}`, { headers: { authorization: nobody.key } }))).toBe(4403);
   });
+});
+
+test('nobody opens a room while acting as somebody else', () => {
+  const owner = { kind: 'session', userId: newId(), orgId: newId(), roleKey: 'owner', isSuperAdmin: false } as const;
+  const principal = { ...owner, permissions: permissionsOf('owner', false) };
+  expect(rightsOf(principal, null)).toBe('write');
+  expect(rightsOf({ ...principal, impersonatorId: newId() }, null)).toBe('none');
 });
 
 /** By hand: what each role may do with a post of somebody else and with an own one. */
