@@ -1,6 +1,6 @@
 import { routePath } from '../http/exchange.ts';
 
-export const PATH = '/collaboration';
+const PATH = '/collaboration';
 
 /** The kinds of rooms that can be opened. Those of campaigns, brand kits and designer sessions are no documents yet. */
 export type RoomKind = 'post' | 'group';

@@ -5,7 +5,7 @@ import { messageYjsSyncStep1, messageYjsSyncStep2, messageYjsUpdate } from 'y-pr
 /** The first number of a frame. */
 export const SYNC = 0;
 export const AWARENESS = 1;
-export const AUTH = 2;
+const AUTH = 2;
 export const QUERY_AWARENESS = 3;
 /** The second number of a frame `AUTH`: permission denied. */
 const DENIED = 0;

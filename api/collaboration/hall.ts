@@ -10,7 +10,7 @@ import { sourceOf } from './source-of.ts';
 import { judgeRights, lookAtPosts, type Watched } from './watch.ts';
 
 /** Connections of a room, of a person, and of this process. */
-export const MOST = { ofRoom: 200, ofPerson: 20, inAll: 10_000 } as const;
+const MOST = { ofRoom: 200, ofPerson: 20, inAll: 10_000 } as const;
 /** Milliseconds between two looks at rights and posts; with every thousand connections a second more. */
 const LOOK_MS = 2_000;
 /** Between two signs of life: a client gives up after 30 s of silence. */

@@ -34,13 +34,13 @@ export const sameMarks = (a: Marks, b: Marks): boolean =>
   (a.underline ?? false) === (b.underline ?? false);
 
 /** The text that a mention shows unless it says another. */
-export const shownOf = ({ id, label }: { id: string; label: string }): string => `@${(label || id).replace(/^@/, '')}`;
+const shownOf = ({ id, label }: { id: string; label: string }): string => `@${(label || id).replace(/^@/, '')}`;
 
 /** Characters that no content can hold (NUL, halves of a pair) are left out. */
 export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 /** Runs of one form are one run; empty ones are none. */
-export function joined(inline: readonly Inline[]): Inline[] {
+function joined(inline: readonly Inline[]): Inline[] {
   const parts: Inline[] = [];
   for (const one of inline) {
     const last = parts.at(-1);
