@@ -49,6 +49,7 @@ const ROOMS = {
     shortlinks: ['posts'],
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
+    calendar: ['posts', 'channels'],
   },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
   operations: { health: [], sandbox: [], admin: [], cli: [] },
@@ -67,6 +68,7 @@ const OWNERS = {
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
+  'ical-generator': 'src/publishing/calendar/',
   'nodemailer|openid-client|viem|@ai-sdk|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
 };
 

@@ -9,8 +9,10 @@ import { authenticate } from './authenticate.ts';
 import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
+import { tellDeprecation } from './deprecation.ts';
 import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
+import { isUnchangedList } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, complete } from './idempotency.ts';
 import { type LargeBodies, placeForBody } from './large-bodies.ts';
@@ -66,6 +68,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
       ))
     ).value;
   exchange.route = route;
+  tellDeprecation(exchange, route);
   await authenticate(exchange, route, context, writeCookie);
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
   await throttle(exchange, route, context);
@@ -138,6 +141,8 @@ async function perform(
       JSON.parse(refusalText(asCallerError(error), route, exchange.request.id, frontendUrl));
     return sendEvents(exchange, (gone) => route.events!(call, gone), refusal);
   }
+  if (route.revision && (await isUnchangedList(exchange, route.revision(call), context)))
+    return sendJson(exchange, 304, '');
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);

@@ -174,6 +174,19 @@ export interface Declaration<
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**
+   * Of a list that changes only with what the change counter of the organization counts: it is answered with an `ETag`,
+   * and with 304 before it is read where the client has it already. Answers what it depends on beside its query, such
+   * as the clock.
+   */
+  revision?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): string;
+  /**
+   * The route is to be removed: since when clients are told so, and the day from which it may be gone, at least 180 days
+   * later (S22). Both as `YYYY-MM-DD`.
+   */
+  deprecated?: { since: string; sunset: string };
+  /** For OpenAPI: a readable id for generated clients; default: the summary in camel case. */
+  operationId?: string;
+  /**
    * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared,
    * everything else is `refused` with 403 until its declaration allows it. `ignored`: they act as themselves, as on
    * every route for super-admins.

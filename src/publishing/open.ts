@@ -11,6 +11,7 @@ import type { Events, Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
+import { openCalendar } from './calendar/index.ts';
 import { openChannels } from './channels/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
@@ -111,8 +112,9 @@ export async function openPublishingWing({
     }),
   );
   const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
+  const calendar = openCalendar({ sql, clock, channels, posts, billing, backendUrl: config.http.backendUrl });
   return wing(opened, {
-    rooms: { egress, channels, shortlinks, posts, followUps },
+    rooms: { egress, channels, shortlinks, posts, followUps, calendar },
     sweeps: [
       { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },

@@ -85,6 +85,7 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
       folder: line(255).optional(),
     }),
     answer: z.strictObject({ pages: z.int(), results: z.array(File), total: z.int() }),
+    revision: () => '',
     handle: ({ rooms, principal, query: { page, search, type, folder } }) =>
       rooms.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
     present: ({ results, ...page }) => ({ ...page, results: results.map(presentFile) }),

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { Permission } from '../../../src/people/access/index.ts';
 import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
 import { ownOnly } from '../../http/own.ts';
-import { type Call, routesOf } from '../../http/route.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { Job, MadeFile, presentJob, presentMade } from './job.shape.ts';
 
 const route = routesOf('mediaJobs');
@@ -57,6 +58,38 @@ async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewM
 const presentOne = (begun: Begun) => ('jobId' in begun ? begun : presentMade(begun.shown.files[0]!));
 const presentAll = (begun: Begun) => ('jobId' in begun ? begun : begun.shown.files.map(presentMade));
 
+/** Who may call a route of a dialect. */
+interface Opens {
+  auth: readonly [AuthKind, ...AuthKind[]];
+  permission: Permission;
+}
+/** The video of both dialects. */
+export const generateVideoRoute = (path: `/${string}`, opens: Opens) =>
+  route({
+    ...STARTS,
+    ...opens,
+    path,
+    summary: 'Create a video',
+    description:
+      '`type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, ' +
+      '`ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
+    planLimit: 'video_exports',
+    body: z.strictObject({
+      type: words,
+      output: z.enum(FORMS).optional(),
+      customParams: z.looseObject({ ...values, model: provider.model }).default({}),
+    }),
+    answer: z.union([z.array(MadeFile), Waiting]),
+    async handle(call) {
+      const { type, output, customParams } = call.body;
+      const { model, ...rest } = customParams;
+      const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
+      const asked = { type, output, customParams: { ...given, model } };
+      return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
+    },
+    present: presentAll,
+  });
+
 const makingRoutes = (prefix: '/files' | '/media') => [
   route({
     ...STARTS,
@@ -83,29 +116,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     handle: (call) => begin(call, { operation: 'image', request: { prompt: call.body.prompt, sources: [] } }),
     present: presentOne,
   }),
-  route({
-    ...STARTS,
-    path: `${prefix}/generate-video`,
-    summary: 'Create a video',
-    description:
-      '`type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, ' +
-      '`ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
-    planLimit: 'video_exports',
-    body: z.strictObject({
-      type: words,
-      output: z.enum(FORMS).optional(),
-      customParams: z.looseObject({ ...values, model: provider.model }).default({}),
-    }),
-    answer: z.union([z.array(MadeFile), Waiting]),
-    async handle(call) {
-      const { type, output, customParams } = call.body;
-      const { model, ...rest } = customParams;
-      const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
-      const asked = { type, output, customParams: { ...given, model } };
-      return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
-    },
-    present: presentAll,
-  }),
+  generateVideoRoute(`${prefix}/generate-video`, { auth: ['session'], permission: 'ai:create' }),
   route({
     ...STARTS,
     path: `${prefix}/generate-voice`,
@@ -191,6 +202,18 @@ const videoRoutes = (prefix: '/files' | '/media') => [
   }),
 ];
 
+/** A job in both dialects. */
+export const jobRoute = (path: `/${string}/:id`, opens: Opens) =>
+  route({
+    ...opens,
+    method: 'get',
+    path,
+    summary: 'Get a media job',
+    answer: Job,
+    handle: ({ rooms, principal, params }) => rooms.mediaJobs.show(principal.orgId, params.id),
+    present: presentJob,
+  });
+
 const runningRoutes = (prefix: '/files' | '/media') => [
   route({
     ...STARTS,
@@ -209,16 +232,7 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     },
     present: presentJob,
   }),
-  route({
-    method: 'get',
-    path: `${prefix}/jobs/:id`,
-    summary: 'Get a media job',
-    auth: ['session'],
-    permission: 'ai:read',
-    answer: Job,
-    handle: ({ rooms, principal, params }) => rooms.mediaJobs.show(principal.orgId, params.id),
-    present: presentJob,
-  }),
+  jobRoute(`${prefix}/jobs/:id`, { auth: ['session'], permission: 'ai:read' }),
   route({
     method: 'delete',
     path: `${prefix}/jobs/:id`,

@@ -18,17 +18,15 @@ const route = routesOf('clock', 'posts');
 
 // The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
 
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 export interface Listed {
   posts: readonly PostRow[];
   nextCursor?: string | null;
 }
+type ListCall = Call<'posts' | 'clock', undefined, z.output<typeof Range>>;
 /** The posts of a range, or a part of them. */
-export async function listPosts({
-  rooms,
-  principal,
-  query,
-}: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
+export async function listPosts({ rooms, principal, query }: ListCall): Promise<Listed> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
   const { posts, next } = await rooms.posts.listPosts(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
@@ -36,7 +34,13 @@ export async function listPosts({
   });
   return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
 }
-function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
+/** A range without dates moves with the clock, a minute at a time, so that a list can be the same twice. */
+export function revisionOfList({ rooms, query }: ListCall): string {
+  const { from, to } = rangeOf(query, rooms.clock.now());
+  return `${from.toISOString()} ${to.toISOString()}`;
+}
+function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, at: Date) {
+  const now = new Date(Math.floor(at.getTime() / MINUTE) * MINUTE);
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
   if (to.getTime() - from.getTime() > 400 * DAY)

@@ -1,7 +1,7 @@
 export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
 export { CreateBody, EditBody, PostSettings, type SentBody } from './authoring/body.ts';
 export { asDate, DateText, readDate } from './authoring/dates.ts';
-export { type Admitted, Create, NewPost, PostAuthor, PostChange } from './authoring/input.ts';
+export { type Admitted, Create, NewPost, PostAuthor, PostChange, UndonePlan } from './authoring/input.ts';
 export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
 export { WARNING_CODES } from './authoring/warnings.ts';
@@ -34,6 +34,7 @@ export type { NoteRow } from './notes.ts';
 export { separateContent } from './separate.ts';
 export type { TagFields, TagRow } from './tags.ts';
 export { rootsOf } from './authoring/quotas.ts';
+export type { CalendarPost } from './reading/calendar.ts';
 export { type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';

@@ -2,9 +2,10 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
-import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { braked, dueAfterParent, inFlight, queuedDetail } from '../state.ts';
+import { announceDeleted } from './deletion.ts';
 import { editWithin } from './edit.ts';
 import type { PostAuthor, PostChange } from './input.ts';
 import { judgeStored } from './judge.ts';
@@ -96,15 +97,6 @@ export async function setRelease(
   });
   return checkDone(found).channelId;
 }
-
-/** Announces the first items of `changed`, which are deleted before they were published. */
-const announceDeleted = (sql: Sql): Fragment =>
-  announce(sql, {
-    'post.deleted': {
-      from: withChannel(sql, sql`(select * from changed where root_post_id is null and state <> 'PUBLISHED')`),
-      payload: deletedFact(sql),
-    },
-  });
 
 type Within = Pick<PostsDeps, 'followUps' | 'options'>;
 

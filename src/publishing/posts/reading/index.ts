@@ -1,3 +1,4 @@
+export * from './calendar.ts';
 export * from './find.ts';
 export * from './find-slot.ts';
 export * from './list.ts';

@@ -1,3 +1,4 @@
+import { cleanContent } from '../../../platform/content/index.ts';
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { firstCommentOf } from '../authoring/follow-ups.ts';
 import type { ChannelsPort } from '../ports.ts';
@@ -21,6 +22,8 @@ export interface PostRow extends ReadColumns {
 /** The same as it is read. */
 export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstCommentPostedAt'> {
   providerVersion: string;
+  /** False: an earlier release stored the content as it came, and no sweep has cleaned it yet. */
+  contentClean: boolean;
   /** Once the post is published. */
   commented: { state: string; error: string | null; at: string | null } | null;
 }
@@ -28,7 +31,7 @@ export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstComment
 /** The columns of a `StoredPost`, from `posts p` and `channels c`. */
 export const postColumns = (sql: Sql): Fragment => sql`
     ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId",
-    c.provider_version as "providerVersion", c.picture,
+    c.provider_version as "providerVersion", c.picture, p.content_clean as "contentClean",
     case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
       select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
@@ -51,10 +54,10 @@ const STATES_OF_COMMENTS: Readonly<Record<string, PostRow['firstComment']['state
   ended: 'none',
 };
 
-/** What was read, as the presenters take it. A first comment belongs to the first item of a thread. */
+/** What was read, as the presenters take it: its content is that of the editor and nothing else (T15). A first comment belongs to the first item of a thread. */
 export function postRowOf(
   { channels }: { channels: Pick<ChannelsPort, 'hasComments'> },
-  { providerVersion, commented, ...row }: StoredPost,
+  { providerVersion, commented, contentClean, ...row }: StoredPost,
 ): PostRow {
   const isAsked = row.rootPostId === null && firstCommentOf(row.settings) !== undefined;
   const state = commented
@@ -64,6 +67,7 @@ export function postRowOf(
       : 'none';
   return {
     ...row,
+    content: contentClean ? row.content : cleanContent(row.content),
     firstComment: { state, error: commented?.error ?? null },
     firstCommentPostedAt: commented?.at ? new Date(commented.at) : null,
   };
