@@ -184,8 +184,6 @@ export interface Declaration<
    * later (S22). Both as `YYYY-MM-DD`.
    */
   deprecated?: { since: string; sunset: string };
-  /** For OpenAPI: a readable id for generated clients; default: the summary in camel case. */
-  operationId?: string;
   /**
    * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared,
    * everything else is `refused` with 403 until its declaration allows it. `ignored`: they act as themselves, as on

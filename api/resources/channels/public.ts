@@ -17,7 +17,6 @@ export default [
       'As iCalendar (RFC 5545): queued and published posts from 30 days back to 90 days ahead, each date of a series ' +
       'for itself, at most 2,000. The token of its address stands for the person who made it, with the rights that ' +
       'they have now; it is good for 60 calls an hour.',
-    operationId: 'getChannelCalendar',
     auth: ['none'],
     limit: '6000/hour', // one address of a calendar service reads the feeds of many
     limitBy: 'ip',

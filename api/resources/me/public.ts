@@ -24,7 +24,6 @@ export default [
     path: '/public/v1/me',
     summary: 'Get the caller',
     description: 'The person, the organization and the rights that the credential stands for.',
-    operationId: 'getMe',
     auth: ['api-key', 'oauth'],
     answer: Me,
     async handle({ rooms, principal }) {

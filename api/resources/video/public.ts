@@ -12,7 +12,6 @@ export default [
     description:
       'Such as voices or avatars: `identifier` is a way to make a video, and `functionName` one of its lists. ' +
       'Lists take no values: `params`, and keys beside it, are ignored.',
-    operationId: 'callVideoFunction',
     auth: ['api-key', 'oauth'],
     permission: 'media:read',
     limit: '30/minute',

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+export type Json = Record<string, unknown>;
+type Io = 'input' | 'output';
+
+/** Schemas by the names that they have in the document. */
+export type Shapes = Readonly<Record<string, z.ZodType>>;
+
+/** What is known of each schema, and the name of those that have one. */
+class Named extends z.core.$ZodRegistry {
+  private readonly ids: ReadonlyMap<z.core.$ZodType, string>;
+  constructor(ids: ReadonlyMap<z.core.$ZodType, string>) {
+    super();
+    this.ids = ids;
+  }
+  override get(schema: z.core.$ZodType): undefined {
+    const id = this.ids.get(schema);
+    const known = { ...z.globalRegistry.get(schema), ...(id !== undefined && { id }) };
+    return known as unknown as undefined; // the library types what it looks up by its own registry
+  }
+}
+
+/**
+ * A schema as JSON Schema 2020-12; what has no form there (dates made from text, refinements) is described by what is
+ * sent.
+ */
+function toJson(schema: z.ZodType, io: Io, ids: ReadonlyMap<z.core.$ZodType, string>): Json {
+  const json: Json = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    metadata: new Named(ids),
+    override: ({ zodSchema, jsonSchema }) =>
+      void (zodSchema instanceof z.ZodDate && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })),
+  });
+  delete json['$schema'];
+  return json;
+}
+
+/** Writes schemas for one document, and keeps those that have names: each once, or twice where it is sent and answered in two forms. */
+export function openSchemas(shapes: Shapes) {
+  const components = new Map<string, unknown>();
+  const plain = new Map<z.core.$ZodType, string>();
+  const sent = new Map<z.core.$ZodType, string>();
+  for (const [name, schema] of Object.entries(shapes)) {
+    const [input, output] = (['input', 'output'] as const).map((io) => JSON.stringify(toJson(schema, io, new Map())));
+    plain.set(schema, name);
+    sent.set(schema, input === output ? name : `${name}Input`);
+  }
+  return {
+    /** A schema as it is sent (`input`) or answered (`output`), with references to those that have names. */
+    schemaOf(schema: z.ZodType, io: Io): Json {
+      const { $defs = {}, ...root } = toJson(schema, io, io === 'input' ? sent : plain);
+      const placed = (value: unknown): unknown =>
+        JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
+      for (const [name, definition] of Object.entries($defs as Json)) components.set(name, placed(definition));
+      return placed(root) as Json;
+    },
+    add: (name: string, schema: Json) => void components.set(name, schema),
+    /** Those that were referred to until now, by name. */
+    components: (): Json => Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+export type Schemas = ReturnType<typeof openSchemas>;
