@@ -36,7 +36,7 @@ test('routes opened by keys and tokens are below /public/v1, and only declared e
   expect(forClients.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
   expect(
     routes.filter((route) => route.path.startsWith('/public/') && !forClients.includes(route)).map(({ path }) => path),
-  ).toEqual(['/public/v1/openapi.json']);
+  ).toEqual(['/public/v1/channels/:id/calendar.ics', '/public/v1/openapi.json']); // the feed has a token of its own
 });
 
 describe('OpenAPI summaries', () => {
@@ -108,7 +108,7 @@ describe('request bodies', () => {
       inputSchema(body)['type'] === 'object' &&
       inputSchema(body)['additionalProperties'] !== false;
     const ofInterface =
-      /^\/(oauth|device|payments|webhooks\/email|video\/function|integrations\/provider\/:id\/connect)(\/|$)/;
+      /^\/(oauth|device|payments|webhooks\/email|public\/v1\/video\/function|integrations\/provider\/:id\/connect)(\/|$)/;
     expect(
       routes
         .filter(isOpen)
@@ -168,4 +168,17 @@ describe('texts of refused input', () => {
       ]),
     );
   });
+});
+
+test('a route that is to be removed says so at least 180 days before its end [S22]', () => {
+  const DAY = 86_400_000;
+  const told = (since: string, sunset: string) => (Date.parse(sunset) - Date.parse(since)) / DAY;
+  const deprecated = routes.flatMap((route) => (route.deprecated ? [{ name: nameOf(route), ...route.deprecated }] : []));
+  const written = /^\d{4}-\d\d-\d\d$/;
+  expect(
+    deprecated.filter(
+      ({ since, sunset }) => !written.test(since) || !written.test(sunset) || !(told(since, sunset) >= 180),
+    ),
+  ).toEqual([]);
+  expect([told('2026-01-01', '2026-06-29'), told('2026-01-01', '2026-06-30')]).toEqual([179, 180]);
 });

@@ -39,6 +39,8 @@ const ROWS: readonly Row[] = [
     [`GET ${prefix}/video-tools`, '30/minute', 'org'],
     [`DELETE ${prefix}/jobs/:id`, '30/minute', 'org'],
   ]),
+  ['POST /public/v1/generate-video', '30/minute', 'org'],
+  ['POST /public/v1/video/function', '30/minute', 'org'],
   ['POST /files/jobs/callback/:token', '6000/hour', 'address'],
   // senders outside
   ['POST /payments', '6000/hour', 'address'],
@@ -51,6 +53,7 @@ const MORE: readonly Row[] = [
   ...['', '/public/v1'].flatMap((prefix): Row[] => [
     [`POST ${prefix}/posts/bulk`, '60/hour', 'org'], // ten megabytes each
     [`POST ${prefix}/posts/bulk/:planId/apply`, '60/hour', 'org'],
+    [`POST ${prefix}/posts/bulk/:planId/undo`, '60/hour', 'org'],
   ]),
   ['POST /auth/forgot-return', '5/minute', 'address'], // the code of a mail is guessed no faster than a password
   ['POST /auth/confirm-email', '5/minute', 'address'],
@@ -76,6 +79,7 @@ const MORE: readonly Row[] = [
   ['PUT /uploads/:folder/:file', '6000/minute', 'address'], // parts, each at an address of its own signature
   ['GET /notifications/unsubscribe', '60/minute', 'address'], // the token of a mail, without a login
   ['POST /notifications/unsubscribe', '60/minute', 'address'],
+  ['GET /public/v1/channels/:id/calendar.ics', '6000/hour', 'address'], // and 60 an hour for each feed
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
   ['GET /health', 'none', 'address'],

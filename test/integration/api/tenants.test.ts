@@ -15,6 +15,8 @@ let eve: SignedUp;
 let eveKey: Awaited<ReturnType<SignedUp['withKey']>>;
 /** Rows of Ann's organization. */
 const hers: Record<string, string> = {};
+/** Of a calendar feed of Eve's, as a query. */
+let feedToken = '';
 
 beforeAll(async () => {
   product = await wholeProduct();
@@ -97,6 +99,14 @@ beforeAll(async () => {
       reservation, is_export, state, ended_at)
     values (${hers['job']}, ${ann.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'unknown',
       now())`;
+  await db.sql`
+    insert into calendar_feeds (channel_id, user_id, org_id, token_hash)
+    values (${hers['channel']!}, ${ann.userId}, ${ann.orgId}, ${sha256('canary feed')})`;
+  const own = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${own}, ${eve.orgId}, 'sandbox', 'v1', 'own', 'Own', ${product.context.vault.seal('{"values":{}}')})`;
+  feedToken = new URL((await eve.client.post(`/integrations/${own}/calendar-token`, {})).body.url).search;
   hers['notification'] = newId();
   await db.sql`
     insert into notifications (id, org_id, user_id, source, category, title, content)
@@ -122,7 +132,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/integrations\/plugs\/:/, 'plug'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
-  [/^\/(files|media)\/jobs\/:id/, 'job'],
+  [/(^|\/v1)\/(files|media)\/jobs\/:id/, 'job'],
   [/^\/notifications\/:/, 'notification'],
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
@@ -160,7 +170,8 @@ const ask = (route: AnyRoute, id: string) => {
           ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}),
           ...BODIES[`${route.method.toUpperCase()} ${route.path}`],
         };
-  return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path, body);
+  const query = route.path.endsWith('/calendar.ics') ? feedToken : '';
+  return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path + query, body);
 };
 const fingerprint = async () => {
   const tables = await Promise.all([
@@ -178,6 +189,7 @@ const fingerprint = async () => {
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
     db.sql`select * from post_notes where org_id = ${ann.orgId}`,
+    db.sql`select * from calendar_feeds where org_id = ${ann.orgId}`,
     db.sql`select * from post_plans where org_id = ${ann.orgId}`,
     db.sql`select * from tags where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,

@@ -14,7 +14,7 @@ begin
   insert into change_counters as c (org_id, backend, changes)
   select distinct r.org_id, pg_backend_pid(), 1
   from changed_rows r
-  where tg_op <> 'DELETE' or exists (select from organizations o where o.id = r.org_id)
+  where exists (select from organizations o where o.id = r.org_id)
   on conflict (org_id, backend) do update set changes = c.changes + 1;
   return null;
 end $$;
