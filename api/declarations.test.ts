@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { inputSchema, mutants } from '../test/support/worlds/example.ts';
 import { type FieldError, judge } from '../src/platform/kernel/index.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -181,4 +182,23 @@ test('a route that is to be removed says so at least 180 days before its end [S2
     ),
   ).toEqual([]);
   expect([told('2026-01-01', '2026-06-29'), told('2026-01-01', '2026-06-30')]).toEqual([179, 180]);
+});
+
+test('a list by a cursor answers items with the next one, 1 to 100 at a time and 50 unless asked [S19]', () => {
+  /** Lists of the field, which got a cursor later: the whole range unless asked. */
+  const GROWN = ['GET /posts', 'GET /public/v1/posts'];
+  const lists = routes.filter(({ query }) => query && 'cursor' in (inputSchema(query)['properties'] ?? {}));
+  expect(lists.length).toBeGreaterThan(6);
+  const forms = lists
+    .filter((route) => !GROWN.includes(nameOf(route)))
+    .map((route) => {
+      const answer = z.toJSONSchema(route.answer, { io: 'output', unrepresentable: 'any' });
+      const { minimum, maximum } = inputSchema(route.query)['properties'].limit;
+      return [
+        nameOf(route),
+        Object.keys(answer.properties ?? {}).toSorted(),
+        [minimum, maximum, route.query.safeParse({}).data.limit],
+      ];
+    });
+  expect(forms).toEqual(forms.map(([name]) => [name, ['items', 'nextCursor'], [1, 100, 50]]));
 });

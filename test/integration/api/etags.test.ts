@@ -16,7 +16,7 @@ const clientOf = (path: string) => (path.startsWith('/public/') ? key : ann.clie
 const tagOf = async (path: string) => (await clientOf(path).get(path)).headers.get('etag')!;
 const again = (path: string, etag: string) => clientOf(path).get(path, { 'if-none-match': etag });
 
-test('the lists of posts, channels and files have an ETag [S19]', () => {
+test('the lists of posts, channels and files have an ETag', () => {
   expect(LISTS.toSorted()).toEqual([
     '/files',
     '/integrations/customers',
@@ -37,7 +37,7 @@ describe('GET of a list', () => {
   const dated = (path: string) =>
     /^(\/public\/v1)?\/posts$/.test(path) ? `${path}?startDate=2026-01-01&endDate=2026-12-31` : path;
 
-  test.each(LISTS)('%s answers 304 without a body while nothing has changed, and 200 afterwards [S19]', async (list) => {
+  test.each(LISTS)('%s answers 304 without a body while nothing has changed, and 200 afterwards', async (list) => {
     const path = dated(list);
     const etag = await tagOf(path);
     expect(etag).toMatch(/^W\/"[0-9a-f]{32}"$/);
