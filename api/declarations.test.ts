@@ -174,7 +174,9 @@ describe('texts of refused input', () => {
 test('a route that is to be removed says so at least 180 days before its end [S22]', () => {
   const DAY = 86_400_000;
   const told = (since: string, sunset: string) => (Date.parse(sunset) - Date.parse(since)) / DAY;
-  const deprecated = routes.flatMap((route) => (route.deprecated ? [{ name: nameOf(route), ...route.deprecated }] : []));
+  const deprecated = routes.flatMap((route) =>
+    route.deprecated ? [{ name: nameOf(route), ...route.deprecated }] : [],
+  );
   const written = /^\d{4}-\d\d-\d\d$/;
   expect(
     deprecated.filter(

@@ -6,6 +6,7 @@ import auditAdmin from './audit/admin.ts';
 import authOauthRoutes from './auth/oauth.routes.ts';
 import authRoutes from './auth/routes.ts';
 import billingRoutes from './billing/routes.ts';
+import channelsPublic from './channels/public.ts';
 import deviceRoutes from './device/routes.ts';
 import egressRoutes from './egress/routes.ts';
 import emailsAdmin from './emails/admin.ts';
@@ -13,6 +14,7 @@ import errorsAdmin from './errors/admin.ts';
 import filesRoutes from './files/routes.ts';
 import filesStockRoutes from './files/stock.routes.ts';
 import findSlotPublic from './find-slot/public.ts';
+import generateVideoPublic from './generate-video/public.ts';
 import groupsPublic from './groups/public.ts';
 import healthRoutes from './health/routes.ts';
 import impersonateAdmin from './impersonate/admin.ts';
@@ -22,6 +24,7 @@ import integrationsPublic from './integrations/public.ts';
 import integrationsRoutes from './integrations/routes.ts';
 import isConnectedPublic from './is-connected/public.ts';
 import lifetimeCodesAdmin from './lifetime-codes/admin.ts';
+import mePublic from './me/public.ts';
 import mediaPublic from './media/public.ts';
 import mediaRoutes from './media/routes.ts';
 import mediaStockRoutes from './media/stock.routes.ts';
@@ -52,6 +55,7 @@ import providersRoutes from './providers/routes.ts';
 import providersSettingsAdmin from './providers/settings.admin.ts';
 import providersSettingsRoutes from './providers/settings.routes.ts';
 import queueAdmin from './queue/admin.ts';
+import referenceRoutes from './reference/routes.ts';
 import rolesRoutes from './roles/routes.ts';
 import sandboxRoutes from './sandbox/routes.ts';
 import sessionsAdmin from './sessions/admin.ts';
@@ -70,6 +74,7 @@ import userRoutes from './user/routes.ts';
 import userSessionsRoutes from './user/sessions.routes.ts';
 import usersAdmin from './users/admin.ts';
 import usersPublic from './users/public.ts';
+import videoPublic from './video/public.ts';
 import webhooksEmailRoutes from './webhooks/email.routes.ts';
 import webhooksPublic from './webhooks/public.ts';
 import webhooksRoutes from './webhooks/routes.ts';
@@ -82,6 +87,7 @@ export const routes: readonly AnyRoute[] = [
   ...authOauthRoutes,
   ...authRoutes,
   ...billingRoutes,
+  ...channelsPublic,
   ...deviceRoutes,
   ...egressRoutes,
   ...emailsAdmin,
@@ -89,6 +95,7 @@ export const routes: readonly AnyRoute[] = [
   ...filesRoutes,
   ...filesStockRoutes,
   ...findSlotPublic,
+  ...generateVideoPublic,
   ...groupsPublic,
   ...healthRoutes,
   ...impersonateAdmin,
@@ -98,6 +105,7 @@ export const routes: readonly AnyRoute[] = [
   ...integrationsRoutes,
   ...isConnectedPublic,
   ...lifetimeCodesAdmin,
+  ...mePublic,
   ...mediaPublic,
   ...mediaRoutes,
   ...mediaStockRoutes,
@@ -128,6 +136,7 @@ export const routes: readonly AnyRoute[] = [
   ...providersSettingsAdmin,
   ...providersSettingsRoutes,
   ...queueAdmin,
+  ...referenceRoutes,
   ...rolesRoutes,
   ...sandboxRoutes,
   ...sessionsAdmin,
@@ -146,6 +155,7 @@ export const routes: readonly AnyRoute[] = [
   ...userSessionsRoutes,
   ...usersAdmin,
   ...usersPublic,
+  ...videoPublic,
   ...webhooksEmailRoutes,
   ...webhooksPublic,
   ...webhooksRoutes,

@@ -89,7 +89,8 @@ describe('operation ids', () => {
   };
 
   test('those of the public document are pinned, and the same in the whole document', () => {
-    const ids = (operations: readonly Operation[]) => new Map(operations.map(({ name, at: one }) => [name, one['operationId']]));
+    const ids = (operations: readonly Operation[]) =>
+      new Map(operations.map(({ name, at: one }) => [name, one['operationId']]));
     expect(Object.fromEntries(ids(published))).toEqual(PINNED);
     const inWhole = ids(all);
     for (const [name, id] of Object.entries(PINNED)) expect([name, inWhole.get(name)]).toEqual([name, id]);
@@ -215,7 +216,9 @@ describe('webhooks', () => {
   });
 
   test('the bodies that are really sent have the described form', () => {
-    const lines = readFileSync(new URL('../fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8').trim().split('\n');
+    const lines = readFileSync(new URL('../fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
+      .trim()
+      .split('\n');
     expect(lines.length).toBeGreaterThan(5);
     for (const line of lines) {
       const body = JSON.parse(line) as { event: string };

@@ -112,10 +112,7 @@ const PREFIX = '/public/v1';
 const declared = new Map(
   routes
     .filter(({ path }) => path.startsWith(`${PREFIX}/`))
-    .map((route): [string, AnyRoute] => [
-      `${route.method.toUpperCase()} ${route.path.slice(PREFIX.length)}`,
-      route,
-    ]),
+    .map((route): [string, AnyRoute] => [`${route.method.toUpperCase()} ${route.path.slice(PREFIX.length)}`, route]),
 );
 
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- JSON Schema as zod writes it
@@ -123,7 +120,9 @@ type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-a
 /** The schema of a success: of several forms the one with most of them known, the list before the object. */
 const plain = (schema: Json): Json => {
   const choices = (schema['anyOf'] ?? schema['oneOf']) as Json[] | undefined;
-  return choices ? plain(choices.find(({ type }) => type === 'array') ?? choices.find(({ type }) => type !== 'null')!) : schema;
+  return choices
+    ? plain(choices.find(({ type }) => type === 'array') ?? choices.find(({ type }) => type !== 'null')!)
+    : schema;
 };
 const keysIn = (schema: Json): string[] => {
   const required = new Set<string>(schema['required'] ?? []);
@@ -131,7 +130,11 @@ const keysIn = (schema: Json): string[] => {
     .map((name) => (required.has(name) ? name : `${name}?`))
     .toSorted();
 };
-const wordsOf = (text: string) => text.split(' ').filter((word) => word !== '').toSorted();
+const wordsOf = (text: string) =>
+  text
+    .split(' ')
+    .filter((word) => word !== '')
+    .toSorted();
 
 function expectKeys(schema: Json, keys: Keys): void {
   const found = plain(schema);
@@ -145,16 +148,19 @@ function expectKeys(schema: Json, keys: Keys): void {
 }
 
 describe('the public API', () => {
-  test.each([...FIELD, ...ADDED])('%s is declared as clients know it [S2]', (name, permission, status, keys, credentials) => {
-    const route = declared.get(name)!;
-    expect(route).toBeDefined();
-    expect({
-      permission: route.permission ?? MEMBER,
-      status: successStatus(route),
-      credentials: route.auth.join(' '),
-    }).toEqual({ permission, status, credentials: credentials ?? 'api-key oauth' });
-    expectKeys(z.toJSONSchema(route.answer, { io: 'output', unrepresentable: 'any' }), keys);
-  });
+  test.each([...FIELD, ...ADDED])(
+    '%s is declared as clients know it [S2]',
+    (name, permission, status, keys, credentials) => {
+      const route = declared.get(name)!;
+      expect(route).toBeDefined();
+      expect({
+        permission: route.permission ?? MEMBER,
+        status: successStatus(route),
+        credentials: route.auth.join(' '),
+      }).toEqual({ permission, status, credentials: credentials ?? 'api-key oauth' });
+      expectKeys(z.toJSONSchema(route.answer, { io: 'output', unrepresentable: 'any' }), keys);
+    },
+  );
 
   test('has no other route, and those that are still missing are missing', () => {
     const known = [...FIELD, ...ADDED].map(([name]) => name);

@@ -27,7 +27,11 @@ const SECURITY_SCHEMES = {
   },
   sessionHeader: { type: 'apiKey', in: 'header', name: 'auth', description: 'The session of a login.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`pm_live_…`, raw or after `Bearer`.' },
-  accessToken: { type: 'http', scheme: 'bearer', description: 'An access token (`pos_…`) of this authorization server.' },
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An access token (`pos_…`) of this authorization server.',
+  },
 };
 
 const ABOUT =
@@ -40,7 +44,9 @@ const ABOUT =
 /** The headers that something in the document refers to: those of no answer are left out. */
 function usedHeaders(parts: Json): Json {
   const text = JSON.stringify(parts);
-  return Object.fromEntries(Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)));
+  return Object.fromEntries(
+    Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  );
 }
 
 function usedSchemes(shown: readonly AnyRoute[]): Json {
@@ -55,10 +61,7 @@ function usedSchemes(shown: readonly AnyRoute[]): Json {
 }
 
 /** The OpenAPI 3.1 document of the routes below a prefix, in the order of their paths (S267). */
-export function openApi(
-  routes: readonly AnyRoute[],
-  { shapes, events, prefix = '/', version = '0' }: Described,
-): Json {
+export function openApi(routes: readonly AnyRoute[], { shapes, events, prefix = '/', version = '0' }: Described): Json {
   const schemas = openSchemas(shapes);
   const writer = { schemas, ids: operationIds(routes) };
   const paths: Record<string, Json> = {};
@@ -70,7 +73,10 @@ export function openApi(
   const webhooks = describeWebhooks(events, schemas);
   const inOAuth = shown.some(({ errors }) => errors !== undefined);
   const statuses = new Set(shown.filter(({ errors }) => !errors).flatMap(refusalsOf));
-  const refusals = describeRefusals([...statuses].toSorted((a, b) => a - b), inOAuth);
+  const refusals = describeRefusals(
+    [...statuses].toSorted((a, b) => a - b),
+    inOAuth,
+  );
   for (const [name, schema] of Object.entries(refusals.schemas)) schemas.add(name, schema as Json);
   return {
     openapi: '3.1.0',

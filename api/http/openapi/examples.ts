@@ -13,10 +13,13 @@ const VALUES: Readonly<Record<string, unknown>> = {
   color: '#612AD5',
   company: 'Acme Ltd',
   content: '<p>Hello</p>',
+  creationMethod: 'API',
   currency: 'usd',
   description: 'Our spring campaign',
+  detail: 'scheduled',
   email: 'ann@acme.example',
   error: 'The network was not reachable',
+  errorKind: 'network',
   event: 'post.published',
   events: ['post.published'],
   functionName: 'voices',
@@ -27,6 +30,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   identifier: 'x',
   integrationName: 'Acme',
   ip: '203.0.113.7',
+  integration: ID,
   kind: 'created',
   label: 'Acme',
   language: 'en',
@@ -37,9 +41,13 @@ const VALUES: Readonly<Record<string, unknown>> = {
   mime: 'image/png',
   model: 'standard',
   name: 'Acme',
+  newPassword: 'correct horse battery',
+  nextCursor: '2026-09-01T10:00:00.000000_42',
+  oldPassword: 'wrong horse battery',
   orgName: 'Acme Ltd',
   originalName: 'bicycle.png',
   page: 0,
+  password: 'correct horse battery',
   path: 'https://rookery.example/uploads/bicycle.png',
   percent: 12.5,
   picture: 'https://acme.example/picture.png',
@@ -49,6 +57,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   providerIdentifier: 'x',
   reason: 'published',
   releaseId: '1839273645102938476',
+  repeatPassword: 'correct horse battery',
   releaseURL: 'https://x.example/acme/status/1839273645102938476',
   role: 'editor',
   rrule: 'FREQ=WEEKLY;BYDAY=MO',
@@ -80,22 +89,29 @@ const namesInstant = (name: string) => /(At|Date|Until|date|Expiration)$/.test(n
 const namesId = (name: string) => name === 'id' || /(Id|ID)$/.test(name);
 
 function textOf(schema: Json, name: string): string {
-  const { format, pattern, minLength = 0, maxLength = Infinity } = schema as {
+  const {
+    format,
+    pattern,
+    minLength = 0,
+    maxLength = Infinity,
+  } = schema as {
     format?: string;
     pattern?: string;
     minLength?: number;
     maxLength?: number;
   };
   const fits = (text: string) =>
-    text.length >= minLength && text.length <= maxLength && (pattern === undefined || new RegExp(pattern, 'u').test(text));
+    text.length >= minLength &&
+    text.length <= maxLength &&
+    (pattern === undefined || new RegExp(pattern, 'u').test(text));
   const named = VALUES[name];
   const wanted = [
     FORMATS[format ?? ''],
     ...(typeof named === 'string' ? [named] : []),
     ...(namesInstant(name) ? [INSTANT] : []),
     ...(namesId(name) ? [ID] : []),
-    '#612AD5',
     name,
+    '#612AD5',
     'x'.repeat(Math.max(1, minLength)),
     '0'.repeat(Math.max(1, minLength)),
   ];
@@ -106,11 +122,17 @@ function numberOf(schema: Json, name: string): number {
   const { minimum, exclusiveMinimum, maximum = Infinity } = schema as Record<string, number | undefined>;
   const least = minimum ?? (exclusiveMinimum === undefined ? 0 : exclusiveMinimum + 1);
   const named = VALUES[name];
-  return typeof named === 'number' && named >= least && named <= maximum ? named : Math.max(least, Math.min(1, maximum));
+  return typeof named === 'number' && named >= least && named <= maximum
+    ? named
+    : Math.max(least, Math.min(1, maximum));
 }
 
 /** Makes an example of a schema; `components` are the schemas that it refers to. */
-export function exampleOf(schema: Json, components: Json, { io, name = '' }: { io: 'input' | 'output'; name?: string }) {
+export function exampleOf(
+  schema: Json,
+  components: Json,
+  { io, name = '' }: { io: 'input' | 'output'; name?: string },
+) {
   const make = (part: Json, field: string, depth: number): unknown => {
     const [given] = (part['examples'] ?? []) as unknown[];
     if (given !== undefined) return given;
@@ -143,8 +165,17 @@ export function exampleOf(schema: Json, components: Json, { io, name = '' }: { i
   const objectOf = (part: Json, depth: number) => {
     const required = (part['required'] ?? []) as string[];
     const properties = Object.entries((part['properties'] ?? {}) as Record<string, Json>);
-    const shown = properties.filter(([key]) => required.includes(key) || (io === 'output' && depth < DEPTH));
-    return Object.fromEntries(shown.map(([key, property]) => [key, make(property, key, depth + 1)]));
+    // of a body that needs nothing the first field stands for what it may say
+    const isFree = io === 'input' && depth === 0 && required.length === 0;
+    const shown = properties.filter(
+      ([key], n) => required.includes(key) || (io === 'output' ? depth < DEPTH : isFree && n === 0),
+    );
+    const others = required.filter((key) => !properties.some(([known]) => known === key));
+    const other = (part['additionalProperties'] ?? {}) as Json;
+    return Object.fromEntries([
+      ...shown.map(([key, property]) => [key, make(property, key, depth + 1)] as const),
+      ...others.map((key) => [key, make(other, key, depth + 1)] as const),
+    ]);
   };
   const listOf = (part: Json, field: string, depth: number) => {
     const tuple = part['prefixItems'] as Json[] | undefined;

@@ -6,7 +6,10 @@ const text = (description: string, example: string) => ({ description, schema: {
 
 /** The headers of answers, by their names in the components. */
 export const HEADERS: Json = {
-  RequestId: text('The id of this request: that of the client where it sent one.', '0198f2a4-6b1e-7c3d-9a52-4e8d1f60b7c9'),
+  RequestId: text(
+    'The id of this request: that of the client where it sent one.',
+    '0198f2a4-6b1e-7c3d-9a52-4e8d1f60b7c9',
+  ),
   RateLimitLimit: integer('Requests that the bucket of this route and caller allows in its window.', 600),
   RateLimitRemaining: integer('Requests that are left in the window.', 599),
   RateLimitReset: integer('When the window ends, in Unix seconds.', 1_788_256_800),

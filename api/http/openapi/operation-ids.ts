@@ -71,7 +71,9 @@ const ofSummary = ({ summary }: AnyRoute) =>
 const placeOf = ({ path }: AnyRoute) =>
   `In${path
     .split('/')
-    .map((segment) => (segment.startsWith(':') ? `By${capital(segment.slice(1))}` : wordsIn(segment).map(capital).join('')))
+    .map((segment) =>
+      segment.startsWith(':') ? `By${capital(segment.slice(1))}` : wordsIn(segment).map(capital).join(''),
+    )
     .join('')}`;
 
 /** A readable id for each route: that of the table, else that of its summary, with its place where several have one. */

@@ -53,7 +53,7 @@ function parametersOf({ path, query, idempotent, revision }: AnyRoute, { schemas
     const schema = { type: 'string' };
     return { name, in: 'path', required: true, schema, example: withExample(name!, schema) };
   });
-  const asked = query ? schemas.schemaOf(query, 'input') : {};
+  const asked = query ? schemas.queryOf(query as z.ZodType) : {};
   const inQuery = Object.entries((asked['properties'] ?? {}) as Record<string, Json>).map(
     ([name, { description, ...schema }]) => ({
       name,
@@ -87,8 +87,11 @@ function bodyOf(route: AnyRoute, { schemas }: Writer): { json?: unknown; request
       },
     };
   if (!route.body) return {};
-  const schema = schemas.schemaOf(route.body as z.ZodType, 'input');
-  const json = exampleOf(schema, schemas.components(), { io: 'input' });
+  const body = route.body as z.ZodType;
+  const schema = schemas.schemaOf(body, 'input');
+  // the library leaves those of a schema out that makes something else of what is sent
+  const [given] = (body.meta()?.['examples'] ?? []) as unknown[];
+  const json = given ?? exampleOf(schema, schemas.components(), { io: 'input' });
   const content = { schema, example: json };
   return {
     json,
@@ -108,8 +111,7 @@ const RAW_TYPES = { text: 'text/plain', bytes: 'application/octet-stream', json:
 function answerOf(route: AnyRoute, { schemas }: Writer): Json {
   const { output = 'json' } = route;
   const type = route.path.endsWith('.ics') ? 'text/calendar' : route.page ? 'text/html' : RAW_TYPES[output];
-  const schema =
-    output === 'json' ? schemas.schemaOf(route.answer as z.ZodType, 'output') : { type: 'string' };
+  const schema = output === 'json' ? schemas.schemaOf(route.answer as z.ZodType, 'output') : { type: 'string' };
   const example = output === 'json' && exampleOf(schema, schemas.components(), { io: 'output' });
   return {
     [output === 'json' ? RAW_TYPES.json : type]: { schema, ...(example !== false && { example }) },

@@ -6,17 +6,18 @@ type Io = 'input' | 'output';
 /** Schemas by the names that they have in the document. */
 export type Shapes = Readonly<Record<string, z.ZodType>>;
 
+type Known = Record<string, unknown>;
 /** What is known of each schema, and the name of those that have one. */
-class Named extends z.core.$ZodRegistry {
+class Named extends z.core.$ZodRegistry<Known> {
   private readonly ids: ReadonlyMap<z.core.$ZodType, string>;
   constructor(ids: ReadonlyMap<z.core.$ZodType, string>) {
     super();
     this.ids = ids;
   }
-  override get(schema: z.core.$ZodType): undefined {
+  override get<S extends z.core.$ZodType>(schema: S): z.core.$replace<Known, S> | undefined {
     const id = this.ids.get(schema);
-    const known = { ...z.globalRegistry.get(schema), ...(id !== undefined && { id }) };
-    return known as unknown as undefined; // the library types what it looks up by its own registry
+    const known: Known = { ...z.globalRegistry.get(schema), ...(id !== undefined && { id }) };
+    return known as z.core.$replace<Known, S>; // plain values: there is nothing of the schema to replace in them
   }
 }
 
@@ -47,6 +48,8 @@ export function openSchemas(shapes: Shapes) {
     sent.set(schema, input === output ? name : `${name}Input`);
   }
   return {
+    /** A query as it is sent: its fields become parameters, so that nothing in it is referred to. */
+    queryOf: (schema: z.ZodType): Json => toJson(schema, 'input', new Map()),
     /** A schema as it is sent (`input`) or answered (`output`), with references to those that have names. */
     schemaOf(schema: z.ZodType, io: Io): Json {
       const { $defs = {}, ...root } = toJson(schema, io, io === 'input' ? sent : plain);

@@ -39,7 +39,8 @@ const TAGS: readonly Tag[] = [
   },
   {
     name: 'Notifications',
-    description: 'What people are told, in the application, by mail and on their devices, and what they want to be told.',
+    description:
+      'What people are told, in the application, by mail and on their devices, and what they want to be told.',
     of: ['notifications', 'stream', 'push'],
   },
   {

@@ -14,7 +14,9 @@ const Me = z.strictObject({
   scopes: z
     .array(z.enum(SCOPES))
     .nullable()
-    .meta({ description: 'What an access token may do at most; null for an API key, which has the rights of its role.' }),
+    .meta({
+      description: 'What an access token may do at most; null for an API key, which has the rights of its role.',
+    }),
   tier: z.enum(TIERS).meta({ description: 'The plan under which the credential works.' }),
 });
 

@@ -26,9 +26,7 @@ export const Applied = z.strictObject({
 /** What became of the posts of a plan that was taken back. */
 export const Undone = z.strictObject({
   deleted: z.int().meta({ description: 'Posts that were deleted, each with its thread.' }),
-  kept: z.array(
-    z.strictObject({ postId: z.string(), reason: z.enum(['published', 'in_flight', 'changed']) }),
-  ),
+  kept: z.array(z.strictObject({ postId: z.string(), reason: z.enum(['published', 'in_flight', 'changed']) })),
 });
 
 /** A plan with its judgement, and with what was created where it was applied at once (S124). */

@@ -66,10 +66,7 @@ export async function completeKey(
 }
 
 /** The answer that is kept under a key; undefined while there is none. */
-export async function findReply(
-  sql: Sql,
-  { orgId, scope, key }: Omit<KeyClaim, 'claim'>,
-): Promise<string | undefined> {
+export async function findReply(sql: Sql, { orgId, scope, key }: Omit<KeyClaim, 'claim'>): Promise<string | undefined> {
   const [row] = await sql<{ reply: string | null }[]>`
     select reply
     from idempotency_keys

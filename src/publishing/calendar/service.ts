@@ -106,4 +106,5 @@ async function readFeed(
 }
 
 /** The room of calendar feeds, by which calendars outside show the posts of a channel. */
-export const openCalendar = (deps: CalendarDeps) => bind(deps, { createFeed, removeFeed, openFeed, tagOfFeed, readFeed });
+export const openCalendar = (deps: CalendarDeps) =>
+  bind(deps, { createFeed, removeFeed, openFeed, tagOfFeed, readFeed });

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { idFrom, instantOfLocal, localTimeOf, localTimesAfter, localTimesBetween } from '../../platform/kernel/index.ts';
+import {
+  idFrom,
+  instantOfLocal,
+  localTimeOf,
+  localTimesAfter,
+  localTimesBetween,
+} from '../../platform/kernel/index.ts';
 
 // Posts that recur: each date is a post of its own. The one that waits holds the rule, and hands it on to its
 // successor, which is made when it waits no longer.

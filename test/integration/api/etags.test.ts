@@ -50,13 +50,16 @@ describe('GET of a list', () => {
     expect([changed.status, changed.headers.get('etag') === etag]).toEqual([200, false]);
   });
 
-  test.each(LISTS)('%s has another tag for each query, and is not answered as unchanged to another organization', async (list) => {
-    const path = dated(list);
-    const separator = path.includes('?') ? '&' : '?';
-    expect(await tagOf(`${path}${separator}page=1`)).not.toBe(await tagOf(path));
-    const other = list.startsWith('/public/') ? await eve.withKey() : eve.client;
-    expect((await other.get(path, { 'if-none-match': await tagOf(path) })).status).toBe(200);
-  });
+  test.each(LISTS)(
+    '%s has another tag for each query, and is not answered as unchanged to another organization',
+    async (list) => {
+      const path = dated(list);
+      const separator = path.includes('?') ? '&' : '?';
+      expect(await tagOf(`${path}${separator}page=1`)).not.toBe(await tagOf(path));
+      const other = list.startsWith('/public/') ? await eve.withKey() : eve.client;
+      expect((await other.get(path, { 'if-none-match': await tagOf(path) })).status).toBe(200);
+    },
+  );
 
   test('a list without dates is the same for a minute of the clock, and its range moves on then', async () => {
     let now = new Date('2026-09-01T10:00:10Z');
@@ -178,7 +181,7 @@ describe('the change counter', () => {
     expect(await rowsOf()).toContain(pid);
     const etag = await tagOf(path);
     const sweep = app.context.sweeps.find(({ name }) => name === 'change-counters')!;
-    for (let folded = 1; folded > 0; ) folded = (await sweep.run(1_000)) as number;
+    for (let folded = 1; folded > 0;) folded = (await sweep.run(1_000)) as number;
     const left = await rowsOf();
     expect([left.includes(pid), left.includes(0)]).toEqual([false, true]);
     expect((await again(path, etag)).status).toBe(304);

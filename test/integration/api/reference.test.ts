@@ -42,9 +42,9 @@ describe('GET /reference', () => {
         })),
     );
     expect(ids.length).toBeGreaterThan(40);
-    expect(ids.filter(({ id, title }) => !text.includes(`id="${id}"`) || !text.includes(`<code>${title}</code>`))).toEqual(
-      [],
-    );
+    expect(
+      ids.filter(({ id, title }) => !text.includes(`id="${id}"`) || !text.includes(`<code>${title}</code>`)),
+    ).toEqual([]);
     const linked = new Set([...text.matchAll(/href="#([^"]+)"/g)].map(([, place]) => place!));
     expect([...linked].filter((place) => !text.includes(`id="${place}"`))).toEqual([]);
   });

@@ -94,7 +94,6 @@ describe('GET /notifications/list', () => {
     const answer = await ann.client.get(`/notifications/list?${query}`);
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [query.split('=')[0]]]);
   });
-
 });
 
 describe('GET /public/v1/notifications', () => {

@@ -16,7 +16,10 @@ beforeAll(async () => {
 afterAll(() => product[Symbol.asyncDispose]());
 
 async function connect(name: string): Promise<string> {
-  const answer = await ann.client.post('/integrations/social-connect/sandbox', { fields: { name }, allowPreview: true });
+  const answer = await ann.client.post('/integrations/social-connect/sandbox', {
+    fields: { name },
+    allowPreview: true,
+  });
   return answer.body.id;
 }
 const HOUR = 3_600_000;

@@ -64,7 +64,12 @@ describe('POST /posts/bulk/:planId/undo', () => {
 
   test('keeps what is out, on its way or changed since, with its whole thread, and names it [S124]', async () => {
     await apply();
-    const [[published], [inFlight, other], [thread], [edited]] = posts as [[string], [string, string], [string], [string]];
+    const [[published], [inFlight, other], [thread], [edited]] = posts as [
+      [string],
+      [string, string],
+      [string],
+      [string],
+    ];
     await db.sql`update posts set state = 'PUBLISHED', detail = null where id = ${published}`;
     await db.sql`update posts set detail = 'publishing' where id = ${inFlight}`;
     await db.sql`update posts set state = 'ERROR', detail = 'unconfirmed' where root_post_id = ${thread}`;
@@ -112,7 +117,11 @@ describe('POST /posts/bulk/:planId/undo', () => {
     await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'member')`;
     bob.client.headers = { showorg: ann.orgId };
     const before = await rows();
-    expect([(await undo(eve.client)).status, (await undo(bob.client)).status, await rows()]).toEqual([404, 403, before]);
+    expect([(await undo(eve.client)).status, (await undo(bob.client)).status, await rows()]).toEqual([
+      404,
+      403,
+      before,
+    ]);
     expect((await undo()).body.deleted).toBe(5);
   });
 });

@@ -98,6 +98,21 @@ export const CreateBody = z
   .refine(({ type, date }) => type !== 'schedule' || date !== undefined, {
     path: ['date'],
     message: 'is needed to schedule',
+  })
+  .meta({
+    examples: [
+      {
+        type: 'schedule',
+        date: '2026-09-01T10:00:00.000Z',
+        posts: [
+          {
+            integration: { id: '0198f2a4-6b1e-7c3d-9a52-4e8d1f60b7c9' },
+            value: [{ content: '<p>Hello</p>' }],
+            settings: {},
+          },
+        ],
+      },
+    ],
   });
 export type SentBody = z.output<typeof CreateBody>;
 /**

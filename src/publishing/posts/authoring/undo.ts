@@ -14,11 +14,7 @@ import { findPlan, PLAN_SCOPE } from './plan-store.ts';
  * something is out, on its way, or changed since: those are named. Posts that are deleted already are not.
  * @throws AppError `not_found`, `conflict` for a plan that was not applied, `link_expired` after ten minutes
  */
-export async function undoPlan(
-  { sql }: Pick<PostsDeps, 'sql'>,
-  orgId: string,
-  planId: string,
-): Promise<UndonePlan> {
+export async function undoPlan({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, planId: string): Promise<UndonePlan> {
   const reply = await findReply(sql, { orgId, scope: PLAN_SCOPE, key: planId });
   if (reply === undefined) {
     if (!(await findPlan(sql, orgId, planId))) throw notFound('Plan not found');
@@ -28,7 +24,10 @@ export async function undoPlan(
   const postIds = rows.flatMap((row) => row.postIds ?? row.postId ?? []);
   const [undone] = await removeUnchanged(sql, orgId, postIds);
   if (undone!.isLate)
-    throw new AppError('link_expired', 'The posts of a plan can be deleted together for ten minutes: delete them singly');
+    throw new AppError(
+      'link_expired',
+      'The posts of a plan can be deleted together for ten minutes: delete them singly',
+    );
   return { deleted: undone!.deleted, kept: undone!.kept ?? [] };
 }
 
