@@ -152,6 +152,9 @@ describe('changes of what lists show', () => {
     'resting_until',
     'renewal_tried_at',
     'brakes',
+    'renamed',
+    'expiry_told_for',
+    'expiry_told_days',
   ];
   test('each column of channels is counted, or named here as one that no list shows', async () => {
     const [trigger] = await sql<{ text: string }[]>`
