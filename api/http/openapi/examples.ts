@@ -170,12 +170,7 @@ export function exampleOf(
     const shown = properties.filter(
       ([key], n) => required.includes(key) || (io === 'output' ? depth < DEPTH : isFree && n === 0),
     );
-    const others = required.filter((key) => !properties.some(([known]) => known === key));
-    const other = (part['additionalProperties'] ?? {}) as Json;
-    return Object.fromEntries([
-      ...shown.map(([key, property]) => [key, make(property, key, depth + 1)] as const),
-      ...others.map((key) => [key, make(other, key, depth + 1)] as const),
-    ]);
+    return Object.fromEntries(shown.map(([key, property]) => [key, make(property, key, depth + 1)]));
   };
   const listOf = (part: Json, field: string, depth: number) => {
     const tuple = part['prefixItems'] as Json[] | undefined;

@@ -34,7 +34,22 @@ function toJson(schema: z.ZodType, io: Io, ids: ReadonlyMap<z.core.$ZodType, str
       void (zodSchema instanceof z.ZodDate && Object.assign(jsonSchema, { type: 'string', format: 'date-time' })),
   });
   delete json['$schema'];
-  return json;
+  return withNamedKeys(json) as Json;
+}
+
+/** A record over known keys as an object with these fields: tools do not look for fields in a rule for names. */
+function withNamedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withNamedKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const inside = Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withNamedKeys(part)]));
+  const { propertyNames, additionalProperties, required, ...rest } = inside;
+  if (propertyNames === undefined || !Array.isArray(required) || rest['properties'] !== undefined) return inside;
+  return {
+    ...rest,
+    properties: Object.fromEntries(required.map((key: string) => [key, additionalProperties])),
+    required,
+    additionalProperties: false,
+  };
 }
 
 /** Writes schemas for one document, and keeps those that have names: each once, or twice where it is sent and answered in two forms. */

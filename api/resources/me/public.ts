@@ -11,12 +11,9 @@ const Me = z.strictObject({
   orgName: z.string(),
   role: z.string().meta({ description: 'A system role, or the id of a role of the organization.' }),
   permissions: z.array(z.enum(PERMISSIONS)),
-  scopes: z
-    .array(z.enum(SCOPES))
-    .nullable()
-    .meta({
-      description: 'What an access token may do at most; null for an API key, which has the rights of its role.',
-    }),
+  scopes: z.array(z.enum(SCOPES)).nullable().meta({
+    description: 'What an access token may do at most; null for an API key, which has the rights of its role.',
+  }),
   tier: z.enum(TIERS).meta({ description: 'The plan under which the credential works.' }),
 });
 

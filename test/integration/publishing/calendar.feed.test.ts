@@ -87,7 +87,7 @@ describe('GET /public/v1/channels/:id/calendar.ics', () => {
     expect(eventOf(text, queued)).toMatchObject({
       SEQUENCE: '1',
       SUMMARY: 'Hello & welcome',
-      DESCRIPTION: String.raw`Hello & welcome\n\nMore\, of it\; all`,
+      DESCRIPTION: String.raw`Hello & welcome\nMore\, of it\; all`,
       STATUS: 'TENTATIVE',
       DTSTART: date.replaceAll(/[-:]|\.\d+/g, ''),
     });
