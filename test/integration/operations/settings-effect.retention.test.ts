@@ -1,6 +1,7 @@
 // oxlint-disable max-lines -- a table: one row for each setting and sweep
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
+import { readChangeCounter } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
@@ -256,6 +257,15 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([-0.2]),
+    'change-counters': async () => {
+      const ended = 2_147_483_647; // no connection has this number
+      await sql`insert into change_counters (org_id, backend, changes) values (${bob.orgId}, ${ended}, 7)`;
+      const counted = async () => BigInt(await readChangeCounter(sql, bob.orgId));
+      const before = await counted();
+      await sweeps.get('change-counters')!.run(1_000);
+      expect(await sql`select from change_counters where backend = ${ended}`).toHaveLength(0);
+      expect(await counted()).toBeGreaterThanOrEqual(before);
+    },
     'post-plans': async () =>
       expect(
         await left(
