@@ -145,8 +145,8 @@ export function exampleOf(
     if (choices) return make(choices.find(({ type }) => type !== 'null') ?? choices[0]!, field, depth);
     if (Array.isArray(part['allOf']))
       return Object.assign({}, ...(part['allOf'] as Json[]).map((one) => make(one, field, depth)));
-    const types = [part['type']].flat() as (string | undefined)[];
-    switch (types.find((type) => type !== 'null')) {
+    const types = [part['type'] ?? 'any'].flat() as string[];
+    switch (types.find((type) => type !== 'null') ?? 'null') {
       case 'object':
         return objectOf(part, depth);
       case 'array':
@@ -159,7 +159,7 @@ export function exampleOf(
       case 'boolean':
         return !/^(disabled|deleted|refreshNeeded|inBetweenSteps)$/.test(field);
       default:
-        return types.includes('null') ? null : {};
+        return types.includes('null') ? null : {}; // any value
     }
   };
   const objectOf = (part: Json, depth: number) => {

@@ -7,7 +7,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 export function curlOf(route: AnyRoute, { json, parameters }: { json: unknown; parameters: readonly Json[] }): string {
   const filled = route.path.replace(/:(\w+)/g, (_, name: string) => {
     const found = parameters.find((one) => one['in'] === 'path' && one['name'] === name);
-    return encodeURIComponent(String(found?.['example'] ?? name));
+    return encodeURIComponent((found?.['example'] as string | undefined) ?? name);
   });
   const needed = parameters.filter((one) => one['in'] === 'query' && one['required']);
   const query = needed.map(({ name }) => `${String(name)}=…`).join('&');
