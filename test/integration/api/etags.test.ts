@@ -79,17 +79,18 @@ describe('changes of what lists show', () => {
   const path = '/posts?startDate=2026-01-01&endDate=2026-12-31';
   const sql = db.sql;
   let post: string;
+  let doomed: string;
   let file: string;
   let tag: string;
   let customer: string;
   beforeAll(async () => {
-    post = await made();
+    [post, doomed] = [await made(), await made()];
     [file, tag, customer] = [newId(), newId(), newId()];
   });
   const changes: [what: string, change: () => Promise<unknown>][] = [
     ['a post that is inserted', () => made()],
     ['a post that is updated', () => sql`update posts set detail = 'paused' where id = ${post}`],
-    ['a post that is deleted for ever', async () => sql`delete from posts where id = ${await made()}`],
+    ['a post that is deleted for ever', () => sql`delete from posts where id = ${doomed}`],
     [
       'a file that is inserted',
       () => sql`
