@@ -73,7 +73,7 @@ export async function openDeliveryWing({
     log: logs.of('webhooks'),
     events,
   });
-  const push = openPush({ sql, clock, outbound, account: config.push, log: logs.of('push'), events });
+  const push = openPush({ sql, clock, outbound, ...config.push, log: logs.of('push'), events });
   return wing(opened, {
     rooms: { email, push, webhooks },
     sweeps: [

@@ -3,6 +3,7 @@ import { checkEmail } from './email.ts';
 import { isGuessable } from './guessable.ts';
 import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
 import type { SettingName } from './settings.ts';
+import { checkVapid } from './vapid.ts';
 
 interface Deployment {
   production: boolean;
@@ -273,6 +274,7 @@ const push: Checks = ({ env, isSet }) => [
       'is no private RSA key in the form PEM: no push can be sent',
       'Set it to `private_key` of the key file.',
     ),
+  ...checkVapid(env, isSet),
 ];
 function isRsaKey(text: string): boolean {
   try {

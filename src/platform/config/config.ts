@@ -6,6 +6,7 @@ import { checkTogether, isLoopback } from './checks.ts';
 import { emailProvider } from './email.ts';
 import { type ConfigIssue, type Env, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
+import { type VapidKeys, vapidOf } from './vapid.ts';
 
 /** The parsed settings. Made once by `readConfig`; every room takes its part as an argument. */
 export interface Config {
@@ -125,8 +126,11 @@ export interface Config {
     provider: { id: string; values: Readonly<Record<string, string>> } | undefined;
     webhookSecret: string | undefined;
   };
-  /** Undefined while one of the three settings is missing: nothing is pushed. */
-  push: { projectId: string; clientEmail: string; privateKey: string } | undefined;
+  /** Undefined while one of three settings is missing: nothing is pushed that way. */
+  push: {
+    fcm: { projectId: string; clientEmail: string; privateKey: string } | undefined;
+    vapid: VapidKeys | undefined;
+  };
   ai: {
     enforceBudgets: boolean;
     designer: { agentTimeoutMs: number; assetTimeoutMs: number; stuckSessionMinutes: number };
@@ -276,7 +280,7 @@ export function readConfig(source: Environment): Reading {
     payments: paymentsOf(env),
     addons: addonsOf(env),
     email: { provider: emailProvider(env), webhookSecret: env.EMAIL_WEBHOOK_SECRET },
-    push: pushOf(env),
+    push: { fcm: fcmOf(env), vapid: vapidOf(env) },
     ai: aiOf(env),
     collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
     analytics: analyticsOf(env),
@@ -425,7 +429,7 @@ const stockMediaOf = (env: Env): Config['stockMedia'] => ({
       : undefined,
 });
 
-const pushOf = (env: Env): Config['push'] =>
+const fcmOf = (env: Env): Config['push']['fcm'] =>
   env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
     ? {
         projectId: env.FCM_PROJECT_ID,

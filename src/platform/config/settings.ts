@@ -359,9 +359,17 @@ const notifications = {
       'password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: ' +
       'they are refused. smtp tells of none.',
   ),
-  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed while one of the three is missing.'),
+  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed there while one of the three is missing.'),
   FCM_CLIENT_EMAIL: anyText('Service account of Firebase.'),
   FCM_PRIVATE_KEY: secretText('Private key of that service account; its lines may be joined by `\\n`.'),
+  VAPID_PUBLIC_KEY: anyText(
+    'Public key that browsers subscribe to pushes with; nothing is pushed to them while one of the three is missing. ' +
+      '`node rookery.mjs vapid` makes a pair.',
+  ),
+  VAPID_PRIVATE_KEY: secretText('Private key of that pair.'),
+  VAPID_SUBJECT: anyText(
+    'Whom push services of browsers ask about it: `mailto:` with an address, or an https address.',
+  ),
 };
 
 const jobs = {

@@ -9,6 +9,7 @@ import type { Answer, Client, SignedUp } from '../../support/worlds/app.ts';
 import { inputSchema } from '../../support/worlds/example.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
+import { subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 
 // Every field of the API that takes an address × every way to write one that is not public. Judged at the sockets of
@@ -43,6 +44,7 @@ beforeAll(async () => {
       SSRF_ALLOWED_PRIVATE_CIDRS: '127.200.0.0/16',
       OUTBOUND_HTTP_TIMEOUT_MS: '2000',
       EGRESS_ECHO_URL: 'https://8.8.8.8/',
+      ...vapidSettings(),
     },
   });
   ann = await product.signUp();
@@ -259,6 +261,15 @@ const doors: Door[] = [
       ann.client.post('/integrations/social-connect/bluesky', {
         fields: { service, identifier: 'ann', password: 'x' },
       }),
+  },
+  {
+    field: 'POST /notifications/push-tokens token',
+    ask: (endpoint) => {
+      const { keys } = JSON.parse(subscribedBrowser('https://push.example.com/').token);
+      const token = JSON.stringify({ endpoint, keys });
+      return ann.client.post('/notifications/push-tokens', { token, platform: 'web' });
+    },
+    says: /Blocked URL|PushSubscription/, // of another form it is no subscription
   },
   ...settingDoors,
 ];

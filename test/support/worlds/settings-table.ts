@@ -117,6 +117,9 @@ export const SHOWN_IN = {
     'FCM_PROJECT_ID',
     'FCM_CLIENT_EMAIL',
     'FCM_PRIVATE_KEY',
+    'VAPID_PUBLIC_KEY',
+    'VAPID_PRIVATE_KEY',
+    'VAPID_SUBJECT',
   ],
   payments: [
     'PAYMENTS_PUBLISHABLE_KEY',
