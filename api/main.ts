@@ -31,7 +31,7 @@ const CONNECTIONS = 10_000;
 /** Milliseconds between two lines that say so. */
 const SAY_FULL_MS = 60_000;
 
-interface ApiOptions extends AppOptions {
+interface ApiOptions extends Omit<AppOptions, 'closing'> {
   routes?: readonly AnyRoute[];
   patience?: Partial<typeof PATIENCE>;
   connections?: number;
@@ -60,6 +60,7 @@ export async function startApi(
 ): Promise<Api> {
   const { host, port } = context.config.http;
   const { headersMs, requestMs, checkMs, restMs, readerMs } = { ...PATIENCE, ...patience };
+  const ending = new AbortController();
   const server = createServer(
     {
       requireHostHeader: false /* judged in the app, so that the answer has its form */,
@@ -68,7 +69,7 @@ export async function startApi(
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
     },
-    createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }),
+    createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context), closing: ending.signal }),
   );
   server.maxConnections = connections;
   let saidFull = -SAY_FULL_MS;
@@ -108,6 +109,7 @@ export async function startApi(
     async [Symbol.asyncDispose]() {
       if (closing) return;
       closing = true;
+      ending.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       if (!(await atMost(context.clock, CLOSE_MS, () => closed))) server.closeAllConnections();

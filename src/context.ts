@@ -1,21 +1,26 @@
 import { openBillingWing } from './billing/open.ts';
 import type { Payments } from './billing/payments/index.ts';
+import { emailsRetention } from './delivery/email/index.ts';
 import { openDeliveryWing } from './delivery/open.ts';
 import { openEntitlementsWing } from './entitlements/open.ts';
-import { urlOfKey } from './library/media/index.ts';
+import { filesRetention, uploadsRetention, urlOfKey } from './library/media/index.ts';
 import { openLibraryWing } from './library/open.ts';
 import { approvalNamesOf, deleteApprovalsOf } from './oauth-server/index.ts';
 import { openOAuthServerWing } from './oauth-server/open.ts';
 import { openOperationsWing } from './operations/open.ts';
+import { tracesRetention } from './people/auth/index.ts';
 import { ssoOf } from './people/federated-login/index.ts';
 import { disableMembersForPlan as disableMembers } from './people/members/index.ts';
+import { notificationsRetention } from './people/notifications/index.ts';
 import { openPeopleWing } from './people/open.ts';
-import type { Engine, Reminder } from './platform/actor-runtime/index.ts';
+import { type Engine, forgetActorsOf, type Reminder } from './platform/actor-runtime/index.ts';
+import { auditRetention } from './platform/audit/index.ts';
 import type { Config } from './platform/config/index.ts';
-import type { Database, Sql } from './platform/db/index.ts';
+import type { Database, RetentionRule, Sql } from './platform/db/index.ts';
+import { errorsRetention } from './platform/error-log/index.ts';
 import { type Clock, systemClock } from './platform/kernel/index.ts';
 import { type EngineAndBus, openPlatformWing } from './platform/open.ts';
-import { retryRefused } from './platform/outbox/index.ts';
+import { forgetRefused, retryRefused } from './platform/outbox/index.ts';
 import type { Network } from './platform/outbound/index.ts';
 import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
@@ -28,8 +33,22 @@ import {
   stopAll as stopChannels,
 } from './publishing/channels/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
-import type { DueChange } from './publishing/posts/index.ts';
+import { type DueChange, postsRetention } from './publishing/posts/index.ts';
+import { mediaJobsRetention } from './studio/media-jobs/index.ts';
 import { openStudioWing } from './studio/open.ts';
+
+/** What is kept for a while only, and for how long: a line for each rule, which stands beside its table. */
+export const RETENTION_RULES: readonly RetentionRule[] = [
+  emailsRetention,
+  errorsRetention,
+  notificationsRetention,
+  uploadsRetention,
+  postsRetention,
+  filesRetention,
+  tracesRetention,
+  mediaJobsRetention,
+  auditRetention,
+];
 
 /** The rooms of a wing by name. */
 type RoomsOf<Open extends (needs: never) => Promise<Wing>> = Awaited<ReturnType<Open>>['rooms'];
@@ -125,6 +144,7 @@ export async function openContext(
       ...billing,
       ...publishing,
       actorTypes,
+      retentionRules: RETENTION_RULES,
       retryRefused: (id) => retryRefused({ ...platform, listeners: wings.flatMap(({ listeners }) => listeners) }, id),
     }),
   );
@@ -165,6 +185,10 @@ const bindPorts = (
   endings: {
     stopChannels,
     endSubscription: (transaction: Sql, orgId: string) => payments().endAll(transaction, orgId), // payments open later
+    async forgetBackground(transaction: Sql, orgId: string): Promise<void> {
+      await forgetActorsOf(transaction, orgId);
+      await forgetRefused(transaction, orgId);
+    },
   },
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
   queue: { pauseQueue, resumeQueue },

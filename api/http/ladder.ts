@@ -31,6 +31,8 @@ export interface Tools {
   bodyMs: number;
   /** Places for bodies that are larger than most. */
   largeBodies: LargeBodies;
+  /** Aborted when this process takes no more requests, and waits for those under way. */
+  closing: AbortSignal;
 }
 
 /** The status of a success by S2. */
@@ -132,11 +134,12 @@ async function perform(
     call.reply.header('Content-Disposition', 'attachment');
     return sendRaw(exchange, 200, Readable.from(route.csv(call)));
   }
-  if (route.events && wantsEvents(exchange.request.headers['accept'])) {
+  const { headers, method } = exchange.request;
+  if (route.events && method !== 'HEAD' && wantsEvents(headers['accept'], route.isStream)) {
     const { frontendUrl } = context.config.http;
     const refusal = (error: unknown) =>
       JSON.parse(refusalText(asCallerError(error), route, exchange.request.id, frontendUrl));
-    return sendEvents(exchange, (gone) => route.events!(call, gone), refusal);
+    return sendEvents(exchange, (gone) => route.events!(call, gone, tools.closing), refusal);
   }
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);

@@ -126,8 +126,8 @@ export interface Declaration<
   planLimit?: PlanLimit;
   /** Requests per window and caller; default `API_LIMIT` per hour. `none` only for health. */
   limit?: `${number}/${'minute' | 'hour'}` | 'none';
-  /** `ip`: this route counts by address even for a known caller. */
-  limitBy?: 'caller' | 'ip';
+  /** `ip`: this route counts by address even for a known caller. `person`: by user, whatever the organization. */
+  limitBy?: 'caller' | 'ip' | 'person';
   /** Honours `Idempotency-Key` (S18). */
   idempotent?: boolean;
   /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */
@@ -168,9 +168,15 @@ export interface Declaration<
   page?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
   /**
    * The same as server-sent events, for `Accept: text/event-stream`; the last one says that the answer is whole. The
-   * signal says that the client is gone.
+   * first signal says that the client is gone, the second one that this process ends: events without an end stop then.
    */
-  events?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>, gone: AbortSignal): AsyncIterable<ServerEvent>;
+  events?(
+    call: Call<R, z.output<B>, z.output<Q>, z.output<P>>,
+    gone: AbortSignal,
+    closing: AbortSignal,
+  ): AsyncIterable<ServerEvent>;
+  /** Events are what it is for: they are the answer unless JSON is asked for by name. */
+  isStream?: boolean;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**

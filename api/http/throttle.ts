@@ -88,6 +88,7 @@ export function throttle(exchange: Exchange, route: AnyRoute, context: Context):
   if (!principal || route.limitBy === 'ip')
     return take(exchange, context, bucketsOf(name, request.ip, count), windowMs);
   const person = { bucket: `${name}|user:${principal.userId}`, limit: ORGS_OF_A_PERSON * count };
+  if (route.limitBy === 'person') return take(exchange, context, [{ ...person, limit: count }], windowMs);
   return take(exchange, context, [{ bucket: `${name}|org:${principal.orgId}`, limit: count }, person], windowMs);
 }
 

@@ -9,6 +9,7 @@ import billingRoutes from './billing/routes.ts';
 import deviceRoutes from './device/routes.ts';
 import egressRoutes from './egress/routes.ts';
 import emailsAdmin from './emails/admin.ts';
+import erasureAdmin from './erasure/admin.ts';
 import errorsAdmin from './errors/admin.ts';
 import filesRoutes from './files/routes.ts';
 import filesStockRoutes from './files/stock.routes.ts';
@@ -52,6 +53,7 @@ import providersRoutes from './providers/routes.ts';
 import providersSettingsAdmin from './providers/settings.admin.ts';
 import providersSettingsRoutes from './providers/settings.routes.ts';
 import queueAdmin from './queue/admin.ts';
+import retentionAdmin from './retention/admin.ts';
 import rolesRoutes from './roles/routes.ts';
 import sandboxRoutes from './sandbox/routes.ts';
 import sessionsAdmin from './sessions/admin.ts';
@@ -85,6 +87,7 @@ export const routes: readonly AnyRoute[] = [
   ...deviceRoutes,
   ...egressRoutes,
   ...emailsAdmin,
+  ...erasureAdmin,
   ...errorsAdmin,
   ...filesRoutes,
   ...filesStockRoutes,
@@ -128,6 +131,7 @@ export const routes: readonly AnyRoute[] = [
   ...providersSettingsAdmin,
   ...providersSettingsRoutes,
   ...queueAdmin,
+  ...retentionAdmin,
   ...rolesRoutes,
   ...sandboxRoutes,
   ...sessionsAdmin,

@@ -9,10 +9,23 @@ const Token = z.string().trim().min(1).max(4_096);
 
 export default [
   route({
+    method: 'get',
+    path: '/notifications/push-key',
+    summary: 'Get the key for pushes to browsers',
+    description:
+      'As `applicationServerKey` of `PushManager.subscribe()`, base64url. Null: nothing is pushed to browsers here.',
+    auth: ['session'],
+    answer: z.strictObject({ publicKey: z.string().nullable() }),
+    handle: async ({ rooms }) => rooms.push.publicKey ?? null,
+    present: (publicKey) => ({ publicKey }),
+  }),
+
+  route({
     method: 'post',
     path: '/notifications/push-tokens',
     summary: 'Register a device for pushes',
-    description: 'Until its session ends. Of more than 20 devices the one that was registered first is forgotten.',
+    description:
+      'Until its session ends. `token` is a registration token of Firebase or, for a browser, the JSON of its `PushSubscription`. Of more than 20 devices the one that was registered first is forgotten.',
     auth: ['session'],
     creates: true,
     body: z.strictObject({ token: Token, platform: z.enum(PUSH_PLATFORMS), deviceName: nameText(1, 200).optional() }),

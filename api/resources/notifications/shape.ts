@@ -14,7 +14,7 @@ export const Notification = z.strictObject({
 });
 
 /** One notification as its reader sees it (S175). */
-const presentNotification = (row: NotificationRow): z.input<typeof Notification> => ({
+export const presentNotification = (row: NotificationRow): z.input<typeof Notification> => ({
   id: row.id,
   title: row.title,
   content: row.content,

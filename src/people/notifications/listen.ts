@@ -16,14 +16,15 @@ export const notificationsListener = (deps: NotificationsDeps): Listener =>
     name: 'notifications',
     topics: TOLD_TOPICS,
     lookMs: 1_000, // people do not notice
-    async hear(tx, facts) {
+    async hear(tx, facts, _wake, afterCommit) {
       const heard = facts.map((fact) => ({ fact, told: toldOf(fact) }));
       const people = Map.groupBy(await findPeople(tx, wantedBy(heard)), ({ orgId }) => orgId);
-      await deliver(
+      const readers = await deliver(
         deps,
         tx,
         heard.map(({ fact, told }) => noticeOf(fact, told, people.get(fact.orgId) ?? [])),
       );
+      afterCommit(() => deps.live.announce(readers));
     },
   });
 

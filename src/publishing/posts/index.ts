@@ -39,4 +39,5 @@ export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
 export { braked, inFlight, published, queued } from './state.ts';
+export { postsRetention } from './retention.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';

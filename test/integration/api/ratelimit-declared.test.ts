@@ -4,7 +4,7 @@ import { routes } from '../../../api/resources/routes.gen.ts';
 
 // S17 by hand: how often each route may be asked, and who is counted. Every other route has API_LIMIT.
 
-type Row = [route: string, limit: string, counted: 'address' | 'org'];
+type Row = [route: string, limit: string, counted: 'address' | 'org' | 'person'];
 const ROWS: readonly Row[] = [
   // accounts
   ['POST /auth/login', '10/minute', 'address'],
@@ -76,6 +76,8 @@ const MORE: readonly Row[] = [
   ['PUT /uploads/:folder/:file', '6000/minute', 'address'], // parts, each at an address of its own signature
   ['GET /notifications/unsubscribe', '60/minute', 'address'], // the token of a mail, without a login
   ['POST /notifications/unsubscribe', '60/minute', 'address'],
+  ['GET /notifications/stream', '60/minute', 'person'], // each page opens one, again when it broke off
+  ['GET /admin/retention', '60/hour', 'org'], // counts whole tables
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
   ['GET /health', 'none', 'address'],
@@ -91,7 +93,11 @@ describe('limits of single routes', () => {
     const route = declared.get(name);
     expect([
       route?.limit,
-      route && (route.auth.includes('none') || route.limitBy === 'ip') ? 'address' : 'org',
+      route && (route.auth.includes('none') || route.limitBy === 'ip')
+        ? 'address'
+        : route?.limitBy === 'person'
+          ? 'person'
+          : 'org',
     ]).toEqual([limit, counted]);
   });
   test('no other route has a limit of its own, so that the default holds [S17, RL1]', () => {

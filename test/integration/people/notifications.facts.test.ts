@@ -204,8 +204,8 @@ describe('the listener', () => {
     let deaths = 2;
     const dying: typeof world.listener = {
       ...world.listener,
-      async hear(tx, facts, wake) {
-        await world.listener.hear(tx, facts, wake);
+      async hear(tx, facts, ...after) {
+        await world.listener.hear(tx, facts, ...after);
         if (deaths-- > 0) throw Object.assign(new Error('cut'), { code: 'CONNECTION_CLOSED' });
       },
     };
@@ -225,7 +225,14 @@ describe('the listener', () => {
     const statementsOf = async (count: number) => {
       await emptyTables(world.sql, 'notification_windows');
       world.db.statements.length = 0;
-      await world.sql.begin((tx) => world.listener.hear(tx, heard(count), () => undefined));
+      await world.sql.begin((tx) =>
+        world.listener.hear(
+          tx,
+          heard(count),
+          () => undefined,
+          () => undefined,
+        ),
+      );
       return world.db.statements.length;
     };
     const few = await statementsOf(2);
