@@ -21,7 +21,7 @@ export default [
   route({
     method: 'post',
     path: '/admin/erasure',
-    summary: 'Erase a user or an organization at once',
+    summary: 'Delete a user or an organization for good',
     description:
       'What happens 30 days after a deletion otherwise. Answers the rows and objects that went, by table and storage, and keeps that as a receipt that names nobody; the reason is kept with it. `dryRun` only counts. Called again it answers the receipt. `waiting`: the organization goes within an hour after the payment processor was told. 409 for the last owner of an organization with other members, and for the last super-admin.',
     auth: ['super-admin'],

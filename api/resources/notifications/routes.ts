@@ -49,7 +49,7 @@ export default [
   route({
     method: 'get',
     path: '/notifications/stream',
-    summary: 'Follow notifications as server-sent events',
+    summary: 'Get new notifications as server-sent events',
     description:
       'Of the caller in this organization: `notification` for each new one, `count` with the unread ones when their number changes. `Last-Event-ID` brings what came meanwhile, the newest 100. At most five streams of a person are open in one process. A stream ends within a minute after its session or membership. `Accept: application/json` answers the number alone.',
     auth: ['session'],
