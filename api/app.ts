@@ -1,19 +1,18 @@
 import type { RequestListener } from 'node:http';
-import { isIP } from 'node:net';
-import type { Config } from '../src/platform/config/index.ts';
 import type { Context } from '../src/context.ts';
-import { AppError } from '../src/platform/kernel/index.ts';
-import type { RunSpan } from '../src/platform/telemetry/index.ts';
+import type { AppError } from '../src/platform/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
-import { type Exchange, openExchange } from './http/exchange.ts';
+import { openExchange } from './http/exchange.ts';
 import { securityHeaders } from './http/headers.ts';
+import { hostCheck, noHost } from './http/host.ts';
 import { openLargeBodies } from './http/large-bodies.ts';
 import { climb, refuse, type Tools } from './http/ladder.ts';
 import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
 import type { AnyRoute } from './http/route.ts';
+import { traced } from './http/trace.ts';
 
 /** The outcome of one request, for the log line and the counters; `error` is there for anything that was refused. */
 export interface Answered {
@@ -34,66 +33,15 @@ export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
   bodyMs?: number;
+  /** Aborted when the process listens no longer. */
+  ending?: AbortSignal;
 }
-
-function noHost({ headers }: Exchange): AppError {
-  headers['connection'] = 'close'; // what follows on it cannot be trusted either
-  return new AppError('invalid_request', 'The header Host is missing: name this service in it');
-}
-
-/**
- * Outside production only names of this machine, its addresses and the configured hosts are answered: a page that lets
- * its own name lead to
- * 127.0.0.1 is somebody else, whatever it is called (DNS rebinding).
- */
-function hostCheck({ production, http }: Config): (host: string | undefined) => void {
-  if (production) return () => {};
-  const urls = [http.frontendUrl, http.mainUrl, http.adminUrl, http.backendUrl, http.internalUrl];
-  const known = new Set(urls.map((url) => URL.parse(url ?? '')?.hostname));
-  return (host) => {
-    const name = host === undefined ? undefined : URL.parse(`http://${host}`)?.hostname;
-    const isOurs =
-      host === undefined ||
-      (name !== undefined &&
-        (known.has(name) || isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^(.+\.)?localhost$/.test(name)));
-    if (!isOurs)
-      throw new AppError(
-        'forbidden',
-        'The host is not one of this service: use that of NEXT_PUBLIC_BACKEND_URL or FRONTEND_URL',
-      );
-  };
-}
-
-/** Each request as a span, by the route as it is declared: what stands in its address may be secret. */
-const traced =
-  (span: RunSpan, serve: Serve): Serve =>
-  (exchange, route, refusal) => {
-    const { request, response } = exchange;
-    return span(
-      {
-        name: `${request.method} ${route?.path ?? 'unknown'}`,
-        kind: 'server',
-        attributes: {
-          'http.request.method': request.method,
-          'http.route': route?.path,
-          'rookery.request.id': request.id,
-        },
-        traceparent: request.headers['traceparent'],
-      },
-      async (running) => {
-        await serve(exchange, route, refusal);
-        const { statusCode } = response;
-        running.set({ 'http.response.status_code': statusCode, 'rookery.org.id': exchange.principal?.orgId });
-        if (statusCode >= 500) running.fail(`${statusCode}`);
-      },
-    );
-  };
 
 /** The whole API as a listener: the table of routes, behind it Express, and one ladder for both. */
 export function createApp(
   context: Context,
   routes: readonly AnyRoute[],
-  { onAnswer, checkAnswers = false, bodyMs = BODY_MS }: AppOptions = {},
+  { onAnswer, checkAnswers = false, bodyMs = BODY_MS, ending = new AbortController().signal }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
   const tools: Tools = {
@@ -107,7 +55,7 @@ export function createApp(
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);
 
-  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config) };
+  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config), ending };
   const open: Open = (request, response, params) => openExchange(request, response, opening, params);
 
   const answer: Serve = async (exchange, route, refusal) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { inputSchema, mutants } from '../test/support/worlds/example.ts';
 import { type FieldError, judge } from '../src/platform/kernel/index.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -21,7 +22,8 @@ test('the exemptions from CSRF are those of the interface and no others', () => 
 });
 
 test('every route that writes for an org asks for a permission', () => {
-  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast))(\/|$)/; // own rows need none (S51)
+  // own rows need none (S51), and MCP asks for that of each tool (S200)
+  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast)|mcp|media-mcp|message)(\/|$)/;
   const mutating = routes.filter(({ method }) => method !== 'get');
   expect(
     mutating
@@ -30,18 +32,23 @@ test('every route that writes for an org asks for a permission', () => {
   ).toEqual([]);
 });
 
-test('routes opened by keys and tokens are below /public/v1, and only declared exceptions are there [VE13]', () => {
-  const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth'));
+test('routes opened by keys and tokens are below /public/v1 and /collaboration or serve MCP, and only declared exceptions are there [VE13]', () => {
+  const forClients = routes.filter((route) => takes(route, 'api-key', 'oauth') && !route.surface);
+  expect(routes.filter(({ surface }) => surface).map(({ path }) => path.split('/')[1])).toEqual(
+    expect.arrayContaining(['mcp', 'media-mcp', 'sse', 'message']),
+  );
   expect(forClients.length).toBeGreaterThan(10);
-  expect(forClients.map(({ path }) => path).filter((path) => !path.startsWith('/public/v1/'))).toEqual([]);
+  expect(forClients.map(({ path }) => path).filter((path) => !/^\/(public\/v1|collaboration)\//.test(path))).toEqual(
+    [],
+  );
   expect(
     routes.filter((route) => route.path.startsWith('/public/') && !forClients.includes(route)).map(({ path }) => path),
-  ).toEqual(['/public/v1/openapi.json']);
+  ).toEqual(['/public/v1/channels/:id/calendar.ics', '/public/v1/openapi.json']); // the feed has a token of its own
 });
 
 describe('OpenAPI summaries', () => {
   const VERBS =
-    /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Leave|List|Log|Merge|Move|Order|Override|Pause|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Reject|Remove|Reorder|Replay|Request|Reschedule|Reset|Resume|Retry|Revoke|Rotate|Search|Send|Set|Split|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
+    /^(Abort|Accept|Activate|Add|Apply|Approve|Cancel|Change|Check|Choose|Complete|Confirm|Connect|Count|Create|Delete|Deny|Disable|Download|Edit|Enable|End|Exchange|Feature|Find|Get|Import|Invite|Keep|Leave|List|Log|Merge|Move|Order|Override|Pause|Preview|Queue|Receive|Redeem|Redeliver|Redirect|Refresh|Refund|Register|Reject|Remove|Reorder|Replay|Request|Reschedule|Reset|Restore|Resume|Retry|Revoke|Rotate|Search|Send|Set|Split|Start|Stop|Switch|Test|Transfer|Upload|Withdraw) /;
   const faultsOf = (summary: string): string[] => {
     const [, text, rfc] = /^(.*?)( \(RFC \d+\))?$/.exec(summary)!;
     const words = text!.split(' ').length;
@@ -108,7 +115,7 @@ describe('request bodies', () => {
       inputSchema(body)['type'] === 'object' &&
       inputSchema(body)['additionalProperties'] !== false;
     const ofInterface =
-      /^\/(oauth|device|payments|webhooks\/email|video\/function|integrations\/provider\/:id\/connect)(\/|$)/;
+      /^\/(oauth|device|payments|webhooks\/email|public\/v1\/video\/function|integrations\/provider\/:id\/connect)(\/|$)/;
     expect(
       routes
         .filter(isOpen)
@@ -168,4 +175,38 @@ describe('texts of refused input', () => {
       ]),
     );
   });
+});
+
+test('a route that is to be removed says so at least 180 days before its end [S22]', () => {
+  const DAY = 86_400_000;
+  const told = (since: string, sunset: string) => (Date.parse(sunset) - Date.parse(since)) / DAY;
+  const deprecated = routes.flatMap((route) =>
+    route.deprecated ? [{ name: nameOf(route), ...route.deprecated }] : [],
+  );
+  const written = /^\d{4}-\d\d-\d\d$/;
+  expect(
+    deprecated.filter(
+      ({ since, sunset }) => !written.test(since) || !written.test(sunset) || !(told(since, sunset) >= 180),
+    ),
+  ).toEqual([]);
+  expect([told('2026-01-01', '2026-06-29'), told('2026-01-01', '2026-06-30')]).toEqual([179, 180]);
+});
+
+test('a list by a cursor answers items with the next one, 1 to 100 at a time and 50 unless asked [S19]', () => {
+  /** Lists of the field, which got a cursor later: the whole range unless asked. */
+  const GROWN = ['GET /posts', 'GET /public/v1/posts'];
+  const lists = routes.filter(({ query }) => query && 'cursor' in (inputSchema(query)['properties'] ?? {}));
+  expect(lists.length).toBeGreaterThan(6);
+  const forms = lists
+    .filter((route) => !GROWN.includes(nameOf(route)))
+    .map((route) => {
+      const answer = z.toJSONSchema(route.answer, { io: 'output', unrepresentable: 'any' });
+      const { minimum, maximum } = inputSchema(route.query)['properties'].limit;
+      return [
+        nameOf(route),
+        Object.keys(answer.properties ?? {}).toSorted(),
+        [minimum, maximum, route.query.safeParse({}).data.limit],
+      ];
+    });
+  expect(forms).toEqual(forms.map(([name]) => [name, ['items', 'nextCursor'], [1, 100, 50]]));
 });

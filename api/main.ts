@@ -4,6 +4,7 @@ import type { Context } from '../src/context.ts';
 import { atMost } from '../src/platform/flow/index.ts';
 import { StartError } from '../src/platform/kernel/index.ts';
 import { type AppOptions, createApp } from './app.ts';
+import { openCollaboration } from './collaboration/index.ts';
 import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -31,7 +32,7 @@ const CONNECTIONS = 10_000;
 /** Milliseconds between two lines that say so. */
 const SAY_FULL_MS = 60_000;
 
-interface ApiOptions extends AppOptions {
+interface ApiOptions extends Omit<AppOptions, 'ending'> {
   routes?: readonly AnyRoute[];
   patience?: Partial<typeof PATIENCE>;
   connections?: number;
@@ -60,15 +61,18 @@ export async function startApi(
 ): Promise<Api> {
   const { host, port } = context.config.http;
   const { headersMs, requestMs, checkMs, restMs, readerMs } = { ...PATIENCE, ...patience };
+  const collaboration = openCollaboration(context);
+  const ending = new AbortController();
   const server = createServer(
     {
+      shouldUpgradeCallback: collaboration.isUpgrade, // any other wish is answered as if it had none
       requireHostHeader: false /* judged in the app, so that the answer has its form */,
       keepAliveTimeout: 65_000,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
     },
-    createApp(context, routes, { ...options, onAnswer: options.onAnswer ?? reportTo(context) }),
+    createApp(context, routes, { ...options, ending: ending.signal, onAnswer: options.onAnswer ?? reportTo(context) }),
   );
   server.maxConnections = connections;
   let saidFull = -SAY_FULL_MS;
@@ -81,6 +85,12 @@ export async function startApi(
       .warn({ connections }, 'connections are refused until others close: as many are open as this process takes');
   });
   let closing = false;
+  server.on('upgrade', (request, socket, head) => {
+    // it has a limit of its own, and takes no place of a request
+    server.maxConnections += 1;
+    socket.once('close', () => (server.maxConnections -= 1));
+    collaboration.upgrade(request, socket, head);
+  });
   server.prependListener('request', (request, response) => {
     // whoever keeps it goes elsewhere before we are gone
     if (closing || context.health.draining) response.setHeader('Connection', 'close');
@@ -108,6 +118,8 @@ export async function startApi(
     async [Symbol.asyncDispose]() {
       if (closing) return;
       closing = true;
+      ending.abort();
+      await collaboration.drain();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       if (!(await atMost(context.clock, CLOSE_MS, () => closed))) server.closeAllConnections();

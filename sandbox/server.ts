@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import type { Database } from '../src/platform/db/index.ts';
 import { type Clock, newId, sha256Hex, systemClock } from '../src/platform/kernel/index.ts';
-import { type Below, Comment, countsOf, placeBelow } from './below.ts';
+import { type Below, Comment, commentsOf, countsOf, Hidden, hideComment, placeBelow } from './below.ts';
 import { accepts, accountOf, outcomeOf, readToken, Submitted, tokenOf, type Treatment } from './rules.ts';
-import { hasPost, listPosts, note } from './store.ts';
+import { countTotals, hasPost, listPosts, note } from './store.ts';
 
 export interface Sandbox extends AsyncDisposable {
   url: string;
@@ -195,6 +195,31 @@ async function makeBelow(network: Network, { request, url, body, account }: Aske
     : refuse(404, 'There is no such post');
 }
 
+/** The comments below a post, with the answers to them. */
+async function listComments(network: Network, { url }: Asked): Reply {
+  const [, , postId = ''] = url.pathname.split('/');
+  const page = await commentsOf(network.sql, postId, url.searchParams.get('after') ?? '');
+  if (!page) return refuse(404, 'There is no such post');
+  const items = page.items.map(({ id, account, text, at, replyTo, hidden }) => ({
+    ...postOf(network, account, id),
+    account,
+    text,
+    at: at.toISOString(),
+    replyTo,
+    hidden,
+  }));
+  return { status: 200, body: { items, next: page.next ?? null } };
+}
+
+async function hide({ sql }: Network, { url, body, account }: Asked): Reply {
+  const parsed = Hidden.safeParse(json(body));
+  if (!parsed.success) return refuse(422, 'hidden: true or false');
+  const [, , postId = ''] = url.pathname.split('/');
+  return (await hideComment(sql, account, postId, parsed.data.hidden))
+    ? { status: 200, body: { id: postId } }
+    : refuse(404, 'There is no such comment');
+}
+
 async function route(network: Network, asked: Omit<Asked, 'account' | 'generation'>): Reply {
   const { request, url, body } = asked;
   const name = `${request.method} ${url.pathname.replace(/^\/posts\/[^/]+(?=\/|$)/, '/posts/:id')}`;
@@ -216,12 +241,18 @@ async function route(network: Network, asked: Omit<Asked, 'account' | 'generatio
       return list(network, signed);
     case 'DELETE /posts/:id':
       return remove(network, signed);
+    case 'GET /posts/:id/comments':
+      return listComments(network, signed);
+    case 'PUT /posts/:id/hidden':
+      return hide(network, signed);
     case 'POST /posts/:id/comments':
     case 'POST /posts/:id/reposts':
     case 'POST /posts/:id/likes':
       return makeBelow(network, signed);
     case 'GET /counts':
       return { status: 200, body: { items: await countsOf(network.sql, url.searchParams.get('ids') ?? '') } };
+    case 'GET /totals':
+      return { status: 200, body: await countTotals(network.sql, known.account) };
     default:
       return refuse(404, 'There is no such address');
   }

@@ -4,7 +4,7 @@ import { groupCommit, type Json, type Sql } from '../src/platform/db/index.ts';
 export interface Entry {
   account: string;
   postId: string;
-  step: 'publish' | 'reply' | 'comment' | 'repost' | 'like' | 'delete';
+  step: 'publish' | 'reply' | 'comment' | 'repost' | 'like' | 'delete' | 'hide' | 'show';
   text: string;
   media: Json;
   replyTo: string | null;
@@ -102,9 +102,13 @@ export const listPosts = (sql: Sql, account: string, key: string | undefined) =>
 
 /** Whether the account has this post, and it was not deleted. */
 export async function hasPost(sql: Sql, account: string, postId: string): Promise<boolean> {
-  const rows = await sql<
-    { step: string }[]
-  >`select step from sandbox_ledger where post_id = ${postId} and account = ${account} and accepted`;
+  const rows = await sql<{ step: string }[]>`
+    select step
+    from sandbox_ledger
+    where post_id = ${postId}
+      and account = ${account}
+      and accepted
+      and step not in ('hide', 'show')`;
   return rows.length > 0 && rows.every(({ step }) => step !== 'delete');
 }
 
@@ -136,3 +140,77 @@ export const countBelow = (sql: Sql, ids: readonly string[]) => sql<
         and d.step = 'delete'
     )
   group by p.post_id`;
+
+/** What an account has: its posts that are there, and those who have done something with one of its posts. */
+export async function countTotals(sql: Sql, account: string): Promise<{ followers: number; posts: number }> {
+  const [totals] = await sql<{ followers: number; posts: number }[]>`
+    with own as (
+      select p.post_id
+      from sandbox_ledger p
+      where p.account = ${account}
+        and p.accepted
+        and p.step in ('publish', 'reply')
+        and not exists (
+          select
+          from sandbox_ledger d
+          where d.post_id = p.post_id
+            and d.accepted
+            and d.step = 'delete'
+        )
+    )
+    select (select count(*)::int from own) as posts, (
+      select count(distinct b.account)::int
+      from own
+      join sandbox_ledger b on b.reply_to = own.post_id and b.accepted and b.account <> ${account}
+    ) as followers`;
+  return totals!;
+}
+
+/** A comment as the network shows it to whoever may read the post. */
+export interface Said {
+  seq: string;
+  id: string;
+  account: string;
+  text: string;
+  at: Date;
+  replyTo: string;
+  hidden: boolean;
+}
+/** Comments below a post and the answers to them, oldest first, behind `after`. */
+export const listBelow = (sql: Sql, postId: string, { after, limit }: { after: string; limit: number }) => sql<Said[]>`
+  with recursive below as (
+    select l.*
+    from sandbox_ledger l
+    where l.reply_to = ${postId}
+      and ${isSaid(sql)}
+    union all
+    select l.*
+    from below b
+    join sandbox_ledger l on l.reply_to = b.post_id
+    where ${isSaid(sql)}
+  )
+  select b.seq, b.post_id as id, b.account, b.text, b.at, b.reply_to as "replyTo", coalesce((
+      select h.step = 'hide'
+      from sandbox_ledger h
+      where h.post_id = b.post_id
+        and h.accepted
+        and h.step in ('hide', 'show')
+      order by h.seq desc
+      limit 1
+    ), false) as hidden
+  from below b
+  where b.seq > ${after}
+  order by b.seq
+  limit ${limit}`;
+
+/** The entry `l` is a comment that was not deleted. */
+const isSaid = (sql: Sql) => sql`
+    l.accepted
+      and l.step = 'comment'
+      and not exists (
+        select
+        from sandbox_ledger d
+        where d.post_id = l.post_id
+          and d.accepted
+          and d.step = 'delete'
+      )`;

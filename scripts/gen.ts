@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { generateRegistry, REGISTRY_FILE } from '../src/providers/registry/generate.ts';
-import { generateRouteList, ROUTES_FILE } from './route-list.ts';
+import { generateRouteList, generateShapeList, ROUTES_FILE, SHAPES_FILE } from './route-list.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Writes every generated file, or with `check` only compares them; answers the exit status. The two lists of modules
+ * Writes every generated file, or with `check` only compares them; answers the exit status. The three lists of modules
  * come first and are made from the names of files alone: a list that still names a deleted file could not be imported,
  * and the other files are made by code that imports it.
  */
@@ -26,6 +26,7 @@ export async function generate({ check, say }: { check: boolean; say: (line: str
   const lists = [
     await refresh(REGISTRY_FILE, await generateRegistry()),
     await refresh(ROUTES_FILE, await generateRouteList()),
+    await refresh(SHAPES_FILE, await generateShapeList()),
   ];
   if (!lists.every(Boolean)) return 1;
   const { references } = await import('./references.ts');

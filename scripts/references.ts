@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { openApi } from '../api/http/openapi.ts';
+import { openApi } from '../api/http/openapi/index.ts';
+import { mcpReference } from '../api/mcp/reference.ts';
+import { tools } from '../api/mcp/tools.ts';
 import { permissionMatrix } from '../api/http/permission-matrix.ts';
+import { described } from '../api/resources/openapi/described.ts';
 import { routes } from '../api/resources/routes.gen.ts';
 import { settingsReference } from '../src/platform/config/index.ts';
 import { Documents, Proofs, providersReference } from '../src/providers/registry/index.ts';
@@ -28,5 +31,6 @@ export const references: readonly { file: URL; make: () => string | Promise<stri
     make: () => settingsReference(new Set(adapters.flatMap(({ domain, id }) => (domain === 'social' ? [id] : [])))),
   },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
-  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes), null, 1)}\n` },
+  { file: doc('mcp.gen.md'), make: () => mcpReference(tools) },
+  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes, described), null, 1)}\n` },
 ];

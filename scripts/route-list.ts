@@ -27,3 +27,21 @@ export async function generateRouteList(): Promise<string> {
     '',
   ].join('\n');
 }
+
+/** The list of the modules of shapes; written by `npm run gen`. */
+export const SHAPES_FILE = new URL('shapes.gen.ts', FOLDER);
+
+/** `shapes.gen.ts`: imports every file with schemas of bodies and answers, in the order of their names. */
+export async function generateShapeList(): Promise<string> {
+  const all = await readdir(FOLDER, { recursive: true });
+  const files = all.filter((file) => /^[^/]+\/([^/]+\.)?shape\.ts$/.test(file)).toSorted();
+  return [
+    '// Written by `npm run gen` from the files beside it.',
+    ...files.map((file) => `import * as ${nameOf(file)} from './${file}';`),
+    '',
+    'export const shapeModules: readonly object[] = [',
+    ...files.map((file) => `  ${nameOf(file)},`),
+    '];',
+    '',
+  ].join('\n');
+}

@@ -1,21 +1,28 @@
 import { openBillingWing } from './billing/open.ts';
 import type { Payments } from './billing/payments/index.ts';
+import { emailsRetention } from './delivery/email/index.ts';
 import { openDeliveryWing } from './delivery/open.ts';
 import { openEntitlementsWing } from './entitlements/open.ts';
-import { urlOfKey } from './library/media/index.ts';
+import { channelDaysRetention, postDaysRetention } from './insights/analytics/index.ts';
+import { openInsightsWing } from './insights/open.ts';
+import { filesRetention, uploadsRetention, urlOfKey } from './library/media/index.ts';
 import { openLibraryWing } from './library/open.ts';
 import { approvalNamesOf, deleteApprovalsOf } from './oauth-server/index.ts';
 import { openOAuthServerWing } from './oauth-server/open.ts';
 import { openOperationsWing } from './operations/open.ts';
+import { tracesRetention } from './people/auth/index.ts';
 import { ssoOf } from './people/federated-login/index.ts';
 import { disableMembersForPlan as disableMembers } from './people/members/index.ts';
+import { notificationsRetention } from './people/notifications/index.ts';
 import { openPeopleWing } from './people/open.ts';
-import type { Engine, Reminder } from './platform/actor-runtime/index.ts';
+import { type Engine, forgetActorsOf, type Reminder } from './platform/actor-runtime/index.ts';
+import { auditRetention } from './platform/audit/index.ts';
 import type { Config } from './platform/config/index.ts';
-import type { Database, Sql } from './platform/db/index.ts';
+import type { Database, RetentionRule, Sql } from './platform/db/index.ts';
+import { errorsRetention } from './platform/error-log/index.ts';
 import { type Clock, systemClock } from './platform/kernel/index.ts';
 import { type EngineAndBus, openPlatformWing } from './platform/open.ts';
-import { retryRefused } from './platform/outbox/index.ts';
+import { forgetRefused, retryRefused } from './platform/outbox/index.ts';
 import type { Network } from './platform/outbound/index.ts';
 import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
@@ -27,9 +34,28 @@ import {
   resumeQueue,
   stopAll as stopChannels,
 } from './publishing/channels/index.ts';
+import { commentsRetention } from './publishing/comments/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
-import type { DueChange } from './publishing/posts/index.ts';
+import { campaignsRetention, type DueChange, postsRetention } from './publishing/posts/index.ts';
+import { mediaJobsRetention } from './studio/media-jobs/index.ts';
 import { openStudioWing } from './studio/open.ts';
+
+/** What is kept for a while only, and for how long: a line for each rule, which stands beside its table. */
+export const RETENTION_RULES: readonly RetentionRule[] = [
+  emailsRetention,
+  errorsRetention,
+  notificationsRetention,
+  uploadsRetention,
+  postsRetention,
+  filesRetention,
+  tracesRetention,
+  mediaJobsRetention,
+  auditRetention,
+  commentsRetention,
+  campaignsRetention,
+  channelDaysRetention,
+  postDaysRetention,
+];
 
 /** The rooms of a wing by name. */
 type RoomsOf<Open extends (needs: never) => Promise<Wing>> = Awaited<ReturnType<Open>>['rooms'];
@@ -46,6 +72,7 @@ export interface Context
     RoomsOf<typeof openOAuthServerWing>,
     RoomsOf<typeof openBillingWing>,
     RoomsOf<typeof openPublishingWing>,
+    RoomsOf<typeof openInsightsWing>,
     RoomsOf<typeof openStudioWing>,
     RoomsOf<typeof openOperationsWing>,
     Pick<Wing, 'sweeps' | 'listeners' | 'workers'> {
@@ -116,6 +143,7 @@ export async function openContext(
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
+  const insights = enter(await openInsightsWing({ ...low, ...publishing }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(
     await openOperationsWing({
@@ -125,6 +153,7 @@ export async function openContext(
       ...billing,
       ...publishing,
       actorTypes,
+      retentionRules: RETENTION_RULES,
       retryRefused: (id) => retryRefused({ ...platform, listeners: wings.flatMap(({ listeners }) => listeners) }, id),
     }),
   );
@@ -140,6 +169,7 @@ export async function openContext(
     ...oauthServer,
     ...billing,
     ...publishing,
+    ...insights,
     ...studio,
     ...operations,
     sweeps: wings.flatMap(({ sweeps }) => sweeps),
@@ -165,6 +195,10 @@ const bindPorts = (
   endings: {
     stopChannels,
     endSubscription: (transaction: Sql, orgId: string) => payments().endAll(transaction, orgId), // payments open later
+    async forgetBackground(transaction: Sql, orgId: string): Promise<void> {
+      await forgetActorsOf(transaction, orgId);
+      await forgetRefused(transaction, orgId);
+    },
   },
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
   queue: { pauseQueue, resumeQueue },

@@ -8,7 +8,7 @@ import { organizationActor } from './contract.ts';
 import { releasePost, repeatPost, type SeriesNeeds } from './series.ts';
 
 export interface OrganizationNeeds extends SeriesNeeds {
-  posts: SeriesNeeds['posts'] & Pick<Posts, 'removeGroup' | 'setBrake' | 'releaseBrake'>;
+  posts: SeriesNeeds['posts'] & Pick<Posts, 'removeGroup' | 'undoPlan' | 'setBrake' | 'releaseBrake'>;
   webhooks: Pick<Webhooks, 'add' | 'change'>;
   payments: Pick<Payments, 'runTransitions' | 'nextTransition'>;
 }
@@ -31,6 +31,7 @@ export default implementFor<OrganizationNeeds, Room>()(organizationActor, {
       await scheduleNextTransition(here);
     },
     removeGroup: async ({ group }, { id, ctx }) => ({ deleted: await ctx.posts.removeGroup(id, group) }),
+    undoPlan: ({ planId }, { id, ctx }) => ctx.posts.undoPlan(id, planId),
     pausePosts: async ({ target, by }, { id, ctx }) => ({ paused: await ctx.posts.setBrake(id, target, by) }),
     resumePosts: async ({ target, spacingSeconds, by }, { id, ctx }) => ({
       plan: await ctx.posts.releaseBrake(id, { ...target, spacingSeconds }, by),

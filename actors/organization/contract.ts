@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actorContract, method, reminder } from '../../src/platform/actor-runtime/index.ts';
-import { BrakeTarget, Create } from '../../src/publishing/posts/index.ts';
+import { BrakeTarget, Create, UndonePlan } from '../../src/publishing/posts/index.ts';
 import { AuditActor } from '../../src/platform/audit/index.ts';
 import { NewWebhook, WebhookChange } from '../../src/delivery/webhooks/index.ts';
 
@@ -15,6 +15,8 @@ export const organizationActor = actorContract('Organization', {
     /** Finds the next end of a trial or step of a grace period, and sets the reminder for it. */
     scheduleTransition: method({ input: z.strictObject({}) }),
     removeGroup: method({ input: z.strictObject({ group: z.string() }), output: z.strictObject({ deleted: z.int() }) }),
+    /** Deletes what a plan has created a short time ago and nobody has touched since. */
+    undoPlan: method({ input: z.strictObject({ planId: z.string() }), output: UndonePlan }),
     pausePosts: method({
       input: z.strictObject({ target: BrakeTarget, by: AuditActor.optional() }),
       output: z.strictObject({ paused: z.int() }),

@@ -130,6 +130,14 @@ test('what follows a post is claimed in the turn and done beside it, and its nex
   expect(hints).toEqual([{ owner: 'o' }]);
 });
 
+test('what follows a post can be asked for, without a reminder', async () => {
+  const found = { claimed: [{}], later: undefined } as unknown as ClaimedFollowUps;
+  const { turn, log, did, besides } = postOf({ found });
+  await post.spec.methods.followUp({}, turn);
+  await besides();
+  expect([did, log]).toEqual([['claimFollowUps', 'runFollowUps'], []]);
+});
+
 test('a post that nothing follows any more is left alone', async () => {
   const { turn, log, did, besides } = postOf();
   await post.spec.reminders['follow-up'](turn, undefined);

@@ -41,6 +41,7 @@ export default implementFor<PostNeeds>()(postActor, {
     approve: (input, { id, ctx }) => ctx.posts.approvePost(...keyOf(id), input),
     reject: (input, { id, ctx }) => ctx.posts.rejectPost(...keyOf(id), input),
     requestApproval: ({ by }, { id, ctx }) => ctx.posts.requestApproval(...keyOf(id), by),
+    followUp: (_, turn) => follow(turn),
     async setRelease(input, { id, ctx, actors }) {
       const channelId = await ctx.posts.setRelease(...keyOf(id), input);
       await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
@@ -54,21 +55,24 @@ export default implementFor<PostNeeds>()(postActor, {
       const preparation = await posts.claimPreparation(...keyOf(id));
       if (preparation) beside(() => posts.prepareAhead(preparation));
     },
-    async 'follow-up'({ id, ctx: { followUps }, beside, remindOther }) {
-      const [orgId, postId] = keyOf(id);
-      const found = await followUps.claimFollowUps(orgId, postId);
-      if (found.claimed.length === 0 && !found.later) return;
-      beside(async () => {
-        const due = await followUps.runFollowUps(found);
-        if (due) await remindOther(postActor, id, 'follow-up', due, { owner: orgId });
-      });
-    },
+    'follow-up': (turn) => follow(turn),
   },
 });
 
 function keyOf(key: string): [orgId: string, postId: string] {
   const { orgId, id } = splitTenantKey(key);
   return [orgId, id];
+}
+
+/** Claims what follows the post now, and does it beside the turn. */
+async function follow({ id, ctx: { followUps }, beside, remindOther }: Here): Promise<void> {
+  const [orgId, postId] = keyOf(id);
+  const found = await followUps.claimFollowUps(orgId, postId);
+  if (found.claimed.length === 0 && !found.later) return;
+  beside(async () => {
+    const due = await followUps.runFollowUps(found);
+    if (due) await remindOther(postActor, id, 'follow-up', due, { owner: orgId });
+  });
 }
 
 /** Asks the network beside the turn and writes what it has shown. Settled meanwhile: nothing to do. */

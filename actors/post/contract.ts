@@ -29,6 +29,7 @@ export const postActor = actorContract('Post', {
     }),
     reject: method({ input: z.strictObject({ by: PostAuthor, reason: z.string() }) }),
     requestApproval: method({ input: z.strictObject({ by: PostAuthor }) }),
+    followUp: method({ input: z.strictObject({}) }), // something follows it now; the row carries the guarantee
   },
   reminders: { 'look-up': reminder, poll: reminder, prepare: reminder, 'follow-up': reminder },
 });

@@ -1,5 +1,5 @@
 const WORDS = {
-  'mcp:read': 'Read posts, campaigns, media, channels, webhooks and numbers of the organization',
+  'mcp:read': 'Read posts, campaigns, media, channels, webhooks and analytics of the organization',
   'mcp:posts:write': [
     'Create, change, schedule, publish and delete posts, campaigns and media',
     'Disconnect channels, with all posts that wait on them',
@@ -18,6 +18,7 @@ async function show() {
   const { protocol, host } = new URL(app.redirectUrl);
   element('app').textContent = app.name;
   element('description').textContent = app.description || 'Nothing.';
+  element('client-host').textContent = app.clientHost ?? 'None: it registered itself, or an organization here made it.';
   element('scopes').textContent = scopes.map((scope) => `• ${WORDS[scope] ?? scope}`).join('\n');
   element('host').textContent = host ? `${protocol}//${host}` : protocol;
   element('org').textContent = self ? self.orgName : 'Log in to see.';

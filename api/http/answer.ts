@@ -30,5 +30,8 @@ export async function sendRaw(exchange: Exchange, status: number, body: string |
     body.destroy();
     return void response.end();
   }
-  await pipeline(body, response);
+  await pipeline(body, response).catch((error: unknown) => {
+    // a stream of events has no end that its client would wait for
+    if (!String(headers['content-type']).startsWith('text/event-stream') || !response.destroyed) throw error;
+  });
 }

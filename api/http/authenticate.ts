@@ -1,11 +1,12 @@
 import { permissionsOf, scopesOfToken } from '../../src/people/access/index.ts';
 import { type Holder, unauthenticated } from '../../src/people/auth/index.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, fieldError, randomHex } from '../../src/platform/kernel/index.ts';
+import { AppError, fieldError, notFound, randomHex } from '../../src/platform/kernel/index.ts';
 import type { CookieWriter } from './cookies.ts';
 import { isCsrfToken } from './csrf.ts';
 import type { Exchange } from './exchange.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
+import { keyInPath, orgInPath } from './surface.ts';
 import { failedAuthentication } from './throttle.ts';
 
 /** The exact sentences that clients match (S12), with what to send where for whoever writes a client. */
@@ -33,7 +34,8 @@ const notForKeys = () => {
   );
 };
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
-const principal = (
+/** A holder of a credential as the ladder knows callers. */
+export const principalOf = (
   kind: Principal['kind'],
   { userId, orgId, roleKey, granted, isSuperAdmin }: Holder,
   more: Partial<Principal>,
@@ -47,13 +49,16 @@ const principal = (
   ...more,
 });
 
+/** The part of a route that says who may ask. */
+type Authenticated = Pick<AnyRoute, 'auth' | 'method' | 'impersonation' | 'surface'>;
+
 /**
  * Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the
  * cookie, in this order; a header that fails is never made good by a cookie (S13, S14).
  */
 export async function authenticate(
   exchange: Exchange,
-  route: AnyRoute,
+  route: Authenticated,
   context: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
@@ -70,31 +75,39 @@ export async function authenticate(
 
 async function identify(
   exchange: Exchange,
-  { auth }: AnyRoute,
+  { auth, surface }: Authenticated,
   { auth: credentials, oauth, billing, clock }: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
   const { headers, cookies } = exchange.request;
+  const authorization = keyInPath(exchange) ?? headers['authorization'];
   const clients = auth.includes('api-key') || auth.includes('oauth');
   const people = auth.includes('session') || auth.includes('super-admin');
 
-  if (headers['authorization'] !== undefined) {
-    const credential = bare(headers['authorization']);
+  if (authorization !== undefined) {
+    const credential = bare(authorization);
     if (!clients) throw notForKeys();
     if (credential === '') throw noKey();
     if (credential.startsWith('pos_')) {
       if (!auth.includes('oauth')) throw new AppError('invalid_token', 'Invalid OAuth token');
-      const holder = await oauth.access.authenticate(credential);
-      exchange.principal = principal('oauth', holder, {
+      const holder = await oauth.access.authenticate(credential, surface);
+      const named = orgInPath(exchange);
+      if (named !== undefined && named !== holder.orgId) throw notFound();
+      exchange.principal = principalOf('oauth', holder, {
+        tokenId: holder.tokenId,
+        authorizationId: holder.authorizationId,
+        program: holder.program,
         scopes: scopesOfToken(holder.scope),
         plan: billing.planOf(holder, clock.now()),
       });
       return;
     }
     if (!auth.includes('api-key')) throw unauthenticated();
-    const holder = await credentials.apiKeys.authenticate(credential);
-    exchange.principal = principal('api-key', holder, {
+    const own = await credentials.apiKeys.authenticate(credential);
+    const holder = await credentials.apiKeys.holderIn(own, orgInPath(exchange) ?? own.orgId);
+    exchange.principal = principalOf('api-key', holder, {
       apiKeyId: holder.apiKeyId,
+      program: holder.program,
       plan: billing.planOf(holder, clock.now()),
     });
     return;
@@ -104,13 +117,13 @@ async function identify(
   const wantedOrg = headers['showorg'] ?? cookies['showorg'];
   if (headers['auth'] !== undefined) {
     const holder = await credentials.sessions.authenticate(bare(headers['auth']), wantedOrg);
-    exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+    exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
     return;
   }
   const token = cookies['auth'];
   if (!token) throw clients ? noKey() : noSession();
   const holder = await credentials.sessions.authenticate(token, wantedOrg);
-  exchange.principal = principal('session', holder, { sessionId: holder.sessionId });
+  exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
   exchange.byCookie = true;
   // The session slides, and what belongs to it slides with it.
   const csrf = cookies['csrf_token'];
@@ -128,7 +141,7 @@ async function identify(
  */
 async function actAs(
   exchange: Exchange,
-  route: AnyRoute,
+  route: Authenticated,
   { admin }: Context,
   writeCookie: CookieWriter,
 ): Promise<void> {
@@ -142,7 +155,7 @@ async function actAs(
       { userId: self.userId, sessionId: self.sessionId },
       wantedOrg,
     );
-    exchange.principal = principal('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
+    exchange.principal = principalOf('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
   } catch (error) {
     exchange.cookiesToSet.set('impersonate', writeCookie('impersonate', null));
     throw error;

@@ -5,7 +5,7 @@ const ALLOWED =
   'authorization, auth, content-type, x-csrf-token, idempotency-key, showorg, impersonate, if-match, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id';
 const EXPOSED =
   'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, idempotency-replayed, www-authenticate, mcp-session-id, etag, deprecation, sunset, x-request-id, x-storage-warning';
-const PUBLIC = /^\/(public\/v1|mcp|media-mcp|sse|oauth\/(token|register|revoke)|\.well-known)(\/|$)/;
+const PUBLIC = /^\/(public\/v1|mcp|media-mcp|sse|message|oauth\/(token|register|revoke)|\.well-known)(\/|$)/;
 
 /** The origins that may use the console's cookies (S20). */
 export const consoleOrigins = ({ frontendUrl, mainUrl, adminUrl }: Config['http']): ReadonlySet<string> =>

@@ -38,12 +38,14 @@ interface Opening {
   hops: number;
   /** The headers of every answer. */
   headers: Readonly<Record<string, OutgoingHttpHeader>>;
+  /** Aborted when this process listens no longer. */
+  ending: AbortSignal;
 }
 
 export function openExchange(
   raw: IncomingMessage,
   response: ServerResponse,
-  { hops, headers }: Opening,
+  { hops, headers, ending }: Opening,
   params: Readonly<Record<string, string>> = {},
 ): Exchange {
   // a router below a prefix cuts the prefix off `url`
@@ -59,6 +61,7 @@ export function openExchange(
     userAgent: (raw.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
     headers: raw.headers as Readonly<Record<string, string | undefined>>,
     cookies: parseCookies(raw.headers.cookie),
+    ending,
     stream: raw,
   };
   return {

@@ -26,3 +26,8 @@ export const SearchPage = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
   cursor: z.uuid('take it from the page before').optional(),
 });
+
+/** A page of a list whose rows have ids, the newest first. */
+export const ListPage = SearchPage.omit({ search: true });
+export const pageShape = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });

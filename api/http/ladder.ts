@@ -9,14 +9,17 @@ import { authenticate } from './authenticate.ts';
 import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
 import { checkCsrf } from './csrf.ts';
+import { tellDeprecation } from './deprecation.ts';
 import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
+import { isUnchangedList } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import { claim, type Claimed, complete } from './idempotency.ts';
 import { type LargeBodies, placeForBody } from './large-bodies.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
 import { sendEvents, wantsEvents } from './server-events.ts';
+import { challengeOf, checkSurfaceHost } from './surface.ts';
 import { throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
@@ -66,18 +69,25 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
       ))
     ).value;
   exchange.route = route;
+  tellDeprecation(exchange, route);
+  if (route.surface) checkSurfaceHost(exchange.request, context.config.http);
   await authenticate(exchange, route, context, writeCookie);
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
-  await throttle(exchange, route, context);
+  const readInput = async () => {
+    const body =
+      route.input === 'stream'
+        ? undefined
+        : route.method === 'get' && isBodyless(exchange.request.stream)
+          ? {}
+          : await readBody();
+    return validate(route, { body, search: exchange.search, params: exchange.params });
+  };
+  // a body that is refused is refused below, and counts for the route
+  const early = route.buckets && (await readInput().catch(() => undefined));
+  await throttle(exchange, route, context, early && route.buckets!(early.body));
   permit(route, exchange.principal);
   using _ = await placeForBody(exchange, route, tools.largeBodies);
-  const body =
-    route.input === 'stream'
-      ? undefined
-      : route.method === 'get' && isBodyless(exchange.request.stream)
-        ? {}
-        : await readBody();
-  const input = validate(route, { body, search: exchange.search, params: exchange.params });
+  const input = early ?? (await readInput());
   const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
     exchange.headers['idempotency-replayed'] = 'true';
@@ -132,12 +142,15 @@ async function perform(
     call.reply.header('Content-Disposition', 'attachment');
     return sendRaw(exchange, 200, Readable.from(route.csv(call)));
   }
-  if (route.events && wantsEvents(exchange.request.headers['accept'])) {
+  const { headers, method } = exchange.request;
+  if (route.events && method !== 'HEAD' && wantsEvents(headers['accept'], route.isStream)) {
     const { frontendUrl } = context.config.http;
     const refusal = (error: unknown) =>
       JSON.parse(refusalText(asCallerError(error), route, exchange.request.id, frontendUrl));
     return sendEvents(exchange, (gone) => route.events!(call, gone), refusal);
   }
+  if (route.revision && (await isUnchangedList(exchange, route.revision(call), context)))
+    return sendJson(exchange, 304, '');
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);
@@ -178,6 +191,8 @@ export function refuse(exchange: Exchange, thrown: unknown, { context }: Tools):
     if (error.status === 401 && request.headers['authorization'] !== undefined)
       headers['www-authenticate'] = 'Basic realm="oauth"';
   }
+  const challenge = error.status === 401 ? challengeOf(exchange, context.config.http) : undefined;
+  if (challenge !== undefined) headers['www-authenticate'] = challenge;
   sendJson(exchange, error.status, refusalText(error, exchange.route, request.id, context.config.http.frontendUrl));
   return error;
 }

@@ -7,8 +7,11 @@ import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
  * Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every
  * permission. Then with 402 a client whose plan has no API (S58).
  */
-export function permit(route: AnyRoute, principal: Principal | undefined): void {
-  if (!principal) return;
+export function permit(
+  route: Pick<AnyRoute, 'auth' | 'method' | 'permission' | 'planLimit' | 'impersonation' | 'surface'>,
+  principal: Principal | undefined,
+): void {
+  if (!principal || route.surface) return; // an MCP surface judges each message by its tool
   if (route.auth.includes('super-admin') && !principal.isSuperAdmin)
     throw new AppError('super_admin_required', 'Only a super-admin may do this');
   if (principal.impersonatorId && impersonationOf(route) !== 'allowed')

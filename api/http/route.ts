@@ -3,6 +3,7 @@ import type { Permission, Scope } from '../../src/people/access/index.ts';
 import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import type { Tier } from '../../src/entitlements/index.ts';
 import type { Context } from '../../src/context.ts';
+import type { Surface } from '../../src/oauth-server/index.ts';
 import type { ServerEvent } from './server-events.ts';
 
 /** `session`: cookie or `auth` header. `super-admin`: a session of a super-admin. */
@@ -17,6 +18,7 @@ export type PlanLimit =
   | 'storage_gb'
   | 'video_exports'
   | 'ai_budget'
+  | 'campaigns'
   | 'api'
   | 'mcp';
 
@@ -32,6 +34,12 @@ export interface Principal {
   isSuperAdmin: boolean;
   sessionId?: string;
   apiKeyId?: string;
+  /** Of an OAuth token. */
+  tokenId?: string;
+  /** What a person approved, for an OAuth token. */
+  authorizationId?: string;
+  /** The name of the key, or of the app that has the token. */
+  program?: string;
   /** For an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
   /** For a client (API key or OAuth token): the plan under which it works. */
@@ -58,6 +66,8 @@ export interface Request {
   userAgent: string;
   headers: Readonly<Record<string, string | undefined>>;
   cookies: Readonly<Record<string, string>>;
+  /** Aborted when this process listens no longer: streams to clients end. */
+  ending: AbortSignal;
   /** The raw stream, for uploads. */
   stream: import('node:http').IncomingMessage;
 }
@@ -126,8 +136,15 @@ export interface Declaration<
   planLimit?: PlanLimit;
   /** Requests per window and caller; default `API_LIMIT` per hour. `none` only for health. */
   limit?: `${number}/${'minute' | 'hour'}` | 'none';
-  /** `ip`: this route counts by address even for a known caller. */
-  limitBy?: 'caller' | 'ip';
+  /** `ip`: this route counts by address even for a known caller. `person`: by user, whatever the organization. */
+  limitBy?: 'caller' | 'ip' | 'person';
+  /** The buckets that a request counts in by what its body asks for, in the place of that of the route. */
+  buckets?(body: z.output<B>): readonly string[];
+  /**
+   * An MCP surface (S196 to S199): its host is judged before its credential, which may be the `:id` of the path, and
+   * scope, plan and permission are judged for each message by `api/mcp`.
+   */
+  surface?: Surface;
   /** Honours `Idempotency-Key` (S18). */
   idempotent?: boolean;
   /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */
@@ -168,11 +185,24 @@ export interface Declaration<
   page?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): Promise<string>;
   /**
    * The same as server-sent events, for `Accept: text/event-stream`; the last one says that the answer is whole. The
-   * signal says that the client is gone.
+   * first signal says that the client is gone, the second one that this process ends: events without an end stop then.
    */
   events?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>, gone: AbortSignal): AsyncIterable<ServerEvent>;
+  /** Events are what it is for: they are the answer unless JSON is asked for by name. */
+  isStream?: boolean;
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
+  /**
+   * Of a list that changes only with what the change counter of the organization counts: it is answered with an `ETag`,
+   * and with 304 before it is read where the client has it already. Answers what it depends on beside its query, such
+   * as the clock.
+   */
+  revision?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): string;
+  /**
+   * The route is to be removed: since when clients are told so, and the day from which it may be gone, at least 180 days
+   * later (S22). Both as `YYYY-MM-DD`.
+   */
+  deprecated?: { since: string; sunset: string };
   /**
    * Says whether a super-admin may call this while acting as a user (S212). Reads are `allowed` unless declared,
    * everything else is `refused` with 403 until its declaration allows it. `ignored`: they act as themselves, as on
@@ -200,7 +230,11 @@ export interface Route<
 export type AnyRoute = Route<any, `/${string}`, any, any, any, any, any>;
 
 /** Says what holds for a super-admin who calls this route while acting as a user. */
-export const impersonationOf = ({ method, auth, impersonation }: AnyRoute): Impersonation =>
+export const impersonationOf = ({
+  method,
+  auth,
+  impersonation,
+}: Pick<AnyRoute, 'method' | 'auth' | 'impersonation'>): Impersonation =>
   auth.includes('super-admin') ? 'ignored' : (impersonation ?? (method === 'get' ? 'allowed' : 'refused'));
 
 /**

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { accepts } from './accept.ts';
 
-/** An event of a stream (HTML, server-sent events); `data` is sent as JSON. */
-export interface ServerEvent {
-  event: string;
-  data: unknown;
-}
+/**
+ * An event of a stream (HTML, server-sent events); `data` is sent as JSON, and `id` is what a client says when it comes
+ * again. A comment is heard by nobody and keeps the connection.
+ */
+export type ServerEvent = { event: string; data: unknown; id?: string } | { comment: string };
 
 /** Where the events go: a response whose head is not written yet. */
 interface Answering {
@@ -14,10 +14,18 @@ interface Answering {
   headers: Record<string, OutgoingHttpHeader>;
 }
 
-/** Says whether a client asks for events in place of one answer. */
-export const wantsEvents = (accept: string | undefined): boolean => accepts(accept, 'text/event-stream');
+/**
+ * Says whether a client asks for events in place of one answer: by name, or, where they are what a route is for
+ * (`isStream`), unless it names JSON.
+ */
+export const wantsEvents = (accept: string | undefined, isStream = false): boolean =>
+  accepts(accept, 'text/event-stream') || (isStream && !accepts(accept, 'application/json'));
 
-const textOf = ({ event, data }: ServerEvent): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+function textOf(sent: ServerEvent): string {
+  if ('comment' in sent) return `: ${sent.comment}\n\n`;
+  const { event, data, id } = sent;
+  return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
 
 /**
  * Sends events as they come. What fails before the first one is thrown, to be answered as any refusal; what fails later

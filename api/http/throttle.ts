@@ -78,17 +78,27 @@ const ORGS_OF_A_PERSON = 3;
 
 /**
  * One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org
- * stands one of the person.
+ * stands one of the person. `names`: what is counted in the place of the route.
  */
-export function throttle(exchange: Exchange, route: AnyRoute, context: Context): Promise<void> | undefined {
+export function throttle(
+  exchange: Exchange,
+  route: AnyRoute,
+  context: Context,
+  names: readonly string[] = [`${route.method} ${route.path}`],
+): Promise<void> | undefined {
   if (route.limit === 'none') return undefined;
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
-  const name = `${route.method} ${route.path}`;
-  if (!principal || route.limitBy === 'ip')
-    return take(exchange, context, bucketsOf(name, request.ip, count), windowMs);
-  const person = { bucket: `${name}|user:${principal.userId}`, limit: ORGS_OF_A_PERSON * count };
-  return take(exchange, context, [{ bucket: `${name}|org:${principal.orgId}`, limit: count }, person], windowMs);
+  const buckets = names.flatMap((name) => {
+    if (!principal || route.limitBy === 'ip') return bucketsOf(name, request.ip, count);
+    const person = `${name}|user:${principal.userId}`;
+    if (route.limitBy === 'person') return [{ bucket: person, limit: count }];
+    return [
+      { bucket: `${name}|org:${principal.orgId}`, limit: count },
+      { bucket: person, limit: ORGS_OF_A_PERSON * count },
+    ];
+  });
+  return take(exchange, context, buckets, windowMs);
 }
 
 /** Counts a refused credential; after 120 in an hour from one address refusals become 429 (S15, S241). */

@@ -6,6 +6,8 @@ import type { AnyRoute } from './route.ts';
 const NoBody = z.strictObject({});
 /** No row has it. It stands in for an id that cannot be one, so that this is answered like any unknown id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000';
+/** An id that a row may have: anything else is answered as an id that no row has. */
+export const possibleId = (text: string): string => (isId(text) ? text : NO_ID);
 const isIdName = (name: string): boolean => name === 'id' || name.endsWith('Id');
 
 /** The query as an object: of a repeated key the last counts, and only keys that the schema names are looked at. */
@@ -38,7 +40,7 @@ export function validate(
   if (Object.values(input.params).some((value) => value.includes('\0'))) throw notFound();
   const params = route.params?.safeParse(input.params) ?? {
     data: Object.fromEntries(
-      Object.entries(input.params).map(([name, value]) => [name, isIdName(name) && !isId(value) ? NO_ID : value]),
+      Object.entries(input.params).map(([name, value]) => [name, isIdName(name) ? possibleId(value) : value]),
     ),
   };
   if (params.error) throw notFound();

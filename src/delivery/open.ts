@@ -70,10 +70,11 @@ export async function openDeliveryWing({
     incarnation,
     signingKey: config.secrets.webhookSigning,
     timeoutMs: config.outbound.webhookTimeoutMs,
+    unsignedTimeoutMs: config.outbound.timeoutMs,
     log: logs.of('webhooks'),
     events,
   });
-  const push = openPush({ sql, clock, outbound, account: config.push, log: logs.of('push'), events });
+  const push = openPush({ sql, clock, outbound, ...config.push, log: logs.of('push'), events });
   return wing(opened, {
     rooms: { email, push, webhooks },
     sweeps: [

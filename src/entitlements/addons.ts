@@ -19,10 +19,6 @@ const SETTING = {
   video_exports: 'videoExports',
 } as const satisfies Record<Dimension, keyof Config['addons']>;
 
-/** Packs of what is not there yet are not sold. */
-const UNSOLD: ReadonlySet<Dimension> = new Set(['brand_kits', 'competitors']);
-export const isSold = (dimension: Dimension): boolean => !UNSOLD.has(dimension);
-
 /** Size and price of packs, by dimension, as the operator has set them. */
 export const addonsOf = (settings: Config['addons']): Readonly<Record<Dimension, Addon>> =>
   Object.fromEntries(

@@ -16,6 +16,7 @@ export const GB = 1024 ** 3;
  */
 const CEILINGS: Readonly<Partial<Record<CountedDimension, number>>> = {
   webhooks: 200,
+  competitors: 1_000,
   channel: 10_000,
   team_members: 10_000,
 };

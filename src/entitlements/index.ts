@@ -1,5 +1,5 @@
 export { type Feature, requireFeature, type Subscribed } from './access.ts';
-export { type Addon, addonsOf, isSold } from './addons.ts';
+export { type Addon, addonsOf } from './addons.ts';
 export type { OverLimit, LimitEnforcement } from './enforce-limits.ts';
 export { isActive } from './entitlement.ts';
 export type { Limit, Overrides } from './limits.ts';

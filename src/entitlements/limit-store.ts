@@ -151,14 +151,13 @@ export const writeOverrides = (sql: Sql, orgId: string, overrides: Overrides) =>
   sql`update organizations set limit_overrides = ${JSON.stringify(overrides)}::text::jsonb where id = ${orgId}`;
 
 type Rows = Exclude<Dimension, 'posts_per_month' | 'storage_gb'>;
-/**
- * The statements that count the rows of a dimension. A dimension whose table is not there yet has none, and counts as
- * 0.
- */
-const ROWS: Partial<Record<Rows, (sql: Sql, orgId: string, since: Date) => Fragment>> = {
+/** The statements that count the rows of a dimension. */
+const ROWS: Readonly<Record<Rows, (sql: Sql, orgId: string, since: Date) => Fragment>> = {
   channel: (sql, orgId) => sql`select count(*)::int as n from channels where org_id = ${orgId} and ${counts(sql)}`,
   team_members: (sql, orgId) =>
     sql`select count(*)::int as n from memberships where org_id = ${orgId} and not disabled`,
+  brand_kits: (sql, orgId) => sql`select count(*)::int as n from brand_kits where org_id = ${orgId}`,
+  competitors: (sql, orgId) => sql`select count(*)::int as n from competitors where org_id = ${orgId}`,
   webhooks: (sql, orgId) => sql`select count(*)::int as n from webhooks where org_id = ${orgId} and deleted_at is null`,
   video_exports: (sql, orgId, since) => sql`
     select count(*)::int as n
@@ -173,8 +172,6 @@ export async function countRows(
   dimension: Rows,
   { start = new Date(0) }: { start?: Date } = {},
 ): Promise<number> {
-  const count = ROWS[dimension];
-  if (!count) return 0;
-  const [row] = await sql<{ n: number }[]>`${count(sql, orgId, start)}`;
+  const [row] = await sql<{ n: number }[]>`${ROWS[dimension](sql, orgId, start)}`;
   return row!.n;
 }

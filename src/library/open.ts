@@ -8,6 +8,7 @@ import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
+import { openBrandKits } from './brand-kits/index.ts';
 import { openMedia } from './media/index.ts';
 import { openStock } from './stock/index.ts';
 
@@ -25,7 +26,7 @@ export interface LibraryNeeds {
 
 const HOUR = 3_600_000;
 
-/** Opens the files of organizations: uploaded, or taken from stock sources. */
+/** Opens the files of organizations, uploaded or taken from stock sources, and what is made of them: brand kits. */
 export async function openLibraryWing({
   config,
   sql,
@@ -55,7 +56,7 @@ export async function openLibraryWing({
   );
   const stock = openStock({ cache, clock, keys: config.stockMedia, media, providers, settings: providerSettings });
   return wing(opened, {
-    rooms: { media, stock },
+    rooms: { media, stock, brandKits: openBrandKits({ sql, billing }) },
     sweeps: [{ name: 'media', everyMs: HOUR, run: (limit) => media.sweep(limit) }],
   });
 }

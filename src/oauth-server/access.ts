@@ -2,9 +2,9 @@ import { lastUsed } from '../people/auth/index.ts';
 import { briefLookups } from '../platform/cache/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { AppError, type Clock, sha256Hex } from '../platform/kernel/index.ts';
-import type { Surface } from './rules.ts';
+import type { Surface } from './surfaces.ts';
 import { noteApprovals } from './store.ts';
-import { holderOfToken, type TokenHolder } from './token-store.ts';
+import { findTokenHolders, holderOfToken, type TokenHolder } from './token-store.ts';
 
 /** Access tokens as credentials. */
 export interface Access extends AsyncDisposable {
@@ -13,6 +13,8 @@ export interface Access extends AsyncDisposable {
    * another surface. What changes elsewhere is seen within a second.
    */
   authenticate(token: string, surface?: Surface): Promise<TokenHolder>;
+  /** Whom tokens for no surface stand for, by their ids and in their order; undefined for one that is dead. */
+  findHolders(ids: readonly string[]): Promise<(TokenHolder | undefined)[]>;
   /** Tokens or what they depend on have changed in this process. */
   forgetAll(): void;
   /** Writes the notes of last use that are waiting. */
@@ -47,6 +49,7 @@ export function openAccess({
       uses.note(holder.authorizationId, { authorizationId: holder.authorizationId, orgId: holder.orgId, at: now });
       return holder;
     },
+    findHolders: async (ids) => (ids.length === 0 ? [] : findTokenHolders(sql, ids)),
     forgetAll: () => holders.forget(),
     flush: () => uses.flush(),
     [Symbol.asyncDispose]() {

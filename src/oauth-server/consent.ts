@@ -2,9 +2,12 @@ import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { Scope } from '../people/access/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId, notFound, randomBase62, sha256 } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
+import { findClient } from './client-documents.ts';
 import { invalidRequest, OAuthError } from './errors.ts';
 import { matchesRedirect, withParameters } from './redirects.ts';
-import { CODE_SECONDS, judgeChallenge, namedScopes, scopesToGrant, type Surface, surfaceOf } from './rules.ts';
+import { CODE_SECONDS, judgeChallenge, namedScopes, scopesToGrant } from './rules.ts';
+import { type Surface, surfaceOf } from './surfaces.ts';
 import * as store from './store.ts';
 import { insertCode } from './token-store.ts';
 
@@ -56,12 +59,13 @@ interface Needs {
   issuer: string;
   forgetAll: () => void;
   flush: () => Promise<void>;
+  outbound: Outbound;
 }
 
-export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRoom {
+export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs): ConsentRoom {
   return {
     async destination({ client_id: clientId, redirect_uri: sent }) {
-      const client = given(clientId) ? await store.clientByClientId(sql, clientId!) : undefined;
+      const client = given(clientId) ? await findClient({ sql, outbound }, clientId!) : undefined;
       if (!client) throw new OAuthError('invalid_client', 'client_id: no such client');
       const { redirectUris } = client;
       if (given(sent) === undefined) {
@@ -84,7 +88,9 @@ export function openConsent({ sql, issuer, forgetAll, flush }: Needs): ConsentRo
         ...to,
         state: given(state),
         challenge: judgeChallenge(given(challenge), given(method), to.client.secretHash === null),
-        scope: scopesToGrant(namedScopes(request.scope), to.client.scope),
+        scope: scopesToGrant(namedScopes(request.scope), to.client.scope, {
+          isAgent: to.client.orgId === null && to.client.secretHash === null,
+        }),
         resource: surfaceOf(issuer, given(request.resource)) ?? null,
       };
     },

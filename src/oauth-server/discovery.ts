@@ -22,4 +22,5 @@ export const authorizationServer = ({ backendUrl, frontendUrl, tokenBaseUrl = ba
   token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
   scopes_supported: [...SCOPES],
   authorization_response_iss_parameter_supported: true as const,
+  client_id_metadata_document_supported: true as const,
 });

@@ -1,6 +1,7 @@
 import { isScope, type Scope, SCOPES, sortedScopes } from '../people/access/index.ts';
 import { equalSecrets, sha256 } from '../platform/kernel/index.ts';
 import { invalidRequest, OAuthError } from './errors.ts';
+import type { Surface } from './surfaces.ts';
 
 export const CODE_SECONDS = 10 * 60;
 export const ACCESS_SECONDS = 60 * 60;
@@ -17,10 +18,18 @@ export function namedScopes(text: string | undefined): Scope[] | undefined {
 
 /**
  * Answers the scopes that a person is asked to approve: what was asked for and the app may have, and always the floor
- * (S89).
+ * (S89). For an agent, a public client that registered itself, its registration says what it wants at first and bounds
+ * nothing: it registers with the scope of the first refusal, and asks for more when it is refused again (S200).
  */
-export const scopesToGrant = (asked: readonly Scope[] | undefined, ofApp: readonly string[]): Scope[] =>
-  sortedScopes(['mcp:read', ...(asked ?? SCOPES).filter((scope) => ofApp.includes(scope))]);
+export const scopesToGrant = (
+  asked: readonly Scope[] | undefined,
+  ofApp: readonly string[],
+  { isAgent = false } = {},
+): Scope[] =>
+  sortedScopes([
+    'mcp:read',
+    ...(asked ?? SCOPES).filter((scope) => (isAgent && asked !== undefined) || ofApp.includes(scope)),
+  ]);
 
 /** PKCE (RFC 7636): `S256` and no other method; who cannot keep a secret must use it (S85, S88). */
 export function judgeChallenge(
@@ -46,28 +55,6 @@ export const verifies = (verifier: string | undefined, challenge: string | null)
     : equalSecrets(sha256(verifier).toString('base64url'), challenge);
 
 export const isVerifier = (text: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(text);
-
-/** The resources that a token may be bound to (RFC 8707). A token for `mcp` is good for `/mcp/:id` too. */
-const SURFACES = ['mcp', 'media-mcp'] as const;
-export type Surface = (typeof SURFACES)[number];
-
-/** The addresses of a surface: below the public address, with `/api` in front and without (S1). */
-function surfaceUrls(backendUrl: string, surface: Surface): { plain: string; inApi: string } {
-  const root = backendUrl.replace(/\/api$/, '');
-  return { plain: `${backendUrl}/${surface}`, inApi: `${root}/api/${surface}` };
-}
-
-/** The surface that a `resource` parameter names. */
-export function surfaceOf(backendUrl: string, resource: string | undefined): Surface | undefined {
-  if (resource === undefined) return undefined;
-  const asked = URL.canParse(resource) ? new URL(resource).href.replace(/\/$/, '') : '';
-  const found = SURFACES.find((surface) => {
-    const { plain, inApi } = surfaceUrls(backendUrl, surface);
-    return [plain, inApi, `${backendUrl.replace(/\/api$/, '')}/${surface}`].some((url) => new URL(url).href === asked);
-  });
-  if (!found) throw new OAuthError('invalid_target', 'resource: no such resource here');
-  return found;
-}
 
 /** Binds to what was asked for now, within what was bound before. */
 export function narrowed(bound: Surface | null, asked: Surface | undefined): Surface | null {

@@ -1,6 +1,7 @@
 import type { AuthRoom } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
 import { type Access, openAccess } from './access.ts';
 import { type Apps, openApps } from './apps.ts';
 import { type ConsentRoom, openConsent } from './consent.ts';
@@ -27,19 +28,20 @@ export interface OAuthOptions {
   sql: Database;
   clock: Clock;
   auth: Pick<AuthRoom, 'apiKeys'>;
+  outbound: Outbound;
   /** Public address of this service, without a slash at its end. */
   issuer: string;
   /** Told when a note of last use could not be written. */
   failed: (error: unknown) => void;
 }
 
-export function openOAuth({ sql, clock, auth, issuer, failed }: OAuthOptions): OAuth {
+export function openOAuth({ sql, clock, auth, outbound, issuer, failed }: OAuthOptions): OAuth {
   const access = openAccess({ sql, clock, failed });
   const shared = { sql, issuer, forgetAll: access.forgetAll };
   return {
     access,
     apps: openApps(shared),
-    consent: openConsent({ ...shared, flush: access.flush }),
+    consent: openConsent({ ...shared, flush: access.flush, outbound }),
     tokens: openOAuthTokens(shared),
     devices: openDevices({ sql, clock, auth }),
     register: (metadata) => registerClient(sql, metadata),

@@ -77,6 +77,27 @@ export async function clientByClientId(sql: Sql, clientId: string): Promise<Clie
   return row;
 }
 
+/** Tells whether the document of a client was read lately. */
+export async function hasFreshDocument(sql: Sql, clientId: string): Promise<boolean> {
+  const rows = await sql`/* all orgs */
+    select from oauth_clients where client_id = ${clientId} and document_until > now()`;
+  return rows.length > 0;
+}
+
+/** What the document of a client says now; what was approved stays. */
+export const saveDocument = (
+  sql: Sql,
+  client: Pick<NewClient, 'id' | 'clientId' | 'name' | 'description' | 'redirectUris' | 'scope'> & { seconds: number },
+) => sql`/* all orgs */
+  insert into oauth_clients (id, client_id, name, description, redirect_uris, scope, document_until)
+  values (${client.id}, ${client.clientId}, ${client.name}, ${client.description},
+    ${[...client.redirectUris]}::text[], ${[...client.scope]}::text[],
+    now() + ${client.seconds}::int * interval '1 s')
+  on conflict (client_id) do update
+  set name = excluded.name, description = excluded.description, redirect_uris = excluded.redirect_uris,
+    document_until = excluded.document_until, updated_at = now()
+  where oauth_clients.document_until is not null`;
+
 export async function appOf(sql: Sql, orgId: string): Promise<AppRow | undefined> {
   const [row] = await sql<AppRow[]>`
     select c.id, c.name, c.description, f.id as "pictureId", f.storage_key as "pictureKey",

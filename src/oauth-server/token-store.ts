@@ -1,7 +1,7 @@
 import type { Permission, Scope } from '../people/access/index.ts';
 import type { Subscribed } from '../entitlements/index.ts';
 import { groupCommit, type Sql } from '../platform/db/index.ts';
-import type { Surface } from './rules.ts';
+import type { Surface } from './surfaces.ts';
 
 export interface NewCode {
   codeHash: Buffer;
@@ -50,6 +50,8 @@ export interface Refreshed {
 /** Whom an access token stands for; present only while token, app and its org, membership, user and org are alive. */
 export interface TokenHolder extends Subscribed {
   tokenId: string;
+  /** The name of its app. */
+  program: string;
   authorizationId: string;
   userId: string;
   orgId: string;
@@ -226,7 +228,7 @@ export const revokeToken = (sql: Sql, tokenHash: Buffer, clientId: string | unde
 export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async (sql, hashes) => {
   const rows = await sql<(TokenHolder & { n: number })[]>`
     /* all orgs */
-    select h.n::int, t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+    select h.n::int, t.id as "tokenId", c.name as program, a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
       m.role_key as "roleKey", r.permissions as granted,
       u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"
@@ -245,6 +247,33 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
   const byInput = new Map(rows.map(({ n, ...holder }) => [n, holder]));
   return hashes.map((_, index) => byInput.get(index + 1));
 });
+
+/** Whom access tokens stand for, by their ids and in their order; undefined where one or what it depends on has ended. */
+export async function findTokenHolders(sql: Sql, ids: readonly string[]): Promise<(TokenHolder | undefined)[]> {
+  const rows = await sql<TokenHolder[]>`
+    /* all orgs */
+    select t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+      m.role_key as "roleKey", r.permissions as granted,
+      u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
+      s.tier, s.grace_period_end as "graceEndsAt"
+    from oauth_tokens t
+      join oauth_authorizations a on a.id = t.authorization_id
+      join oauth_clients c on c.id = a.app_id
+      join memberships m on m.org_id = a.org_id and m.user_id = a.user_id and not m.disabled
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+      join users u on u.id = a.user_id and u.activated and u.deleted_at is null
+      join organizations o on o.id = a.org_id and o.disabled_at is null and o.deleted_at is null
+      left join organizations maker on maker.id = c.org_id
+      left join subscriptions s on s.org_id = o.id
+    where t.id = any(${[...ids]}::uuid[])
+      and t.revoked_at is null
+      and t.access_expires_at > now()
+      and t.resource is null
+      and maker.deleted_at is null
+      and maker.disabled_at is null`;
+  const found = new Map(rows.map((row) => [row.tokenId, row]));
+  return ids.map((id) => found.get(id));
+}
 
 /** Codes are kept as long as what they produced can live, so that a late second use is still seen. */
 export async function dropOldTokens(sql: Sql, limit: number): Promise<number> {

@@ -4,16 +4,8 @@ import type { Database, Sql } from '../platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import { authenticateClient, type ClientClaim, presented } from './clients.ts';
 import { invalidGrant, invalidRequest, OAuthError } from './errors.ts';
-import {
-  ACCESS_SECONDS,
-  isVerifier,
-  namedScopes,
-  narrowed,
-  REFRESH_SECONDS,
-  type Surface,
-  surfaceOf,
-  verifies,
-} from './rules.ts';
+import { ACCESS_SECONDS, isVerifier, namedScopes, narrowed, REFRESH_SECONDS, verifies } from './rules.ts';
+import { type Surface, surfaceOf } from './surfaces.ts';
 import * as store from './token-store.ts';
 
 /** The parameters of a token request, as they came. */

@@ -2,15 +2,19 @@ import type { Payments } from '../billing/payments/index.ts';
 import type { Webhooks } from '../delivery/webhooks/index.ts';
 import type { Billing } from '../entitlements/index.ts';
 import type { AuthRoom } from '../people/auth/index.ts';
+import type { Identity } from '../people/identity/index.ts';
+import type { Organizations } from '../people/organizations/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import type { Database } from '../platform/db/index.ts';
+import type { Database, RetentionRule } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
 import type { Retried } from '../platform/outbox/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
 import { openAdmin } from './admin/index.ts';
+import { openErasure } from './erasure/index.ts';
 import { type HealthEngine, openHealth } from './health/index.ts';
+import { openRetention } from './retention/index.ts';
 import { openSandbox } from './sandbox/index.ts';
 
 export interface OperationsNeeds {
@@ -21,9 +25,12 @@ export interface OperationsNeeds {
   actorTypes: readonly string[];
   billing: Billing;
   auth: AuthRoom;
+  identity: Identity;
+  organizations: Organizations;
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;
+  retentionRules: readonly RetentionRule[];
   retryRefused(id: string): Promise<Retried | undefined>;
 }
 
@@ -39,9 +46,12 @@ export async function openOperationsWing({
   actorTypes,
   billing,
   auth,
+  identity,
+  organizations,
   payments,
   webhooks,
   posts,
+  retentionRules,
   retryRefused,
 }: OperationsNeeds) {
   await using opened = new AsyncDisposableStack();
@@ -59,8 +69,10 @@ export async function openOperationsWing({
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });
   const sandbox = openSandbox(sql);
+  const retention = openRetention({ sql, config, rules: retentionRules });
+  const erasure = openErasure({ sql, accounts: auth.accounts, identity, organizations });
   return wing(opened, {
-    rooms: { admin, health, sandbox },
+    rooms: { admin, health, sandbox, retention, erasure },
     sweeps: [
       { name: 'disabled-orgs', everyMs: MINUTE, run: (limit) => admin.orgs.keepStill(limit) },
       { name: 'impersonations', everyMs: HOUR, run: (limit) => admin.dropOldImpersonations(limit) },

@@ -1,8 +1,10 @@
 import type { EmailRoom } from '../delivery/email/index.ts';
 import type { Push } from '../delivery/push/index.ts';
 import type { Billing } from '../entitlements/index.ts';
+import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
+import type { ErrorLog } from '../platform/error-log/index.ts';
 import type { Clock, Vault } from '../platform/kernel/index.ts';
 import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
@@ -11,16 +13,18 @@ import type { ProviderSettings } from '../providers/settings/index.ts';
 import { type Approvals, openAuth } from './auth/index.ts';
 import { environmentLogins, openFederatedLogin } from './federated-login/index.ts';
 import { openIdentity, setupTokenOf } from './identity/index.ts';
-import { openMembers } from './members/index.ts';
-import { notificationsListener, openNotifications } from './notifications/index.ts';
+import { forgetInvitations, openMembers } from './members/index.ts';
+import { notificationsListener, openLive, openNotifications } from './notifications/index.ts';
 import { type Endings, openOrganizations } from './organizations/index.ts';
 
 export interface PeopleNeeds {
   config: Config;
   sql: Database;
   clock: Clock;
+  cache: Cache;
   vault: Vault;
   logs: Logs;
+  errors: Pick<ErrorLog, 'forgetMentions'>;
   billing: Billing;
   email: EmailRoom;
   push: Push;
@@ -40,8 +44,10 @@ export async function openPeopleWing({
   config,
   sql,
   clock,
+  cache,
   vault,
   logs,
+  errors,
   billing,
   email,
   push,
@@ -55,7 +61,14 @@ export async function openPeopleWing({
     sql,
     registrationDisabled: config.registration.disabled,
     setupToken: setupTokenOf(config.secrets.jwt),
-    forgetMails: email.forgetMails,
+    forgetAddresses: async (transaction, gone) => {
+      const addresses = gone.map((one) => one.email);
+      return {
+        emails: await email.forgetMails(transaction, gone),
+        invitations: await forgetInvitations(transaction, addresses),
+        errors: await errors.forgetMentions(transaction, addresses),
+      };
+    },
     urlOfPicture: ports.urlOfPicture,
   });
   const auth = opened.use(
@@ -88,18 +101,23 @@ export async function openPeopleWing({
     fallbacks: environmentLogins(config),
   });
   const members = openMembers({ sql, billing, email, frontendUrl });
-  const organizations = openOrganizations({
-    sql,
-    mostOwned: config.registration.organizationsPerOwner,
-    billing,
-    providers,
-    ...ports.endings,
-  });
+  const organizations = opened.use(
+    openOrganizations({
+      sql,
+      clock,
+      mostOwned: config.registration.organizationsPerOwner,
+      billing,
+      providers,
+      ...ports.endings,
+    }),
+  );
+  const live = opened.use(openLive({ sql, cache, clock, log: logs.of('notifications') }));
   const notices = {
     sql,
     email,
     push,
     identity,
+    live,
     tokens: auth.tokens,
     frontendUrl,
     backendUrl: config.http.backendUrl,
@@ -109,6 +127,13 @@ export async function openPeopleWing({
   return wing(opened, {
     rooms: { identity, auth, login, members, organizations, notifications },
     listeners: [notificationsListener(notices)],
+    gauges: [
+      {
+        name: 'notification_streams',
+        help: 'Pages that follow notifications by this process.',
+        read: () => live.count(),
+      },
+    ],
     sweeps: [
       { name: 'provider-logins', everyMs: 15 * MINUTE, run: (limit) => login.dropOld(limit) },
       // a mail that the process asked for it did not write

@@ -3,7 +3,7 @@ import { actorsOf, type Bus, type Engine, placement } from './actor-runtime/inde
 import { dropOldAudit, openAudit } from './audit/index.ts';
 import { openCache } from './cache/index.ts';
 import type { Config } from './config/index.ts';
-import { type Database, dropOldKeys, openDatabase, readConnections } from './db/index.ts';
+import { type Database, dropOldKeys, foldChangeCounters, openDatabase, readConnections } from './db/index.ts';
 import { openErrorLog } from './error-log/index.ts';
 import { type Clock, openVault } from './kernel/index.ts';
 import { type Network, openOutbound } from './outbound/index.ts';
@@ -80,6 +80,7 @@ export async function openPlatformWing({ config, logs: given, actorTypes, clock,
     },
     sweeps: [
       { name: 'idempotency-keys', everyMs: 15 * MINUTE, run: (limit) => dropOldKeys(sql, limit) },
+      { name: 'change-counters', everyMs: HOUR, run: (limit) => foldChangeCounters(sql, limit) },
       { name: 'audit', everyMs: HOUR, run: (limit) => dropOldAudit(sql, config.retention.audit, limit) },
       { name: 'errors', everyMs: HOUR, run: (limit) => errors.dropOld(limit) },
     ],

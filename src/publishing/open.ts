@@ -11,10 +11,13 @@ import type { Events, Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
+import { openCalendar } from './calendar/index.ts';
 import { openChannels } from './channels/index.ts';
+import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
 import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
+import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
 export interface PublishingNeeds {
@@ -107,12 +110,25 @@ export async function openPublishingWing({
         lateMs: config.posts.lateSeconds * 1_000,
         missedAfterMs: config.posts.missedAfterMinutes * MINUTE,
         deletedDays: config.retention.softDeleted,
+        campaignDays: config.retention.campaigns,
       },
     }),
   );
   const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
+  const comments = openComments({
+    sql,
+    clock,
+    posts,
+    channels,
+    providers,
+    log: logs.of('comments'),
+    minutes: config.analytics.commentsSweepMinutes,
+    days: config.retention.socialComments,
+  });
+  const calendar = openCalendar({ sql, clock, channels, posts, billing, backendUrl: config.http.backendUrl });
+  const proposals = openProposals({ sql });
   return wing(opened, {
-    rooms: { egress, channels, shortlinks, posts, followUps },
+    rooms: { egress, channels, shortlinks, posts, followUps, comments, calendar, proposals },
     sweeps: [
       { name: 'routes', everyMs: MINUTE, run: (limit) => egress.checkDue(limit) },
       { name: 'logins', everyMs: 15 * MINUTE, run: (limit) => channels.dropOldLogins(limit) },
@@ -124,8 +140,12 @@ export async function openPublishingWing({
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
+      { name: 'comments', everyMs: MINUTE, run: (limit) => comments.sweepComments(limit) },
+      { name: 'old-comments', everyMs: HOUR, run: (limit) => comments.dropOldComments(limit) },
       { name: 'post-plans', everyMs: HOUR, run: (limit) => posts.sweeps.dropPlans(limit) },
+      { name: 'proposals', everyMs: HOUR, run: (limit) => proposals.dropOld(limit) },
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
+      { name: 'ended-campaigns', everyMs: HOUR, run: (limit) => posts.sweeps.purgeCampaigns(limit) },
     ],
     gauges: [
       {

@@ -10,6 +10,7 @@ import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import type { Channels } from '../publishing/channels/index.ts';
 import { openBudget } from './budget/index.ts';
+import { openDocuments } from './collaboration/index.ts';
 import { openMediaJobs } from './media-jobs/index.ts';
 import { openModels } from './models/index.ts';
 import { openTexts } from './text/index.ts';
@@ -66,10 +67,12 @@ export async function openStudioWing({
       retentionDays: config.retention.mediaJobs,
     }),
   );
+  const documents = opened.use(openDocuments({ sql, clock, incarnation }));
   return wing(opened, {
-    rooms: { budget, models, texts, mediaJobs },
+    rooms: { budget, models, texts, mediaJobs, documents },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
+      { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
       { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
     ],
     workers: [() => mediaJobs.start()],

@@ -401,13 +401,14 @@ describe('the tables of wings and rooms', () => {
     const { library: _, ...ROOMS } = tables.ROOMS;
     const planted = {
       ...tables,
-      WINGS: { ...tables.WINGS, insights: [] },
+      WINGS: { ...tables.WINGS, archives: [] },
       ROOMS: { ...ROOMS, delivery: { email: [], fax: [], push: [] } },
     };
     expect(misplaced(planted)).toEqual([
-      'src/insights is not there',
+      'src/archives is not there',
       'src/delivery/fax is not there',
       'src/delivery/webhooks is no room',
+      'src/library/brand-kits is no room',
       'src/library/media is no room',
       'src/library/stock is no room',
       'src/library/index.ts is not there',

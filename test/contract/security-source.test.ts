@@ -115,6 +115,7 @@ test('no pattern is made of what people type', () => {
   expect(found(rule)).toEqual([
     'src/providers/registry/rules.ts', // the form that an adapter declares for its field
     'src/publishing/posts/authoring/follow-ups.ts', // and for those of its plugs
+    'api/http/openapi/examples.ts', // the form that a route declares
   ]);
 });
 
@@ -148,11 +149,14 @@ describe('calls to others go out through the guard', () => {
   const STILL = /^(isIP|isIPv4|isIPv6|STATUS_CODES|rootCertificates|validateHeaderName|validateHeaderValue)$/;
   const MAY: readonly [RegExp, string][] = [
     [/^src\/platform\/outbound\//, 'the guard'],
-    [/^(api\/main|sandbox\/server|src\/platform\/telemetry\/listener|src\/operations\/cli\/receiver)\.ts$/, 'listens'],
+    [
+      /^(api\/(main|collaboration\/server)|sandbox\/server|src\/platform\/telemetry\/listener|src\/operations\/cli\/receiver)\.ts$/,
+      'listens',
+    ],
     [/^src\/(operations\/cli\/start|platform\/db\/embedded\/index)\.ts$/, 'looks for a free port'],
     [/^src\/operations\/cli\/call\.ts$/, 'the commands, which call the service they belong to'],
     [/^src\/platform\/actor-runtime\/dapr\//, 'the sidecar and the hosts of the cluster'],
-    [/^src\/platform\/(cache\/redis|db\/\w+)\.ts$/, 'the stores'],
+    [/^src\/platform\/(cache\/(redis|byte-channels)|db\/\w+)\.ts$/, 'the stores'],
     [/^src\/billing\/processor\/stripe\//, 'the processor of payments, at its own address'],
     [/^src\/providers\/kit\/wire\/open-smtp\.ts$/, 'the mail server of the operator; organizations have none'],
     [/^src\/providers\/kit\/(wire\/open-s3|protocols\/openid)\.ts$/, 'libraries that are given the guarded call'],

@@ -13,12 +13,17 @@ export const AuditQuery = z.object({
   /** A user, also as somebody else. */
   actor: z.string().max(100).optional(),
   action: z.string().max(100).optional(),
+  credential: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({ description: 'The id of an API key or of an approved app: what agents did by it.' }),
   format: z.enum(['json', 'csv']).default('json'),
 });
 
 type Reading = Pick<Call<'audit', unknown, z.output<typeof AuditQuery>>, 'rooms' | 'principal' | 'request' | 'query'>;
 const noteReading = (
-  { rooms, query: { actor, action }, ...call }: Reading,
+  { rooms, query: { actor, action, credential }, ...call }: Reading,
   orgId: string | null,
   done: 'read' | 'exported',
 ) =>
@@ -26,7 +31,11 @@ const noteReading = (
     orgId,
     action: `audit_log.${done}`,
     resource: 'instance',
-    detail: { ...(actor !== undefined && { actor }), ...(action !== undefined && { action }) },
+    detail: {
+      ...(actor !== undefined && { actor }),
+      ...(action !== undefined && { action }),
+      ...(credential !== undefined && { credential }),
+    },
   });
 
 /**

@@ -36,7 +36,9 @@ export const NewUser = proven(
     returnToken: z.boolean().optional(),
   }),
   ({ provider }) => !isLocal(provider),
-);
+).meta({
+  examples: [{ provider: 'LOCAL', email: 'ann@acme.example', password: 'correct horse battery', company: 'Acme Ltd' }],
+});
 
 export const Login = proven(
   z.strictObject({
@@ -46,7 +48,7 @@ export const Login = proven(
     returnToken: z.boolean().optional(),
   }),
   ({ provider, providerToken }) => !isLocal(provider) && providerToken !== undefined,
-);
+).meta({ examples: [{ provider: 'LOCAL', email: 'ann@acme.example', password: 'correct horse battery' }] });
 
 export const LoginProvider = z.strictObject({ identifier: z.string(), name: z.string(), type: z.string() });
 

@@ -3,7 +3,6 @@ import {
   type Addon,
   DIMENSIONS,
   type Dimension as DimensionName,
-  isSold,
   PLANS,
   TIERS,
   type Usage,
@@ -140,7 +139,7 @@ export const presentPackages = ({
       })
     : [],
   addons: enabled
-    ? DIMENSIONS.filter(isSold).map((type) => ({
+    ? DIMENSIONS.map((type) => ({
         type,
         packSize: addons[type].packSize,
         priceCents: addons[type].priceCents,

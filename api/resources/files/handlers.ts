@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type AddedFile, type LibraryFile, plainLine } from '../../../src/library/media/index.ts';
+import { type AddedFile, type LibraryFile, type MediaRoom, plainLine } from '../../../src/library/media/index.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { File, presentFile, presentPublicFile, PublicFile } from './shape.ts';
 
 const route = routesOf('media');
 
-const KINDS = ['image', 'video', 'audio', 'document'] as const;
+export const FILE_KINDS = ['image', 'video', 'audio', 'document'] as const;
 /** One line of text, without spaces around it. */
 export const line = (max: number) => z.string().max(max).transform(plainLine);
 
@@ -81,10 +81,11 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
     query: z.object({
       page: z.coerce.number().int().min(1).max(100_000).default(1),
       search: z.string().max(255).optional(),
-      type: z.enum(KINDS).optional(),
+      type: z.enum(FILE_KINDS).optional(),
       folder: line(255).optional(),
     }),
     answer: z.strictObject({ pages: z.int(), results: z.array(File), total: z.int() }),
+    revision: () => '',
     handle: ({ rooms, principal, query: { page, search, type, folder } }) =>
       rooms.media.list(principal.orgId, page, { search: search || undefined, kind: type, folder: folder || undefined }),
     present: ({ results, ...page }) => ({ ...page, results: results.map(presentFile) }),
@@ -106,6 +107,19 @@ export const libraryRoutes = (path: `/${string}`, auth: readonly [AuthKind, ...A
     present: (deleted) => deleted,
   }),
 ];
+
+type Details = Parameters<MediaRoom['describe']>[2];
+/** Changes details of a file; an empty folder is none. */
+export async function describeFile(
+  { rooms, principal }: Pick<Call<'media'>, 'rooms' | 'principal'>,
+  { id, folder, ...details }: { id: string; folder?: string | null | undefined } & Omit<Details, 'folder'>,
+): Promise<LibraryFile> {
+  await ownOnly(principal, () => rooms.media.authorOf(principal.orgId, id));
+  return rooms.media.describe(principal.orgId, id, {
+    ...details,
+    ...(folder !== undefined && { folder: folder || null }),
+  });
+}
 
 /** `/files/*` and `/media/*` are the same routes (S146). */
 export const fileRoutes = (prefix: '/files' | '/media') => [
@@ -147,13 +161,7 @@ export const fileRoutes = (prefix: '/files' | '/media') => [
       thumbnailTimestamp: z.int().min(0).max(2_147_483_647).optional(),
     }),
     answer: File,
-    async handle({ rooms, principal, body: { id, folder, ...information } }) {
-      await ownOnly(principal, () => rooms.media.authorOf(principal.orgId, id));
-      return rooms.media.describe(principal.orgId, id, {
-        ...information,
-        ...(folder !== undefined && { folder: folder || null }),
-      });
-    },
+    handle: (call) => describeFile(call, call.body),
     present: presentFile,
   }),
   route({

@@ -1,17 +1,20 @@
 import { z } from 'zod';
+import type { Permission } from '../../../src/people/access/index.ts';
+import { parse } from '../../../src/platform/kernel/index.ts';
 import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
 import { ownOnly } from '../../http/own.ts';
-import { type Call, routesOf } from '../../http/route.ts';
-import { Job, MadeFile, presentJob, presentMade } from './job.shape.ts';
+import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
+import { Job, MadeFile, presentJob, presentMade, presentVideoOption, VideoWay } from './job.shape.ts';
 
 const route = routesOf('mediaJobs');
 
 /** The longest time for which a request waits for its job; most proxies wait for a minute. */
 const WAIT_MS = 50_000;
 const words = z.string().trim().min(1).max(200);
-const prompt = z.string().trim().min(1).max(20_000); // what the model takes is less
+/** What a model is asked for. */
+export const prompt = z.string().trim().min(1).max(20_000); // what the model takes is less
 const provider = { providerId: words.optional(), version: words.optional(), model: words.optional() };
 const values = {
   prompt: prompt.optional(),
@@ -41,10 +44,11 @@ const isAsync = (prefer: string | undefined): boolean =>
   (prefer ?? '').split(',').some((one) => one.split(';')[0]!.trim().toLowerCase() === 'respond-async');
 
 type JobCall = Pick<Call<'mediaJobs'>, 'rooms' | 'principal' | 'request' | 'reply'>;
-type Begun = { jobId: string } | { shown: ShownJob };
+/** A job that goes on, or one that has ended. */
+export type Begun = { jobId: string } | { shown: ShownJob };
 
 /** Starts a job and waits for it, unless the client does not want to or it lasts too long: then 202. */
-async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
+export async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
   const { orgId } = principal;
   const { id } = await rooms.mediaJobs.create(principal, wanted);
   const isUnwaited = isAsync(request.headers['prefer']);
@@ -56,6 +60,45 @@ async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewM
 }
 const presentOne = (begun: Begun) => ('jobId' in begun ? begun : presentMade(begun.shown.files[0]!));
 const presentAll = (begun: Begun) => ('jobId' in begun ? begun : begun.shown.files.map(presentMade));
+
+const VideoValues = z.looseObject({ ...values, model: provider.model });
+
+/** Starts a video as `generate-video` does. */
+export async function beginVideo(
+  call: JobCall,
+  { type, output, customParams }: { type: string; output?: (typeof FORMS)[number] | undefined; customParams: unknown },
+): Promise<Begun> {
+  const { model, ...rest } = parse(z.strictObject({ customParams: VideoValues }), { customParams }).customParams;
+  const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
+  const asked = { type, output, customParams: { ...given, model } };
+  return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
+}
+
+/** Who may call a route of a dialect. */
+interface Opens {
+  auth: readonly [AuthKind, ...AuthKind[]];
+  permission: Permission;
+}
+/** The video of both dialects. */
+export const generateVideoRoute = (path: `/${string}`, opens: Opens) =>
+  route({
+    ...STARTS,
+    ...opens,
+    path,
+    summary: 'Create a video',
+    description:
+      '`type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, ' +
+      '`ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
+    planLimit: 'video_exports',
+    body: z.strictObject({
+      type: words,
+      output: z.enum(FORMS).optional(),
+      customParams: VideoValues.default({}),
+    }),
+    answer: z.union([z.array(MadeFile), Waiting]),
+    handle: (call) => beginVideo(call, call.body),
+    present: presentAll,
+  });
 
 const makingRoutes = (prefix: '/files' | '/media') => [
   route({
@@ -83,29 +126,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     handle: (call) => begin(call, { operation: 'image', request: { prompt: call.body.prompt, sources: [] } }),
     present: presentOne,
   }),
-  route({
-    ...STARTS,
-    path: `${prefix}/generate-video`,
-    summary: 'Create a video',
-    description:
-      '`type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, ' +
-      '`ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
-    planLimit: 'video_exports',
-    body: z.strictObject({
-      type: words,
-      output: z.enum(FORMS).optional(),
-      customParams: z.looseObject({ ...values, model: provider.model }).default({}),
-    }),
-    answer: z.union([z.array(MadeFile), Waiting]),
-    async handle(call) {
-      const { type, output, customParams } = call.body;
-      const { model, ...rest } = customParams;
-      const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
-      const asked = { type, output, customParams: { ...given, model } };
-      return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));
-    },
-    present: presentAll,
-  }),
+  generateVideoRoute(`${prefix}/generate-video`, { auth: ['session'], permission: 'ai:create' }),
   route({
     ...STARTS,
     path: `${prefix}/generate-voice`,
@@ -155,26 +176,9 @@ const videoRoutes = (prefix: '/files' | '/media') => [
     auth: ['session'],
     permission: 'ai:read',
     limit: '30/minute',
-    answer: z.array(
-      z.strictObject({
-        identifier: z.string(),
-        title: z.string(),
-        description: z.string(),
-        tools: z.array(
-          z.strictObject({
-            name: z.string(),
-            label: z.string(),
-            required: z.boolean(),
-            tool: z.string().nullable(),
-          }),
-        ),
-        placement: z.string(),
-        output: z.array(z.enum(FORMS)),
-      }),
-    ),
+    answer: z.array(VideoWay),
     handle: ({ rooms, principal }) => rooms.mediaJobs.videoOptions(principal.orgId),
-    present: (options) =>
-      options.map(({ tools, output, ...option }) => ({ ...option, tools: [...tools], output: [...output] })),
+    present: (options) => options.map(presentVideoOption),
   }),
   route({
     method: 'get',
@@ -190,6 +194,18 @@ const videoRoutes = (prefix: '/files' | '/media') => [
     present: (listed) => listed.map(({ id, label }) => ({ id, label })),
   }),
 ];
+
+/** A job in both dialects. */
+export const jobRoute = (path: `/${string}/:id`, opens: Opens) =>
+  route({
+    ...opens,
+    method: 'get',
+    path,
+    summary: 'Get a media job',
+    answer: Job,
+    handle: ({ rooms, principal, params }) => rooms.mediaJobs.show(principal.orgId, params.id),
+    present: presentJob,
+  });
 
 const runningRoutes = (prefix: '/files' | '/media') => [
   route({
@@ -209,16 +225,7 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     },
     present: presentJob,
   }),
-  route({
-    method: 'get',
-    path: `${prefix}/jobs/:id`,
-    summary: 'Get a media job',
-    auth: ['session'],
-    permission: 'ai:read',
-    answer: Job,
-    handle: ({ rooms, principal, params }) => rooms.mediaJobs.show(principal.orgId, params.id),
-    present: presentJob,
-  }),
+  jobRoute(`${prefix}/jobs/:id`, { auth: ['session'], permission: 'ai:read' }),
   route({
     method: 'delete',
     path: `${prefix}/jobs/:id`,

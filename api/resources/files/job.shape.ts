@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { LibraryFile } from '../../../src/library/media/index.ts';
-import { type JobRow, JOB_STATES, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
+import {
+  FORMS,
+  type JobRow,
+  JOB_STATES,
+  type ShownJob,
+  type VideoOption,
+} from '../../../src/studio/media-jobs/index.ts';
 import { instant } from '../../http/fields.ts';
 
 /** A file that a job has made (S151). */
@@ -50,4 +56,21 @@ export const presentJob = ({ job, files }: ShownJob): z.input<typeof Job> => ({
   settled: job.isSettled,
   createdAt: job.createdAt.toISOString(),
   endedAt: job.endedAt?.toISOString() ?? null,
+});
+
+/** A way to make a video (S151). */
+export const VideoWay = z.strictObject({
+  identifier: z.string(),
+  title: z.string(),
+  description: z.string(),
+  tools: z.array(
+    z.strictObject({ name: z.string(), label: z.string(), required: z.boolean(), tool: z.string().nullable() }),
+  ),
+  placement: z.string(),
+  output: z.array(z.enum(FORMS)),
+});
+export const presentVideoOption = ({ tools, output, ...option }: VideoOption): z.input<typeof VideoWay> => ({
+  ...option,
+  tools: [...tools],
+  output: [...output],
 });

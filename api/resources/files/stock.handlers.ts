@@ -7,7 +7,8 @@ import { File, presentFile } from './shape.ts';
 
 const route = routesOf('stock');
 
-const words = z
+/** Words to search by, in one form. */
+export const stockWords = z
   .string()
   .transform((text) =>
     text
@@ -29,7 +30,7 @@ export const stockRoutes = (prefix: '/files' | '/media') => [
     limit: '60/minute',
     query: z.object({
       source: z.string().max(64).optional(),
-      q: words,
+      q: stockWords,
       type: z.enum(KINDS).default('image'),
       page: z.coerce.number().int().min(1).max(1_000).default(1),
     }),

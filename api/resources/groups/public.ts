@@ -11,6 +11,7 @@ export default [
     auth: ['api-key', 'oauth'],
     permission: 'channels:read',
     answer: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+    revision: () => '',
     handle: ({ rooms, principal }) => rooms.channels.customers(principal.orgId),
     present: (groups) => [...groups],
   }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { instant } from '../../http/fields.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 
-const route = routesOf('cache', 'clock', 'config', 'engine', 'health');
+const route = routesOf('cache', 'clock', 'config', 'documents', 'engine', 'health');
 
 const CHECK_MS = 2_000;
 const PARTS = 8;
@@ -102,13 +102,16 @@ export default [
       ),
       lateness: z.object({ p50Ms: z.number().nullable(), p99Ms: z.number().nullable() }),
       outbox: z.object({ refused: z.int() }),
+      // named only then: the body is that of the interface otherwise
+      collaboration: z.object({ isShared: z.literal(true) }).optional(),
     }),
     handle: async ({ rooms }) => ({
       report: await rooms.health.report(),
       now: rooms.clock.now(),
       version: rooms.config.version,
+      isShared: rooms.documents.isShared,
     }),
-    present: ({ report: { jobs, crons, lateness, refusedFacts }, now, version }) => ({
+    present: ({ report: { jobs, crons, lateness, refusedFacts }, now, version, isShared }) => ({
       status: 'ok' as const,
       timestamp: now.toISOString(),
       version,
@@ -116,6 +119,7 @@ export default [
       crons: crons.map((cron) => ({ ...cron, lastRunAt: cron.lastRunAt?.toISOString() ?? null })),
       lateness,
       outbox: { refused: refusedFacts },
+      ...(isShared && { collaboration: { isShared: true as const } }),
     }),
   }),
 ];

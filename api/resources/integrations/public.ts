@@ -17,6 +17,7 @@ export default [
     permission: 'channels:read',
     query: z.object({ group: z.string().max(255).optional() }),
     answer: z.array(PublicChannel),
+    revision: () => '',
     handle: ({ rooms, principal, query }) => rooms.channels.list(principal.orgId, query.group || undefined),
     present: (channels) => channels.map(presentPublicChannel),
   }),

@@ -6,6 +6,7 @@ import { AppError, invalidField, tenantKey } from '../../../src/platform/kernel/
 import { auditActor } from '../../http/audit-actor.ts';
 import { type Call, type Caller, routesOf } from '../../http/route.ts';
 import { EgressChoice } from '../egress/shape.ts';
+import { calendarRoutes } from './calendar.handlers.ts';
 import { plugRoutes } from './plugs.handlers.ts';
 import {
   Channel,
@@ -106,6 +107,7 @@ async function removeChannel(call: Call<'channels', z.output<typeof deletion.bod
 
 export default [
   ...plugRoutes,
+  ...calendarRoutes,
   route({
     method: 'get',
     path: '/integrations',
@@ -134,6 +136,7 @@ export default [
     auth: ['session'],
     permission: 'channels:read',
     answer: z.array(Group),
+    revision: () => '',
     handle: ({ rooms, principal }) => rooms.channels.customers(principal.orgId),
     present: (groups) => [...groups],
   }),
@@ -320,7 +323,8 @@ export default [
     method: 'post',
     path: '/integrations/:id/settings',
     summary: 'Set the network settings of a channel',
-    description: 'As JSON text.',
+    description:
+      'As JSON text. `syncComments` says whether comments below posts of the channel are read; a network where that costs is not read without it.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',

@@ -12,7 +12,8 @@ export default [
     method: 'post',
     path: '/notifications/push-tokens',
     summary: 'Register a device for pushes',
-    description: 'Until its session ends. Of more than 20 devices the one that was registered first is forgotten.',
+    description:
+      'Until its session ends. `token` is a registration token of Firebase or, for a browser, the JSON of its `PushSubscription`. Of more than 20 devices the one that was registered first is forgotten.',
     auth: ['session'],
     creates: true,
     body: z.strictObject({ token: Token, platform: z.enum(PUSH_PLATFORMS), deviceName: nameText(1, 200).optional() }),

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { BROADCAST_CHANNELS } from '../../../src/people/notifications/index.ts';
+import { BROADCAST_CHANNELS, type LiveEvent } from '../../../src/people/notifications/index.ts';
 import { instant } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
+import type { ServerEvent } from '../../http/server-events.ts';
 import { listRoute } from './handlers.ts';
+import { presentNotification } from './shape.ts';
 
 const route = routesOf('notifications');
 
@@ -23,6 +25,13 @@ const Broadcast = z.strictObject({
   channels: z.array(z.enum(BROADCAST_CHANNELS)).min(1).max(3),
 });
 
+/** What `EventSource` hears. */
+function serverEventOf(live: LiveEvent): ServerEvent {
+  if (live.kind === 'alive') return { comment: 'nothing new' };
+  const { kind: event, id } = live;
+  return { event, id, data: live.kind === 'count' ? { total: live.total } : presentNotification(live.row) };
+}
+
 export default [
   route({
     method: 'get',
@@ -36,6 +45,28 @@ export default [
   }),
 
   listRoute('/notifications/list', ['session']),
+
+  route({
+    method: 'get',
+    path: '/notifications/stream',
+    summary: 'Get new notifications as server-sent events',
+    description:
+      'Of the caller in this organization: `notification` for each new one, `count` with the unread ones when their number changes. `Last-Event-ID` brings what came meanwhile, the newest 100. At most five streams of a person are open in one process. A stream ends within a minute after its session or membership. `Accept: application/json` answers the number alone.',
+    auth: ['session'],
+    impersonation: 'refused', // it lasts as long as the session of the reader
+    limit: '60/minute',
+    limitBy: 'person',
+    isStream: true,
+    answer: z.strictObject({ total: z.int() }),
+    handle: ({ rooms, principal: { orgId, userId } }) => rooms.notifications.countUnread({ orgId, userId }),
+    present: (total) => ({ total }),
+    async *events({ rooms, principal: { orgId, userId, sessionId }, request }, gone) {
+      const reader = { orgId, userId, sessionId: sessionId! }; // a session has its id
+      const ends = AbortSignal.any([gone, request.ending]);
+      for await (const live of rooms.notifications.followNotifications(reader, request.headers['last-event-id'], ends))
+        yield serverEventOf(live);
+    },
+  }),
 
   route({
     method: 'patch',

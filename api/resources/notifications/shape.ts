@@ -14,7 +14,7 @@ export const Notification = z.strictObject({
 });
 
 /** One notification as its reader sees it (S175). */
-const presentNotification = (row: NotificationRow): z.input<typeof Notification> => ({
+export const presentNotification = (row: NotificationRow): z.input<typeof Notification> => ({
   id: row.id,
   title: row.title,
   content: row.content,
@@ -34,23 +34,39 @@ export const NotificationsPage = z.strictObject({
   hasMore: z.boolean(),
 });
 
-export const presentNotifications = ({
-  rows,
-  total,
-  lastRead,
-  page,
-  limit,
-}: {
+/** A page of the notifications of one person. */
+interface NotificationsRead {
   rows: readonly NotificationRow[];
   total: number;
   lastRead: Date;
   page: number;
   limit: number;
-}): z.input<typeof NotificationsPage> => ({
-  lastReadNotifications: lastRead.toISOString(),
-  notifications: rows.map(presentNotification),
+}
+const pageOfNotifications = ({ rows, total, page, limit }: NotificationsRead) => ({
   total,
   page,
   limit,
   hasMore: page * limit + rows.length < total,
+});
+
+export const presentNotifications = (read: NotificationsRead): z.input<typeof NotificationsPage> => ({
+  lastReadNotifications: read.lastRead.toISOString(),
+  notifications: read.rows.map(presentNotification),
+  ...pageOfNotifications(read),
+});
+
+const PublicNotification = Notification.pick({ id: true, content: true, link: true, createdAt: true });
+/** The page that clients in the field know (3.1): these keys and no others. */
+export const PublicNotificationsPage = NotificationsPage.omit({ lastReadNotifications: true }).extend({
+  notifications: z.array(PublicNotification),
+});
+
+export const presentPublicNotifications = (read: NotificationsRead): z.input<typeof PublicNotificationsPage> => ({
+  notifications: read.rows.map(({ id, content, link, createdAt }) => ({
+    id,
+    content,
+    link,
+    createdAt: createdAt.toISOString(),
+  })),
+  ...pageOfNotifications(read),
 });

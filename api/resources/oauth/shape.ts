@@ -17,6 +17,10 @@ export const AuthorizationRequest = z.object({
     description: z.string(),
     picture: Picture,
     clientId: z.string(),
+    clientHost: z
+      .string()
+      .nullable()
+      .meta({ description: 'The host whose document says who the app is; null where it is registered here.' }),
     redirectUrl: z.string(),
   }),
   state: z.string().nullable(),
@@ -34,6 +38,7 @@ export const presentRequest = (
     description: client.description,
     picture: presentPicture(client, backendUrl),
     clientId: client.clientId,
+    clientHost: URL.parse(client.clientId)?.host ?? null,
     redirectUrl: redirectUri,
   },
   state: state ?? null,

@@ -1,9 +1,9 @@
-import { documentRoute } from './handlers.ts';
+import { documentRoute, publicDocument } from './handlers.ts';
 
 export default [
   documentRoute({
     path: '/public/v1/openapi.json',
-    prefix: '/public/v1/',
+    documentOf: publicDocument,
     summary: 'Get the OpenAPI document of the public API',
   }),
 ];

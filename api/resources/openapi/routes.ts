@@ -1,3 +1,5 @@
-import { documentRoute } from './handlers.ts';
+import { documentRoute, wholeDocument } from './handlers.ts';
 
-export default [documentRoute({ path: '/openapi.json', prefix: '/', summary: 'Get the OpenAPI document' })];
+export default [
+  documentRoute({ path: '/openapi.json', documentOf: wholeDocument, summary: 'Get the OpenAPI document' }),
+];

@@ -9,7 +9,12 @@ const route = routesOf('posts');
 
 const Target = z.strictObject({
   scope: z.enum(['org', 'channel', 'campaign']),
-  id: z.string().min(1).max(255).optional().meta({ description: 'Of the channel, or the group of the campaign.' }),
+  id: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({ description: 'Of the channel or the campaign; a group of posts stands for a campaign, too.' }),
 });
 function targetOf({ scope, id }: BrakeTarget): BrakeTarget {
   if (scope === 'org') {

@@ -4,7 +4,7 @@ import { AppError, idFrom, newId } from '../../../src/platform/kernel/index.ts';
 import type { AppliedPlan, PlanRow } from '../../../src/publishing/posts/index.ts';
 import { authorOf } from '../../http/own.ts';
 import { type AuthKind, type Call, type IdempotencyClaim, routesOf } from '../../http/route.ts';
-import { Applied, BulkBody, Plan, presentApplied, presentPlan } from './bulk.shape.ts';
+import { Applied, BulkBody, Plan, presentApplied, presentPlan, Undone } from './bulk.shape.ts';
 
 const route = routesOf('posts');
 
@@ -97,5 +97,20 @@ export const bulkRoutes = (prefix: '' | '/public/v1', auth: readonly [AuthKind, 
     answer: Applied,
     handle: (call) => applyPlan(call, call.params.planId),
     present: presentApplied,
+  }),
+  route({
+    method: 'post',
+    path: `${prefix}/posts/bulk/:planId/undo`,
+    summary: 'Delete the posts of an applied plan',
+    description:
+      'For ten minutes after it was applied. What is published, on its way or changed since is kept, and named with its reason.',
+    auth,
+    impersonation: 'allowed',
+    permission: 'posts:delete',
+    limit: '60/hour',
+    answer: Undone,
+    handle: ({ actors, principal, params: { planId } }) =>
+      actors(organizationActor, principal.orgId).undoPlan({ planId }),
+    present: (undone) => undone,
   }),
 ];

@@ -23,6 +23,11 @@ export const Applied = z.strictObject({
   created: z.int().meta({ description: 'Rows that were created.' }),
   rows: z.array(Row),
 });
+/** What became of the posts of a plan that was taken back. */
+export const Undone = z.strictObject({
+  deleted: z.int().meta({ description: 'Posts that were deleted, each with its thread.' }),
+  kept: z.array(z.strictObject({ postId: z.string(), reason: z.enum(['published', 'in_flight', 'changed']) })),
+});
 
 /** A plan with its judgement, and with what was created where it was applied at once (S124). */
 export const presentPlan = ({ planId, rows }: { planId: string; rows: readonly PlanRow[] }): z.input<typeof Plan> => ({

@@ -6,6 +6,7 @@ import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/k
 import {
   CreateBody,
   EditBody,
+  type NewPost,
   type PostRow,
   PostSettings,
   type SentBody,
@@ -18,17 +19,15 @@ const route = routesOf('clock', 'posts');
 
 // The posts of the console and of the public API differ in path, credential and shape; what they do is declared once.
 
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 export interface Listed {
   posts: readonly PostRow[];
   nextCursor?: string | null;
 }
+type ListCall = Call<'posts' | 'clock', undefined, z.output<typeof Range>>;
 /** The posts of a range, or a part of them. */
-export async function listPosts({
-  rooms,
-  principal,
-  query,
-}: Call<'posts' | 'clock', undefined, z.output<typeof Range>>): Promise<Listed> {
+export async function listPosts({ rooms, principal, query }: ListCall): Promise<Listed> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
   const { posts, next } = await rooms.posts.listPosts(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
@@ -36,7 +35,13 @@ export async function listPosts({
   });
   return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
 }
-function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, now: Date) {
+/** A range without dates moves with the clock, a minute at a time, so that a list can be the same twice. */
+export function revisionOfList({ rooms, query }: ListCall): string {
+  const { from, to } = rangeOf(query, rooms.clock.now());
+  return `${from.toISOString()} ${to.toISOString()}`;
+}
+function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>, at: Date) {
+  const now = new Date(Math.floor(at.getTime() / MINUTE) * MINUTE);
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
   if (to.getTime() - from.getTime() > 400 * DAY)
@@ -69,12 +74,37 @@ export async function checkEdits(
   await Promise.all(postIds.map((postId) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
 }
 
-/** Judges the body, and has its posts and its edits of posts that it names admitted as one act. */
-async function createPosts(call: Call<'posts', SentBody>): Promise<{ postId: string; integration: string }[]> {
-  const { rooms, actors, body, idempotency, principal } = call;
+const createPosts = (call: Call<'posts', SentBody>) => admitBodies(call, [call.body]);
+
+/**
+ * Judges create bodies, and has their posts and their edits of posts that they name admitted as one act. `refused`
+ * words the refusal of the body at that place, `made` says more of the posts than the bodies do.
+ */
+export async function admitBodies(
+  call: Pick<Call<'posts'>, 'rooms' | 'actors' | 'principal' | 'idempotency'>,
+  bodies: readonly SentBody[],
+  {
+    refused = (error) => error,
+    made = (posts) => posts,
+  }: { refused?: (error: unknown, n: number) => unknown; made?: (posts: NewPost[]) => NewPost[] } = {},
+): Promise<{ postId: string; integration: string }[]> {
+  const { rooms, actors, idempotency, principal } = call;
   const { orgId } = principal;
   const by = authorOf(principal);
-  const { posts, edits, reply } = await rooms.posts.prepareCreate(orgId, body, by.userId);
+  const composed: Awaited<ReturnType<typeof rooms.posts.prepareCreate>>[] = [];
+  for (const [n, body] of bodies.entries())
+    composed.push(
+      await rooms.posts.prepareCreate(orgId, body, by.userId).catch((error: unknown) => {
+        throw refused(error, n);
+      }),
+    );
+  const composedPosts = composed.flatMap((one) => one.posts);
+  const posts = made(composedPosts);
+  const ids = new Map(composedPosts.map(({ id }, n) => [id, posts[n]!.id]));
+  const edits = composed.flatMap((one) => one.edits);
+  const reply = composed
+    .flatMap((one) => one.reply)
+    .map(({ postId, integration }) => ({ postId: ids.get(postId) ?? postId, integration }));
   await checkEdits(
     call,
     edits.map(({ postId }) => postId),
@@ -105,7 +135,8 @@ function versionOf(header: string | undefined): number | undefined {
     throw invalidField('if-match', 'must be the version of the post in quotes', 'invalid_format');
   return Number(version);
 }
-async function editPost(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {
+/** Edits a post; `merge` keeps settings that are not named. */
+export async function applyEdit(call: OfPost<EditBody>, merge: boolean): Promise<PostRow[]> {
   const { rooms, body, request } = call;
   const [orgId, postId] = [call.principal.orgId, call.params.id];
   const post = await updatable(call, postId);
@@ -173,11 +204,15 @@ const contentRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
       permission: 'posts:update',
       body: EditBody,
       answer: one,
-      handle: (call) => editPost(call, method === 'patch'),
+      handle: (call) => applyEdit(call, method === 'patch'),
       present,
     }),
   ),
 ];
+
+/** Deletes a post with what follows it in its thread. */
+export const cancelPost = ({ actors, principal }: Pick<Call<never>, 'actors' | 'principal'>, postId: string) =>
+  postOf(actors, principal.orgId, postId).cancel({ by: authorOf(principal) });
 
 const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth'>) => [
   route({
@@ -201,7 +236,7 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
             throw error;
           },
         ));
-      if (known) await postOf(actors, orgId, id).cancel({ by: authorOf(principal) });
+      if (known) await cancelPost({ actors, principal }, id);
       else await actors(organizationActor, orgId).removeGroup({ group: id });
       return { id };
     },
@@ -223,6 +258,26 @@ const removalRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'au
   }),
 ];
 
+/** Queues a draft, or takes a post out of the queue. */
+export async function changeStatus(call: OfPost<{ status: 'draft' | 'schedule' }>) {
+  const post = await updatable(call, call.params.id);
+  const { state } = await post.setStatus({ ...call.body, by: authorOf(call.principal) });
+  return { id: call.params.id, state: State.parse(state) };
+}
+
+/** Merges settings into those of a post. */
+export async function mergeSettings(call: OfPost<{ settings: z.output<typeof PostSettings> }>) {
+  const post = await updatable(call, call.params.id);
+  const { orgId, userId } = call.principal;
+  const change = await call.rooms.posts.prepareEdit(orgId, call.params.id, call.body, { userId, merge: true });
+  const { publishDate } = await post.edit({ ...change, by: authorOf(call.principal) });
+  return { postId: call.params.id, publishDate };
+}
+export const presentMerged = ({ postId, publishDate }: { postId: string; publishDate: Date }) => ({
+  postId,
+  publishDate: publishDate.toISOString(),
+});
+
 const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth'>) => [
   route({
     method: 'put',
@@ -233,15 +288,7 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     permission: 'posts:update',
     body: z.strictObject({ status: z.enum(['draft', 'schedule']) }),
     answer: z.strictObject({ id: z.string(), state: State }),
-    async handle(call) {
-      const { state } = await (
-        await updatable(call, call.params.id)
-      ).setStatus({
-        ...call.body,
-        by: authorOf(call.principal),
-      });
-      return { id: call.params.id, state: State.parse(state) };
-    },
+    handle: changeStatus,
     present: (changed) => changed,
   }),
   route({
@@ -253,17 +300,8 @@ const stateRoutes = ({ prefix, auth }: Pick<Dialect<z.ZodType>, 'prefix' | 'auth
     permission: 'posts:update',
     body: z.strictObject({ settings: PostSettings }),
     answer: z.strictObject({ postId: z.string(), publishDate: z.string() }),
-    async handle(call) {
-      const post = await updatable(call, call.params.id);
-      const { orgId } = call.principal;
-      const change = await call.rooms.posts.prepareEdit(orgId, call.params.id, call.body, {
-        userId: call.principal.userId,
-        merge: true,
-      });
-      const { publishDate } = await post.edit({ ...change, by: authorOf(call.principal) });
-      return { postId: call.params.id, publishDate };
-    },
-    present: ({ postId, publishDate }) => ({ postId, publishDate: publishDate.toISOString() }),
+    handle: mergeSettings,
+    present: presentMerged,
   }),
 ];
 

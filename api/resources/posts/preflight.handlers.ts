@@ -6,8 +6,12 @@ import { PreflightReport, presentPreflight } from './preflight.shape.ts';
 
 const route = routesOf('posts');
 
-async function preflight(call: Call<'posts', SentBody>): Promise<PreflightEntry[]> {
-  const { rooms, principal, body } = call;
+/** Judges a create body, and refuses edits of posts that the caller may not change. */
+export async function judgePosts(
+  call: Pick<Call<'posts'>, 'rooms' | 'principal'>,
+  body: SentBody,
+): Promise<PreflightEntry[]> {
+  const { rooms, principal } = call;
   const { entries, edits } = await rooms.posts.preflightPosts(principal.orgId, body, authorOf(principal));
   await checkEdits(call, edits);
   return entries;
@@ -26,6 +30,6 @@ export const preflightRoute = <const Path extends `/${string}`>(path: Path, auth
     permission: 'posts:create',
     body: CreateBody,
     answer: PreflightReport,
-    handle: preflight,
+    handle: (call) => judgePosts(call, call.body),
     present: presentPreflight,
   });

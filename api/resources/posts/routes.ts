@@ -4,7 +4,7 @@ import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 import { approvalRoutes } from './approval.handlers.ts';
 import { brakeRoutes } from './brake.handlers.ts';
-import { listPosts, postRoutes, updatable } from './handlers.ts';
+import { listPosts, postRoutes, revisionOfList, updatable } from './handlers.ts';
 import { noteRoutes } from './notes.handlers.ts';
 import {
   listOf,
@@ -46,6 +46,7 @@ export default [
     permission: 'posts:read',
     query: Range,
     answer: listOf(Post),
+    revision: revisionOfList,
     handle: listPosts,
     present: ({ posts, ...more }) => ({ posts: posts.map(presentPost), ...more }),
   }),
@@ -69,6 +70,7 @@ export default [
       limit: z.int(),
       hasMore: z.boolean(),
     }),
+    revision: () => '',
     async handle({ rooms, principal, query: { page, limit, customer, state } }) {
       const found = await rooms.posts.listPage(principal.orgId, {
         page,

@@ -67,6 +67,8 @@ export const Post = z.strictObject({
   releaseURL: Text,
   settings: z.record(z.string(), z.unknown()),
   tags: Tags,
+  /** The first of its tags that is a campaign's. */
+  campaignId: Text,
   creationMethod: z.string(),
   intervalInDays: z.int().nullable(),
   recurrence: z.strictObject({ rrule: z.string(), timezone: z.string(), until: Text }).nullable(),
@@ -106,6 +108,7 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   releaseURL: row.releaseUrl,
   settings: row.settings,
   tags: tagsOf(row),
+  campaignId: row.tags.find(({ campaignId }) => campaignId !== null)?.campaignId ?? null,
   creationMethod: row.creationMethod,
   intervalInDays: row.recurrence?.inter ?? null,
   recurrence: recurrenceOf(row),

@@ -15,6 +15,7 @@ export const tagRoutes = <const Path extends '/posts/tags' | '/public/v1/tags'>(
     auth,
     permission: 'campaigns:read',
     answer: TagList,
+    revision: () => '',
     handle: ({ rooms, principal }) => rooms.posts.listTags(principal.orgId),
     present: presentTags,
   }),

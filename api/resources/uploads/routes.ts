@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { notFound } from '../../../src/platform/kernel/index.ts';
+import { namesTag } from '../../http/etag.ts';
 import { routesOf } from '../../http/route.ts';
 
 const route = routesOf('media');
@@ -17,14 +18,13 @@ function rangeOf(header: string | undefined, size: number): { start: number; end
   return start >= size || (first === '' && Number(last) === 0) ? 'outside' : { start, end };
 }
 
-const bareTag = (tag: string) => tag.trim().replace(/^W\//, '');
 /** Says whether the client has the answer already; a tag counts more than a date (RFC 9110 13.2.2). */
 function isKnown(
   { 'if-none-match': tags, 'if-modified-since': since }: IncomingHttpHeaders,
   etag: string,
   modified: Date,
 ): boolean {
-  if (tags !== undefined) return tags.split(',').some((tag) => bareTag(tag) === etag || tag.trim() === '*');
+  if (tags !== undefined) return namesTag(tags, etag);
   return since !== undefined && Math.floor(modified.getTime() / 1_000) * 1_000 <= Date.parse(since);
 }
 

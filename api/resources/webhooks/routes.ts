@@ -21,7 +21,7 @@ export default [
     auth: ['session'],
     answer: z.array(z.strictObject({ event: z.string(), description: z.string(), signed: z.boolean() })),
     handle: async () => EVENT_TYPES,
-    present: (types) => types.map(({ event, description }) => ({ event, description, signed: true })),
+    present: (types) => types.map(({ event, description, signed }) => ({ event, description, signed })),
   }),
 
   route({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notFound } from '../../../src/platform/kernel/index.ts';
-import { authorizationServer } from '../../../src/oauth-server/index.ts';
+import { authorizationServer, protectedResource, type Surface, SURFACES } from '../../../src/oauth-server/index.ts';
 import type { Config } from '../../../src/platform/config/index.ts';
 import { routesOf } from '../../http/route.ts';
 
@@ -19,6 +19,13 @@ const AuthorizationServer = z.strictObject({
   token_endpoint_auth_methods_supported: strings,
   scopes_supported: strings,
   authorization_response_iss_parameter_supported: z.literal(true),
+  client_id_metadata_document_supported: z.literal(true),
+});
+const ProtectedResource = z.strictObject({
+  resource: z.string(),
+  authorization_servers: strings,
+  scopes_supported: strings,
+  bearer_methods_supported: strings,
 });
 /**
  * The path below which a proxy publishes this service: its own by the settings, and `/api`, which is always there (S1).
@@ -34,6 +41,20 @@ const authorizationServerMetadata = {
   answer: AuthorizationServer,
   present: ({ backendUrl, frontendUrl, tokenEndpointUrl }: Config['http']) =>
     authorizationServer({ backendUrl, frontendUrl, tokenBaseUrl: tokenEndpointUrl }),
+} as const;
+
+/** The surface of a path; there is no document of anything else, or clients would ask for OAuth where a key is in the address. */
+function surfaceAt(name: string): Surface {
+  const surface = SURFACES.find((one) => one === name);
+  if (!surface) throw notFound();
+  return surface;
+}
+const protectedResourceMetadata = {
+  method: 'get',
+  summary: 'Get the metadata of an MCP endpoint (RFC 9728)',
+  auth: ['none'],
+  answer: ProtectedResource,
+  present: (document: z.input<typeof ProtectedResource>) => document,
 } as const;
 
 export default [
@@ -66,6 +87,23 @@ export default [
       const { http } = rooms.config;
       if (!isPublicPath(params.path, http.backendUrl)) throw notFound();
       return http;
+    },
+  }),
+
+  route({
+    ...protectedResourceMetadata,
+    path: '/.well-known/oauth-protected-resource/:surface',
+    handle: async ({ rooms, params }) =>
+      protectedResource(rooms.config.http.backendUrl, surfaceAt(params.surface), false),
+  }),
+  route({
+    ...protectedResourceMetadata,
+    path: '/.well-known/oauth-protected-resource/:path/:surface',
+    async handle({ rooms, params }) {
+      const { backendUrl } = rooms.config.http;
+      const surface = surfaceAt(params.surface);
+      if (!isPublicPath(params.path, backendUrl)) throw notFound();
+      return protectedResource(backendUrl, surface, params.path === 'api');
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { AppError, bind, invalidField, notAvailable, notFound, validationFailed } from '../../platform/kernel/index.ts';
-import { type Addon, isSold } from '../../entitlements/index.ts';
+import { AppError, bind, invalidField, notFound } from '../../platform/kernel/index.ts';
+import type { Addon } from '../../entitlements/index.ts';
 import type { Buyer, Checkouts } from './checkout.ts';
 import { type Dimension, DIMENSIONS, isDimension, type Tier } from '../../entitlements/index.ts';
 import { CardRefused, type Processor } from '../processor/index.ts';
@@ -131,7 +131,7 @@ async function listAddons({ sql, addons }: OrdersNeeds, orgId: string): Promise<
     type,
     packs: known.reduce((sum, { addon, packs }) => sum + (addon === type ? packs : 0), 0),
     ...addons[type],
-  })).filter(({ type, packs }) => isSold(type) || packs > 0);
+  }));
 }
 
 /** Makes it so many packs: the first ones are paid on a page, from then on their number is changed. */
@@ -143,7 +143,6 @@ async function setAddon(
   packs: number,
 ): Promise<{ url: string } | { type: Dimension; packs: number }> {
   const { sql, portal, serviceName, addons, checkouts, tasks, apply } = deps;
-  if (!isSold(type)) throw validationFailed([notAvailable('type')]);
   const row = await store.findSubscription(sql, orgId);
   if (row?.isLifetime)
     throw new AppError('lifetime_no_addons', 'An organization with a plan for life cannot buy add-ons');

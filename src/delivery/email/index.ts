@@ -4,5 +4,5 @@ export type { MailTransport } from './mail-transport.ts';
 export { openOverride } from './override.ts';
 export type { Email, Mail } from './port.ts';
 export { type EmailOptions, type EmailRoom, openEmail } from './service.ts';
-export { EMAIL_STATUSES, isUndeliverable, type EmailRow, type EmailStatus } from './store.ts';
+export { EMAIL_STATUSES, emailsRetention, isUndeliverable, type EmailRow, type EmailStatus } from './store.ts';
 export { render } from './texts.ts';

@@ -44,7 +44,7 @@ export interface EmailRoom extends Email {
     cursor?: string | undefined;
   }): Promise<RowPage<store.EmailRow>>;
   /** Forgets the mails to people who are erased, up to when they left. */
-  forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<unknown>;
+  forgetMails(transaction: Sql, people: readonly { email: string; deletedAt: Date }[]): Promise<number>;
   /** Forgets mails older than EMAIL_LOG_RETENTION_DAYS, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
 }
@@ -91,9 +91,8 @@ export function openEmail({
       return pageOf(rows, limit);
     },
 
-    forgetMails: async (transaction, people) => {
-      if (people.length > 0) await store.dropMailsOf(transaction, people);
-    },
+    forgetMails: async (transaction, people) =>
+      people.length > 0 ? (await store.dropMailsOf(transaction, people)).count : 0,
     dropOld: async (limit) =>
       Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
   };

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { type Fragment, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
 
 /** S173, and no other. `queued` is left by an attempt, the rest comes from the provider. */
 export const EMAIL_STATUSES = ['queued', 'sent', 'delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
@@ -129,6 +129,8 @@ export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedA
     ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
     as p (address, until)
   where lower(e.to_address) = p.address and e.created_at <= p.until`;
+
+export const emailsRetention = retentionRule('EMAIL_LOG_RETENTION_DAYS', ['emails'], rowsOlder('emails', 'created_at')); // RT5
 
 export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`

@@ -1,28 +1,18 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/kernel/index.ts';
-import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import type { Outbound } from '../../platform/outbound/index.ts';
 import { serviceAccountToken } from '../../providers/registry/index.ts';
+import { clip, outcomeOfFailure, type PushOutcome, type SendPush, delayOfHeader } from './answers.ts';
 import type { ClaimedPush } from './store.ts';
 
 const TOKENS = 'https://oauth2.googleapis.com/token';
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const HOST = 'https://fcm.googleapis.com';
-/** A push is shown on a screen that is locked: it needs no more. */
-const MOST_CHARACTERS = 200;
-
 export interface FcmAccount {
   projectId: string;
   clientEmail: string;
   privateKey: string;
 }
-/** `unknown`: the service does not know the device. `retry`: it asks to wait, or failed. `refused`: for good. */
-export type PushOutcome =
-  | { outcome: 'sent' }
-  | { outcome: 'unknown' | 'refused'; reason: string }
-  | { outcome: 'retry'; reason: string; afterMs: number };
-/** Sends once and says what came of it; never rejects. */
-export type SendPush = (push: ClaimedPush) => Promise<PushOutcome>;
-
 /** https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode, as it is in the answer. */
 const Failure = z.object({
   error: z.object({
@@ -73,16 +63,10 @@ export function openFcm({ outbound, clock }: { outbound: Outbound; clock: Clock 
       if (answer.status === 200) return { outcome: 'sent' };
       return outcomeOfRefusal(answer.status, answer.text(), answer.headers.get('retry-after'), clock.now());
     } catch (error) {
-      const reason = error instanceof OutboundError || error instanceof Error ? error.message : 'no answer';
-      return { outcome: 'retry', reason, afterMs: 0 };
+      return outcomeOfFailure(error);
     }
   };
 }
-
-const clip = (text: string): string => {
-  const letters = [...text];
-  return letters.length > MOST_CHARACTERS ? `${letters.slice(0, MOST_CHARACTERS - 1).join('')}…` : text;
-};
 
 /** Of one category a device shows the latest (`collapse key`). */
 const messageOf = ({ token, platform, category, title, content, link }: ClaimedPush) => ({
@@ -105,15 +89,8 @@ function outcomeOfRefusal(status: number, body: string, retryAfter: string | nul
       /registration token/i.test(error?.message ?? ''));
   if (code === 'UNREGISTERED' || code === 'SENDER_ID_MISMATCH' || isBadToken) return { outcome: 'unknown', reason };
   if (status === 429 || status >= 500 || status === 401 || status === 403)
-    return { outcome: 'retry', reason, afterMs: waitOf(retryAfter, now) };
+    return { outcome: 'retry', reason, afterMs: delayOfHeader(retryAfter, now) };
   return { outcome: 'refused', reason };
-}
-
-/** Seconds or a date (RFC 9110 10.2.3); none: 0. */
-function waitOf(retryAfter: string | null, now: Date): number {
-  if (retryAfter === null) return 0;
-  const ms = /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - now.getTime();
-  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
 function jsonOf(text: string): unknown {

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import type { SendPush } from './fcm.ts';
+import type { SendPush } from './answers.ts';
 import * as store from './store.ts';
 
 export interface PushEvents {

@@ -8,10 +8,13 @@ export interface DeviceRow {
 }
 export const PUSH_PLATFORMS = ['ios', 'android', 'web'] as const;
 export type PushPlatform = (typeof PUSH_PLATFORMS)[number];
+/** The service that a push goes to: Firebase, or that of a browser. */
+export type PushWay = 'fcm' | 'web-push';
 
 interface NewDevice extends DeviceRow {
   userId: string;
   sessionId: string;
+  via: PushWay;
   hash: Buffer;
 }
 
@@ -27,11 +30,12 @@ const isHeld = (sql: Sql) => sql`exists (
 /** Registers a device, again for the same user; undefined while it is somebody else's (NO1). */
 export async function upsertDevice(sql: Sql, token: NewDevice): Promise<DeviceRow | undefined> {
   const [row] = await sql<DeviceRow[]>`/* all orgs */
-    insert into push_tokens as t (id, user_id, session_id, token, token_hash, platform, device_name)
-    values (${token.id}, ${token.userId}, ${token.sessionId}, ${token.token}, ${token.hash}, ${token.platform},
-      ${token.deviceName})
+    insert into push_tokens as t (id, user_id, session_id, token, token_hash, via, platform, device_name)
+    values (${token.id}, ${token.userId}, ${token.sessionId}, ${token.token}, ${token.hash}, ${token.via},
+      ${token.platform}, ${token.deviceName})
     on conflict (token_hash) do update
-      set user_id = excluded.user_id, session_id = excluded.session_id, platform = excluded.platform,
+      set user_id = excluded.user_id, session_id = excluded.session_id, token = excluded.token,
+        platform = excluded.platform,
         device_name = excluded.device_name, disabled_at = null, registered_at = clock_timestamp()
       where t.user_id = excluded.user_id
         or not ${isHeld(sql)}
@@ -68,19 +72,21 @@ export interface NewPush {
   link: string | null;
 }
 
-/** Queues each push for every device of its user. */
-export const insertPushes = (sql: Sql, pushes: readonly NewPush[]) => sql`/* all orgs */
+/** Queues each push for every device of its user that one of the ways leads to. */
+export const insertPushes = (sql: Sql, pushes: readonly NewPush[], ways: readonly PushWay[]) => sql`/* all orgs */
   insert into pushes (id, token_id, category, title, content, link)
   select gen_random_uuid(), t.id, p.category, p.title, p.content, p.link
   from unnest(${pushes.map(({ userId }) => userId)}::uuid[], ${pushes.map(({ category }) => category)}::text[],
     ${pushes.map(({ title }) => title)}::text[], ${pushes.map(({ content }) => content)}::text[],
     ${pushes.map(({ link }) => link)}::text[]) as p (user_id, category, title, content, link)
-  join push_tokens t on t.user_id = p.user_id and t.disabled_at is null and ${isHeld(sql)}`;
+  join push_tokens t on t.user_id = p.user_id and t.disabled_at is null and ${isHeld(sql)}
+    and t.via = any(${[...ways]}::text[])`;
 
 export interface ClaimedPush {
   id: string;
   tokenId: string;
   token: string;
+  via: PushWay;
   platform: PushPlatform;
   category: string;
   title: string;
@@ -106,7 +112,8 @@ export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: numbe
   ) due, push_tokens t
   where p.id = due.id
     and t.id = p.token_id
-  returning p.id, p.token_id as "tokenId", t.token, t.platform, p.category, p.title, p.content, p.link, p.attempts`;
+  returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
+    p.attempts`;
 
 export const deletePush = (sql: Sql, id: string) => sql`/* all orgs */ delete from pushes where id = ${id}`;
 

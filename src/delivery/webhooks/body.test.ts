@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { Fact } from '../../platform/outbox/index.ts';
-import { bodyOfFact, channelOfFact } from './body.ts';
+import { bodyOfFact, channelOfFact, isHeard } from './body.ts';
 import type { WebhookTopic } from './events.ts';
 
 // The fixture has a body a line, as receivers get it, byte by byte (W1).
-const bytes = new Map(
-  readFileSync(new URL('../../../test/fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => [(JSON.parse(line) as { event: string }).event, line]),
-);
+const lines = readFileSync(new URL('../../../test/fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
+  .split('\n')
+  .filter(Boolean);
+const bytes = Map.groupBy(lines, (line) => (JSON.parse(line) as { event: string }).event);
 const post = {
   channelId: 'i_1',
   providerId: 'x',
@@ -55,7 +53,41 @@ const factOf = (topic: WebhookTopic, payload: object, entityId = 'e_1') =>
 
 describe('bodyOfFact', () => {
   test.each(facts)('writes %s as the bytes of the fixture [S121, S123, S137, W1]', (event, topic, payload) => {
-    expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event));
+    expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event)![0]);
+  });
+
+  const COMMENT = { channelId: 'i_1', postId: 'p_1', content: 'Nice', authorName: 'Ann' };
+  const SWEEP = { providerId: 'x', name: 'Acme', count: 12, isBatch: true, makers: [], content: '', authorName: '' };
+  // another order of keys, as the outbox answers them
+  const ANOMALY = {
+    topPostId: 'p_1',
+    date: '2026-08-31',
+    deviation: 4.2,
+    baseline: 1200,
+    value: 9100,
+    direction: 'spike',
+    metric: 'impressions',
+    integrationName: 'Acme',
+    integrationId: 'i_1',
+  };
+  const flat: [string, number, WebhookTopic, object, string][] = [
+    ['comment.new', 0, 'comment.new', COMMENT, 'c_1'],
+    ['comment.new', 1, 'comment.synced', { ...SWEEP, minutes: 30 }, 'i_1'],
+    ['comment.new', 2, 'comment.synced', { ...SWEEP, minutes: 1_440 }, 'i_1'],
+    ['comment.reply', 0, 'comment.reply', { ...COMMENT, content: 'Thanks', authorName: 'Acme' }, 'c_2'],
+    ['analytics.snapshot_complete', 0, 'analytics.snapshot_complete', { day: '2026-08-31' }, 'o_1'],
+    ['analytics.anomaly_detected', 0, 'analytics.anomaly_detected', { anomalies: [ANOMALY] }, 'o_1'],
+  ];
+  test.each(flat)(
+    'writes %s flat, as the bytes of line %i of its fixture [WH16, WH17, WH18, WH19, WH20, WH21]',
+    (event, line, topic, payload, entityId) => {
+      expect(bodyOfFact(factOf(topic, payload, entityId))).toBe(bytes.get(event)![line]);
+    },
+  );
+
+  test('a sweep whose comments are told one by one sends nothing of its own [WH17]', () => {
+    const told = (isBatch: boolean) => isHeard(factOf('comment.synced', { ...SWEEP, minutes: 30, isBatch }));
+    expect([told(true), told(false)]).toEqual([true, false]);
   });
 
   test('a media job that failed names no file, even where it has made some', () => {
@@ -75,5 +107,7 @@ describe('channelOfFact', () => {
     expect(channelOfFact(factOf('media.job_ended', facts.at(-1)![2]))).toBeNull();
     expect(channelOfFact(factOf('channel.token_expiring', channel, 'i_9'))).toBe('i_9');
     expect(channelOfFact(factOf('post.paused', post))).toBe('i_1');
+    expect(channelOfFact(factOf('comment.new', { channelId: 'i_1' }))).toBeNull();
+    expect(channelOfFact(factOf('analytics.snapshot_complete', {}))).toBeNull();
   });
 });

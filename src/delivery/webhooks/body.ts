@@ -1,5 +1,6 @@
 import type { Fact } from '../../platform/outbox/index.ts';
 import { eventOf, type WebhookTopic } from './events.ts';
+import { type FlatFact, flatBodyOf, isFlat } from './flat-body.ts';
 
 type WebhookFact = Fact<WebhookTopic>;
 
@@ -7,19 +8,28 @@ type WebhookFact = Fact<WebhookTopic>;
  * The body of a delivery, with its keys in the order of the specification; serialized once and sent as the same bytes
  * each time (W1).
  */
-export const bodyOfFact = (fact: WebhookFact): string =>
-  JSON.stringify({ event: eventOf(fact.topic), timestamp: fact.at.toISOString(), data: dataOf(fact) });
+export function bodyOfFact(fact: WebhookFact): string {
+  const event = eventOf(fact.topic);
+  return JSON.stringify(
+    isFlat(fact) ? { event, ...flatBodyOf(fact) } : { event, timestamp: fact.at.toISOString(), data: dataOf(fact) },
+  );
+}
 
 /** The channel that a fact is about, by which webhooks are chosen; null: those that chose channels are not told (W7). */
 export function channelOfFact(fact: WebhookFact): string | null {
+  if (isFlat(fact)) return null;
   if ('channelId' in fact.payload) return fact.payload.channelId;
   return fact.topic === 'media.job_ended' ? null : fact.entityId;
 }
 
-/** Items of a thread send nothing: their first one stands for them. */
-export const isHeard = ({ payload }: WebhookFact): boolean => !('rootPostId' in payload) || payload.rootPostId === null;
+/**
+ * Items of a thread send nothing: their first one stands for them. Neither does a sweep whose comments are told one by
+ * one.
+ */
+export const isHeard = ({ payload }: WebhookFact): boolean =>
+  ('isBatch' in payload ? payload.isBatch : true) && (!('rootPostId' in payload) || payload.rootPostId === null);
 
-function dataOf(fact: WebhookFact): object {
+function dataOf(fact: Exclude<WebhookFact, FlatFact>): object {
   switch (fact.topic) {
     case 'post.published':
       return {

@@ -1,7 +1,7 @@
-import { type FieldError, fieldError, isId, notAvailable, validationFailed } from '../../platform/kernel/index.ts';
+import { type FieldError, fieldError, isId, validationFailed } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { WebhooksDeps } from './deps.ts';
-import { isEvent, isUnheard } from './events.ts';
+import { isEvent } from './events.ts';
 import type { WebhookBody } from './input.ts';
 import { mayBePlain } from './rules.ts';
 import { knownChannels } from './store.ts';
@@ -20,11 +20,9 @@ export async function checkWebhook(
   const known = new Set([...(ids.length > 0 ? await knownChannels(sql, orgId, ids) : []), ...kept]);
   const faults: FieldError[] = [
     ...integrations.flatMap(({ id }, n) => (known.has(id) ? [] : [unknownIntegration(`integrations.${n}.id`)])),
-    ...events.flatMap((event, n) => {
-      const field = `events.${n}`;
-      if (isUnheard(event)) return [notAvailable(field)];
-      return isEvent(event) ? [] : [fieldError(field, 'no such event', 'invalid_value')];
-    }),
+    ...events.flatMap((event, n) =>
+      isEvent(event) ? [] : [fieldError(`events.${n}`, 'no such event', 'invalid_value')],
+    ),
   ];
   if (faults.length > 0) throw validationFailed(faults);
   checkUrl(outbound, url);

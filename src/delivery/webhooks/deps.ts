@@ -19,6 +19,8 @@ export interface WebhooksOptions {
   signingKey: string;
   /** `WEBHOOK_TIMEOUT_MS`. */
   timeoutMs: number;
+  /** `OUTBOUND_HTTP_TIMEOUT_MS`, for events that are not signed. */
+  unsignedTimeoutMs: number;
   log: ListenerLog;
   /** Told of each attempt. */
   events?: WebhookEvents | undefined;

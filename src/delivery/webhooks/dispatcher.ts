@@ -5,6 +5,7 @@ import type { ListenerLog } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { Attempted, Step } from './advance-store.ts';
 import { type ClaimedDelivery, type NextDelivery, openAdvance } from './advance.ts';
+import { isSignedEvent } from './events.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
@@ -31,6 +32,7 @@ interface Options {
   log: ListenerLog;
   incarnation: string;
   timeoutMs: number;
+  unsignedTimeoutMs: number;
   events?: WebhookEvents | undefined;
 }
 export type WebhookEvents = Pick<Events, 'webhookAttempted'>;
@@ -41,8 +43,9 @@ interface Round {
   ended: Promise<void>;
 }
 
-export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, events }: Options): Dispatcher {
-  const advance = openAdvance({ incarnation, leaseMs: timeoutMs + LEASE_MARGIN_MS, rotationHours: ROTATION_HOURS });
+export function openDispatcher({ sql, clock, send, log, incarnation, events, ...times }: Options): Dispatcher {
+  const leaseMs = Math.max(times.timeoutMs, times.unsignedTimeoutMs) + LEASE_MARGIN_MS;
+  const advance = openAdvance({ incarnation, leaseMs, rotationHours: ROTATION_HOURS });
   const limiter = openLimiter({ total: IN_FLIGHT, perOwner: IN_FLIGHT_OF_ONE_ORG });
   const rounds = new Map<string, Round>();
   const giveUp = new AbortController();
@@ -85,7 +88,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
     }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
     const outcome = await send(
-      { url, id: deliveryId, body, secret, previousSecret, seq: optIn ? seq : undefined },
+      { url, id: deliveryId, event, body, secret, previousSecret, seq: optIn ? seq : undefined },
       giveUp.signal,
     );
     if (!outcome.ok && giveUp.signal.aborted) return undefined;
@@ -96,7 +99,7 @@ export function openDispatcher({ sql, clock, send, log, incarnation, timeoutMs, 
       attemptId: newId(),
       attempt: number,
       ...outcome,
-      retryInMs: outcome.ok ? null : retryInMs(number - replayedFrom),
+      retryInMs: outcome.ok || !isSignedEvent(event) ? null : retryInMs(number - replayedFrom),
     };
   }
 

@@ -6,28 +6,43 @@ import type { Topic } from '../../platform/outbox/index.ts';
  */
 export interface EventType<T extends Topic = Topic> {
   event: string;
-  /** The fact that it tells of. */
-  topic: T;
+  /** The facts that it tells of. */
+  topics: readonly T[];
   description: string;
   standard: boolean;
+  signed: boolean;
 }
 
 const standard = <T extends Topic>(topic: T, description: string): EventType<T> => ({
   event: topic,
-  topic,
+  topics: [topic],
   description,
   standard: true,
+  signed: true,
+});
+/** Of the specification, too. */
+const unsigned = <T extends Topic>(event: string, topics: readonly T[], description: string): EventType<T> => ({
+  event,
+  topics,
+  description,
+  standard: true,
+  signed: false,
 });
 const optional = <T extends Topic>(topic: T, description: string, event: string = topic): EventType<T> => ({
   event,
-  topic,
+  topics: [topic],
   description,
   standard: false,
+  signed: true,
 });
 
 /** Every event that a webhook can ask for. */
 export const EVENT_TYPES = [
   standard('post.published', 'A post was published to a channel.'),
+  unsigned('comment.new', ['comment.new', 'comment.synced'], 'A comment is new, or a number of them above 10.'),
+  unsigned('comment.reply', ['comment.reply'], 'A reply to a comment was published.'),
+  unsigned('analytics.snapshot_complete', ['analytics.snapshot_complete'], 'The daily snapshot is whole.'),
+  unsigned('analytics.anomaly_detected', ['analytics.anomaly_detected'], 'The daily sweep found anomalies.'),
   optional('post.scheduled', 'A post was scheduled, or its date changed.'),
   optional('post.failed', 'A post was given up.'),
   optional('post.retrying', 'A post failed in a way that may pass; another attempt is planned.'),
@@ -49,20 +64,17 @@ export const EVENT_TYPES = [
   optional('channel.deleted', 'A channel was deleted.'),
   optional('media.job_ended', 'A media job is done or has failed.', 'media.job_finished'),
 ] as const;
-export type WebhookTopic = (typeof EVENT_TYPES)[number]['topic'];
+export type WebhookTopic = (typeof EVENT_TYPES)[number]['topics'][number];
 
-const EVENTS: ReadonlyMap<WebhookTopic, string> = new Map(EVENT_TYPES.map(({ topic, event }) => [topic, event]));
+const EVENTS: ReadonlyMap<WebhookTopic, string> = new Map(
+  EVENT_TYPES.flatMap(({ topics, event }) => topics.map((topic) => [topic, event] as const)),
+);
 /** The name under which webhooks are told of a fact. */
 export const eventOf = (topic: WebhookTopic): string => EVENTS.get(topic)!;
 
-/** Events of the specification whose cause is not there yet: none would ever come. */
-const UNHEARD: ReadonlySet<string> = new Set([
-  'comment.new',
-  'comment.reply',
-  'analytics.snapshot_complete',
-  'analytics.anomaly_detected',
-]);
-export const isUnheard = (name: string): boolean => UNHEARD.has(name);
+const UNSIGNED: ReadonlySet<string> = new Set(EVENT_TYPES.flatMap(({ event, signed }) => (signed ? [] : [event])));
+/** Whether an event is signed, tried again and has a body with `data`; the others are sent once, as they are (W4). */
+export const isSignedEvent = (event: string): boolean => !UNSIGNED.has(event);
 export const isEvent = (name: string): boolean => EVENT_TYPES.some(({ event }) => event === name);
 /** What a webhook without a list of its own receives. */
 export const STANDARD_EVENTS: readonly string[] = EVENT_TYPES.filter((type) => type.standard).map(({ event }) => event);

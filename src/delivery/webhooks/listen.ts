@@ -9,7 +9,7 @@ export const WEBHOOKS_TOPIC = 'webhooks';
 /** Makes the deliveries of every fact that a webhook can ask for. */
 export const webhooksListener = listener({
   name: 'webhooks',
-  topics: EVENT_TYPES.map(({ topic }) => topic),
+  topics: EVENT_TYPES.flatMap(({ topics }) => topics),
   where: (sql) => sql`exists (select from webhooks w where w.org_id = o.org_id and w.deleted_at is null)`,
   async hear(sql, facts, wake) {
     const heard = facts.filter(isHeard);

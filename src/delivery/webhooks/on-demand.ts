@@ -15,7 +15,7 @@ export async function pingWebhook(
   if (!target) throw unknownWebhook();
   const deliveryId = newId();
   const body = pingBody(clock.now(), TEST_PING);
-  const outcome = await send({ ...target, id: deliveryId, body });
+  const outcome = await send({ ...target, id: deliveryId, event: 'ping', body });
   await store.recordPing(sql, orgId, id, { deliveryId, attemptId: newId(), body, outcome });
   return pingResult(outcome);
 }
@@ -26,7 +26,7 @@ export async function pingUrl(
   url: string,
   message: string = TEST_PING,
 ): Promise<PingResult> {
-  return pingResult(await send({ url, id: newId(), body: pingBody(clock.now(), message) }));
+  return pingResult(await send({ url, id: newId(), event: 'ping', body: pingBody(clock.now(), message) }));
 }
 
 /** Makes one more attempt of a delivery that is over, with the same id and bytes. */
@@ -43,6 +43,7 @@ export async function redeliver(
   const outcome = await send({
     ...target,
     id: deliveryId,
+    event: delivery.event,
     body: delivery.body,
     seq: target.optIn && delivery.seq !== null ? delivery.seq : undefined,
   });

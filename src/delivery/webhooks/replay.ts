@@ -14,8 +14,8 @@ export interface ReplayFilter {
 }
 
 /**
- * Queues deliveries again that are over, with the ids and bytes that they had: in their order, each with three
- * attempts, behind all that is new. Answers how many, 10,000 at most.
+ * Queues deliveries again that are over, with the ids and bytes that they had: in their order, each with the
+ * attempts of its event, behind all that is new. Answers how many, 10,000 at most.
  */
 export async function replay(
   { sql }: Pick<WebhooksDeps, 'sql'>,

@@ -1,12 +1,15 @@
 import type { Clock, Vault } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import { ANSWER_TEXT_BYTES, type DeliveryOutcome, outcomeOf } from './rules.ts';
+import { isSignedEvent } from './events.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
 /** One request to one receiver. `secret` and `previousSecret` are sealed. */
 export interface WebhookRequest {
   url: string;
   id: string;
+  /** Says whether it is signed (W4). */
+  event: string;
   body: string;
   seq?: number | undefined;
   secret?: string | null;
@@ -21,26 +24,29 @@ interface Options {
   vault: Vault;
   signingKey: string;
   timeoutMs: number;
+  unsignedTimeoutMs: number;
 }
 
+/** The only header of events that are not signed (WH29). */
+const UNSIGNED = { 'Content-Type': 'application/json' };
+
 export const openSend =
-  ({ outbound, clock, vault, signingKey, timeoutMs }: Options): Send =>
-  async ({ url, id, body, seq, secret, previousSecret }, signal) => {
+  ({ outbound, clock, vault, signingKey, timeoutMs, unsignedTimeoutMs }: Options): Send =>
+  async ({ url, id, event, body, seq, secret, previousSecret }, signal) => {
     const started = clock.monotonic();
     const took = () => Math.round(clock.monotonic() - started);
     try {
       const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
-      const headers = signedHeaders(
-        { id: `msg_${id}`, body, seq, at: clock.now() },
-        { deploymentKey: signingKey, secrets },
-      );
+      const signed = () =>
+        signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
+      const form = isSignedEvent(event)
+        ? { headers: signed(), timeoutMs, carried: CARRIED }
+        : { headers: UNSIGNED, timeoutMs: unsignedTimeoutMs, bare: true };
       const answer = await outbound.stream(url, {
         method: 'POST',
-        headers,
+        ...form,
         body: Buffer.from(body),
-        timeoutMs,
         redirects: 'keep-body',
-        carried: CARRIED,
         maxBytes: ANSWER_TEXT_BYTES,
         onTooLarge: 'cut',
         ...(signal && { signal }),

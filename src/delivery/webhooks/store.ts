@@ -46,6 +46,7 @@ export interface WebhookEventRow {
 }
 export interface DeliveryRow {
   id: string;
+  event: string;
   body: string;
   state: 'pending' | 'succeeded' | 'failed';
   seq: number | null;
@@ -282,7 +283,7 @@ export async function findDelivery(
   id: string,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await sql<DeliveryRow[]>`
-    select id, body, state, seq::float8 as seq
+    select id, event, body, state, seq::float8 as seq
     from webhook_deliveries
     where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${id}`;
   return row;

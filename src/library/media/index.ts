@@ -6,3 +6,5 @@ export { plainLine, urlOfKey } from './rules.ts';
 export type { AddedFile } from './additions.ts';
 export type { LibraryFile, MediaOptions } from './deps.ts';
 export { type MediaRoom, openMedia } from './service.ts';
+export { filesRetention } from './store.ts';
+export { uploadsRetention } from './uploads/store.ts';

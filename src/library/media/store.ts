@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { type Fragment, retentionRule, type Sql } from '../../platform/db/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import type { Attribution } from './attribution.ts';
 import type { Generated } from './generated.ts';
@@ -395,6 +395,24 @@ export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): 
       )`
   ).count;
 
+/** No queued post needs the file `f`. */
+const isUnused = (sql: Sql, backendUrl: string) => sql`(f.withdrawn or not exists (
+            select
+            from posts p
+            where p.org_id = f.org_id
+              and p.state = 'QUEUE'
+              and p.deleted_at is null
+              and ${usedBy(sql, sql`f`, backendUrl)}))`;
+export const filesRetention = retentionRule(
+  'SOFT_DELETE_RETENTION_DAYS', // RT9
+  ['media'],
+  (sql, { days, backendUrl }) => sql`
+    select f.deleted_at as at
+    from files f
+    where f.deleted_at < now() - ${days}::int * interval '1 day'
+      and ${isUnused(sql, backendUrl)}`,
+);
+
 /**
  * Forgets up to `limit` files that were deleted more than `days` ago and that no queued post needs; answers how many
  * (RT9).
@@ -407,13 +425,7 @@ export const dropDeletedFiles = async (sql: Sql, days: number, limit: number, ba
         select f.id
         from files f /* all orgs */
         where f.deleted_at < now() - ${days}::int * interval '1 day'
-          and (f.withdrawn or not exists (
-            select
-            from posts p
-            where p.org_id = f.org_id
-              and p.state = 'QUEUE'
-              and p.deleted_at is null
-              and ${usedBy(sql, sql`f`, backendUrl)}))
+          and ${isUnused(sql, backendUrl)}
         order by f.deleted_at
         limit ${limit}
         for update

@@ -9,4 +9,13 @@ export {
   type SystemRole,
   updatesOnlyOwn,
 } from './roles.ts';
-export { isScope, type Scope, scopeFor, SCOPES, scopesOfToken, sortedScopes } from './scopes.ts';
+export {
+  isScope,
+  type Scope,
+  scopeFor,
+  SCOPES,
+  scopesOfKey,
+  scopesOfToken,
+  scopesWithin,
+  sortedScopes,
+} from './scopes.ts';

@@ -17,5 +17,20 @@ export const sortedScopes = (scopes: Iterable<Scope>): Scope[] => {
 export const scopesOfToken = (granted: readonly string[]): ReadonlySet<Scope> =>
   new Set([FLOOR, ...granted.filter(isScope)]);
 
+/**
+ * The scopes of an API key on the MCP surfaces, by the role of its owner (MC12, MC14): owners and admins may change,
+ * everybody else may read. `allowed`: what the organization lets keys have, null for no restriction (MC15, S201).
+ */
+export const scopesOfKey = (roleKey: string, allowed: readonly string[] | null): ReadonlySet<Scope> =>
+  new Set(
+    (roleKey === 'owner' || roleKey === 'admin' ? SCOPES : [FLOOR]).filter(
+      (scope) => allowed === null || allowed.includes(scope),
+    ),
+  );
+
+/** The scopes of a token within what the organization allows; the floor stays (S201). */
+export const scopesWithin = (scopes: ReadonlySet<Scope>, allowed: readonly string[] | null): ReadonlySet<Scope> =>
+  new Set([...scopes].filter((scope) => scope === FLOOR || allowed === null || allowed.includes(scope)));
+
 /** The scope that a request needs (S89): reading one, changing the other. */
 export const scopeFor = (method: string): Scope => (method.toLowerCase() === 'get' ? 'mcp:read' : 'mcp:posts:write');

@@ -260,7 +260,7 @@ async function remove(
   password: string | undefined,
   close: (org: { id: string; name: string }) => Promise<void>,
 ): Promise<void> {
-  const { sql, identity, apiKeys } = deps;
+  const { sql, identity } = deps;
   const { userId } = by;
   const account = await store.findAccount(sql, userId);
   if (!account) throw notFound();
@@ -271,18 +271,25 @@ async function remove(
     if (!(await isFresh(deps, by))) throw new AppError('conflict', 'Log in again first, then delete the account');
   }
   for (const org of await identity.ownedAlone(userId)) await close(org);
-  const forget = await sql.begin(async (tx) => {
-    const left = await identity.remove(tx, userId);
-    await codes.dropCodes(tx, userId);
-    await revokeSessions(tx, userId);
-    const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
-    for (const orgId of [null, ...left])
-      await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
-    return forgetKeys;
-  });
+  const forget = await sql.begin((tx) => end(deps, tx, by, userId));
   forget();
+}
+
+/**
+ * Ends an account in the caller's transaction, by its user or an operator; the organizations that nobody else belongs to
+ * go with it. Answers what this process forgets once it is committed.
+ * @throws AppError `conflict` for the last owner of an organization with other members, and for the last super-admin
+ */
+async function end({ identity, apiKeys }: AccountDeps, tx: Sql, by: AuditActor, userId: string): Promise<() => void> {
+  const left = await identity.remove(tx, userId);
+  await codes.dropCodes(tx, userId);
+  await revokeSessions(tx, userId);
+  const forgetKeys = await apiKeys.revokeAllOf(tx, userId);
+  for (const orgId of [null, ...left])
+    await writeAudit(tx, by, { orgId, action: 'user.deleted', resource: 'user', resourceId: userId });
+  return forgetKeys;
 }
 
 /** Changes of credentials by the user. `by` is the user, in the session `sessionId`. */
 export const openAccounts = (deps: AccountDeps) =>
-  bind(deps, { reset, changePassword, changeEmail, confirmEmail, remove });
+  bind(deps, { reset, changePassword, changeEmail, confirmEmail, end, remove });

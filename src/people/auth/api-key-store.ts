@@ -27,6 +27,8 @@ export interface NewApiKey {
 /** Whom a key stands for; present only while the key, its user, the membership and the org are alive. */
 export interface KeyHolder extends Subscribed {
   apiKeyId: string;
+  /** Its name. */
+  program: string;
   userId: string;
   orgId: string;
   roleKey: string;
@@ -44,7 +46,7 @@ export interface KeyUse {
 export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql, hashes) => {
   const rows = await sql<(KeyHolder & { n: number })[]>`
     /* all orgs */
-    select t.n::int, k.id as "apiKeyId", k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
+    select t.n::int, k.id as "apiKeyId", k.name as program, k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
       r.permissions as granted, u.is_super_admin as "isSuperAdmin", k.expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"
     from unnest(${[...hashes]}::text[]) with ordinality as t (hash, n)
@@ -57,6 +59,44 @@ export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql
   const byInput = new Map(rows.map(({ n, ...holder }) => [n, holder]));
   return hashes.map((_, index) => byInput.get(index + 1));
 });
+
+/** Whom keys stand for, by their ids and in their order; undefined where a key or what it depends on has ended. */
+export async function findKeyHolders(sql: Sql, ids: readonly string[]): Promise<(KeyHolder | undefined)[]> {
+  const rows = await sql<KeyHolder[]>`
+    /* all orgs */
+    select k.id as "apiKeyId", k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
+      r.permissions as granted, u.is_super_admin as "isSuperAdmin", k.expires_at as "expiresAt",
+      s.tier, s.grace_period_end as "graceEndsAt"
+    from api_keys k
+      join memberships m on m.org_id = k.org_id and m.user_id = k.user_id and not m.disabled
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+      join users u on u.id = k.user_id and u.activated and u.deleted_at is null
+      join organizations o on o.id = k.org_id and o.disabled_at is null and o.deleted_at is null
+      left join subscriptions s on s.org_id = o.id
+    where k.id = any(${[...ids]}::uuid[])
+      and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > now())`;
+  const found = new Map(rows.map((row) => [row.apiKeyId, row]));
+  return ids.map((id) => found.get(id));
+}
+
+/** The part of a holder that depends on the organization. */
+export type RoleInOrg = Pick<KeyHolder, 'orgId' | 'roleKey' | 'granted' | 'tier' | 'graceEndsAt'>;
+
+/** The role of a user in a living org: their own, and the owner's where they have no membership. */
+export async function findRoleIn(sql: Sql, orgId: string, userId: string): Promise<RoleInOrg | undefined> {
+  const [row] = await sql<RoleInOrg[]>`
+    select o.id as "orgId", coalesce(m.role_key, 'owner') as "roleKey", r.permissions as granted,
+      s.tier, s.grace_period_end as "graceEndsAt"
+    from organizations o
+    left join memberships m on m.org_id = o.id and m.user_id = ${userId} and not m.disabled
+    left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
+    left join subscriptions s on s.org_id = o.id
+    where o.id = ${orgId}
+      and o.disabled_at is null
+      and o.deleted_at is null`;
+  return row;
+}
 
 /** Own keys, newest first, revoked ones for 90 days (S57). */
 export const keysOf = (sql: Sql, orgId: string, userId: string) => sql<ApiKeyRow[]>`

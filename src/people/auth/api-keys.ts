@@ -8,6 +8,7 @@ import {
   bind,
   type Clock,
   invalidField,
+  isId,
   newId,
   notFound,
   randomBase62,
@@ -231,6 +232,22 @@ async function authenticate({ holders, clock, uses }: ApiKeyDeps, key: string): 
   return holder;
 }
 
+/** Finds whom keys stand for by their ids, in their order; undefined for one that is dead. */
+const findHolders = async ({ sql }: ApiKeyDeps, ids: readonly string[]): Promise<(store.KeyHolder | undefined)[]> =>
+  ids.length === 0 ? [] : store.findKeyHolders(sql, ids);
+
+/**
+ * Whom a key stands for in the organization that a request names: its own, and for a super-admin's key any that lives,
+ * as its owner where they are no member (MC13).
+ * @throws AppError `not_found` for every other organization
+ */
+async function holderIn({ sql }: ApiKeyDeps, holder: store.KeyHolder, orgId: string): Promise<store.KeyHolder> {
+  if (orgId === holder.orgId) return holder;
+  const role = holder.isSuperAdmin && isId(orgId) ? await store.findRoleIn(sql, orgId, holder.userId) : undefined;
+  if (!role) throw notFound();
+  return { ...holder, ...role };
+}
+
 /** API keys of members: made, listed, rotated, revoked, and what they stand for. */
 export function openApiKeys(opened: ApiKeyOptions) {
   const { sql, clock, failed } = opened;
@@ -238,7 +255,18 @@ export function openApiKeys(opened: ApiKeyOptions) {
   const holders = briefLookups<store.KeyHolder>({ clock, look: (hash) => store.holderOfKey(sql, hash) });
   const deps: ApiKeyDeps = { ...opened, uses, holders };
   return {
-    ...bind(deps, { list, create, rotate, revoke, listOfOrg, revokeOfOrg, revokeAllOf, authenticate }),
+    ...bind(deps, {
+      list,
+      create,
+      rotate,
+      revoke,
+      listOfOrg,
+      revokeOfOrg,
+      revokeAllOf,
+      authenticate,
+      findHolders,
+      holderIn,
+    }),
     /** The living keys of a user, whatever the org. */
     liveOf: store.liveKeysOf,
     [Symbol.asyncDispose]() {

@@ -1,10 +1,10 @@
-import { createSecretKey } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { compactVerify, SignJWT } from 'jose';
 import { type Clock, isId } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 
 /** One audience for each kind of token: none is accepted as another (S28). */
-export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate' | 'unsubscribe';
+export type Audience = 'session' | 'extension' | 'lifetime' | 'impersonate' | 'unsubscribe' | 'collab';
 
 export interface SessionClaims {
   sub: string;
@@ -20,6 +20,14 @@ export interface UnsubscribeClaims {
   sub: string;
   of: readonly string[];
 }
+/** Opens one room of `org` to `sub` for as long as the credential `cid` lives. */
+export interface CollaborationClaims {
+  sub: string;
+  org: string;
+  room: string;
+  kind: 'session' | 'api-key' | 'oauth';
+  cid: string;
+}
 export interface ExtensionClaims {
   sub: string;
   org: string;
@@ -33,6 +41,8 @@ const DAY = 24 * 60 * 60;
 const LONGEST = 31 * DAY;
 const UNSUBSCRIBE_SECONDS = 2 * 365 * DAY;
 const LONGEST_EXTENSION = 10 * 60;
+const COLLABORATION_SECONDS = 10 * 60;
+const CREDENTIALS: readonly string[] = ['session', 'api-key', 'oauth'] satisfies CollaborationClaims['kind'][];
 const WARNING_MS = 60_000; // one line says it; every request of such a client would write another
 
 /** A part as it would be written again: no padding, no white space, no stray bits. */
@@ -59,6 +69,36 @@ const isTime = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 
 const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
+
+interface Signing {
+  key: KeyObject;
+  clock: Clock;
+  verify(token: string, audience: Audience): Promise<Record<string, unknown> | undefined>;
+}
+const collaborationTokens = ({ key, clock, verify }: Signing) => ({
+  /** A ticket for one room of co-editing; it may be used again until it ends (S204). */
+  async signCollaboration({
+    sub,
+    org,
+    room,
+    kind,
+    cid,
+  }: CollaborationClaims): Promise<{ token: string; expiresAt: Date }> {
+    const iat = seconds(clock.now());
+    const exp = iat + COLLABORATION_SECONDS;
+    const token = await new SignJWT({ sub, org, room, kind, cid, aud: 'collab', iat, exp })
+      .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+      .sign(key);
+    return { token, expiresAt: new Date(exp * 1000) };
+  },
+  async verifyCollaboration(token: string): Promise<CollaborationClaims | undefined> {
+    const { sub, org, room, kind, cid } = (await verify(token, 'collab')) ?? {};
+    if (![sub, org, cid].every((id) => typeof id === 'string' && isId(id)) || typeof room !== 'string')
+      return undefined;
+    if (typeof kind !== 'string' || !CREDENTIALS.includes(kind)) return undefined;
+    return { sub, org, room, kind, cid } as CollaborationClaims; // each was looked at
+  },
+});
 
 /** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
 export function openAuthTokens({ secret, clock, log }: { secret: string; clock: Clock; log: Pick<Log, 'warn'> }) {
@@ -156,6 +196,8 @@ export function openAuthTokens({ secret, clock, log }: { secret: string; clock: 
       const isList = Array.isArray(of) && of.every((one): one is string => typeof one === 'string');
       return typeof sub === 'string' && isId(sub) && isList ? { sub, of } : undefined;
     },
+
+    ...collaborationTokens({ key, clock, verify }),
 
     /** A code that gives one org its plan for life (S73); its `jti` is used once. */
     signLifetime: (jti: string): Promise<string> =>

@@ -23,7 +23,13 @@ export interface AuthRoom extends Registrations {
   readonly knownBrowsers: KnownBrowsers;
   readonly tokens: Pick<
     AuthTokens,
-    'verifyExtension' | 'signImpersonation' | 'verifyImpersonation' | 'signUnsubscribe' | 'verifyUnsubscribe'
+    | 'verifyExtension'
+    | 'signImpersonation'
+    | 'verifyImpersonation'
+    | 'signUnsubscribe'
+    | 'verifyUnsubscribe'
+    | 'signCollaboration'
+    | 'verifyCollaboration'
   >;
   /** One answer, in one time, for an unknown address, a wrong password and another provider. */
   login(attempt: LoginAttempt, browser: Browser): Promise<SessionTokens>;

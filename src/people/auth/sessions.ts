@@ -43,6 +43,10 @@ export interface Sessions extends AsyncDisposable {
    * `unauthenticated` (S249).
    */
   authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
+  /** Whom living sessions stand for, each in its org, in their order; undefined for one that has ended. */
+  findHolders(
+    sessions: readonly { sessionId: string; userId: string; orgId: string }[],
+  ): Promise<(Holder | undefined)[]>;
   /** The same session's token with a new expiry. */
   renew(holder: { userId: string; sessionId: string }): Promise<string>;
   /** New credentials for a refresh token; a token that was rotated before revokes its session (S39). */
@@ -105,6 +109,8 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       uses.note(`${claims.sid} ${orgId}`, { sessionId: claims.sid, userId, orgId, at: clock.now() });
       return { userId, orgId, roleKey, granted, isSuperAdmin, sessionId: claims.sid };
     },
+
+    findHolders: async (sessions) => (sessions.length === 0 ? [] : store.findSessionHolders(sql, sessions)),
 
     renew: ({ userId, sessionId }) => tokens.signSession({ sub: userId, sid: sessionId }),
 

@@ -25,6 +25,14 @@ export interface SessionHolder {
   /** The permissions of a custom role. */
   granted: Permission[] | null;
 }
+/** The same of a session that lives, in an organization that its user belongs to. */
+export interface Holding {
+  userId: string;
+  orgId: string;
+  roleKey: string;
+  granted: Permission[] | null;
+  isSuperAdmin: boolean;
+}
 export interface Rotation {
   sessionId: string;
   oldHash: Buffer;
@@ -70,6 +78,27 @@ export async function sessionHolder(
     where s.id = ${session.id}
       and s.user_id = ${session.userId}`;
   return row;
+}
+
+/** Whom sessions stand for in organizations that they act for, in their order; undefined where one of them has ended. */
+export async function findSessionHolders(
+  sql: Sql,
+  sessions: readonly { sessionId: string; userId: string; orgId: string }[],
+): Promise<(Holding | undefined)[]> {
+  const rows = await sql<(Holding & { n: number })[]>`/* all orgs */
+    select t.n::int, u.id as "userId", m.org_id as "orgId", m.role_key as "roleKey", r.permissions as granted,
+      u.is_super_admin as "isSuperAdmin"
+    from unnest(
+      ${sessions.map(({ sessionId }) => sessionId)}::uuid[], ${sessions.map(({ userId }) => userId)}::uuid[],
+      ${sessions.map(({ orgId }) => orgId)}::uuid[]
+    ) with ordinality as t (session_id, user_id, org_id, n)
+      join sessions s on s.id = t.session_id and s.user_id = t.user_id and s.revoked_at is null and s.expires_at > now()
+      join users u on u.id = s.user_id and u.activated and u.deleted_at is null
+      join memberships m on m.org_id = t.org_id and m.user_id = s.user_id and not m.disabled
+      join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key`;
+  const found = new Map(rows.map(({ n, ...holder }) => [n, holder]));
+  return sessions.map((_, n) => found.get(n + 1));
 }
 
 /**

@@ -1,5 +1,16 @@
-import { forgetOldCallers } from '../../platform/audit/index.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { forgetOldCallers, oldCallers } from '../../platform/audit/index.ts';
+import { type Database, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+
+/** A user, and a session, `t` of which it is known from where they came. */
+const isUserTraced = (sql: Sql) => sql`(t.ip is not null or t.agent is not null)`;
+const isSessionTraced = (sql: Sql) => sql`(t.ip <> '' or t.user_agent <> '')`;
+export const tracesRetention = retentionRule(
+  'IP_RETENTION_DAYS', // RT10
+  ['traces'],
+  rowsOlder('users', 'created_at', isUserTraced),
+  rowsOlder('sessions', 'last_used_at', isSessionTraced),
+  oldCallers,
+);
 
 /**
  * Forgets address and agent of users who came, of sessions that were last used, and of acts in the audit log, `days`
@@ -11,11 +22,11 @@ export async function forgetTraces(sql: Database, days: number, limit: number): 
     update users
     set ip = null, agent = null
     where id in (
-      select id
-      from users
-      where (ip is not null or agent is not null)
-        and created_at < now() - make_interval(days => ${days})
-      order by created_at
+      select t.id
+      from users t
+      where ${isUserTraced(sql)}
+        and t.created_at < now() - make_interval(days => ${days})
+      order by t.created_at
       limit ${limit}
       for no key update skip locked
     )
@@ -24,11 +35,11 @@ export async function forgetTraces(sql: Database, days: number, limit: number): 
     update sessions
     set ip = '', user_agent = ''
     where id in (
-      select id
-      from sessions
-      where (ip <> '' or user_agent <> '')
-        and last_used_at < now() - make_interval(days => ${days})
-      order by last_used_at
+      select t.id
+      from sessions t
+      where ${isSessionTraced(sql)}
+        and t.last_used_at < now() - make_interval(days => ${days})
+      order by t.last_used_at
       limit ${limit}
       for no key update skip locked
     )

@@ -1,4 +1,4 @@
-import { changeAuditLog, forgetCallers, writeAudit } from '../../platform/audit/index.ts';
+import { changeAuditLog, forgetActors, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, bind, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { completePreferences, merge, type Preferences, type PreferencesChange } from './preferences.ts';
@@ -89,8 +89,11 @@ interface IdentityDeps {
   registrationDisabled: boolean;
   /** The same in every process of the deployment. */
   setupToken: string;
-  /** Forgets the mails that went to each address until then. */
-  forgetMails: (transaction: Sql, people: readonly { email: string; deletedAt: Date }[]) => Promise<unknown>;
+  /** Forgets what others keep of people by their address, until then; answers how many rows of each table. */
+  forgetAddresses: (
+    transaction: Sql,
+    people: readonly { email: string; deletedAt: Date }[],
+  ) => Promise<Record<string, number>>;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
 }
@@ -264,11 +267,12 @@ const updatePreferences = ({ sql }: IdentityDeps, userId: string, change: Prefer
 
 /** The orgs that end with their only member; 409 when the user may not go (see `remove`). */
 const ownedAlone = ({ sql }: IdentityDeps, userId: string): Promise<{ id: string; name: string }[]> =>
-  sql.begin(async (tx) =>
-    (await leaving(tx, userId))
-      .filter(({ others, roleKey }) => others === 0 && roleKey === 'owner')
-      .map(({ id, name }) => ({ id, name })),
-  );
+  sql.begin((tx) => ownedAloneWithin(tx, userId));
+/** The same in the caller's transaction. */
+const ownedAloneWithin = async (tx: Sql, userId: string): Promise<{ id: string; name: string }[]> =>
+  (await leaving(tx, userId))
+    .filter(({ others, roleKey }) => others === 0 && roleKey === 'owner')
+    .map(({ id, name }) => ({ id, name }));
 
 /**
  * The user is gone for everybody, in the caller's transaction: out of every org that others are in, which are
@@ -283,20 +287,31 @@ async function remove(tx: Sql, userId: string): Promise<string[]> {
   return ids(false);
 }
 
+/** What is kept of people who are deleted: what goes by their address, and who acted in the audit log. */
+async function forget({ forgetAddresses }: IdentityDeps, tx: Sql, people: readonly store.ErasedUser[]) {
+  const deleted = await forgetAddresses(tx, people);
+  const notes = await forgetActors(
+    tx,
+    people.map(({ id }) => id),
+  );
+  return { deleted, anonymized: { audit_log: notes } };
+}
+
 /**
- * Deletes users who have been gone for 30 days, with the log of their mails and from where they came, at most
+ * Deletes users who have been gone for 30 days, with what is kept by their address, and out of the audit log, at most
  * `limit`; answers how many.
  */
-const dropRemoved = ({ sql, forgetMails }: IdentityDeps, limit: number): Promise<number> =>
-  changeAuditLog(sql, async (tx) => {
+const dropRemoved = (deps: IdentityDeps, limit: number): Promise<number> =>
+  changeAuditLog(deps.sql, async (tx) => {
     const people = await store.dropRemovedUsers(tx, limit);
-    await forgetMails(tx, people);
-    await forgetCallers(
-      tx,
-      people.map(({ id }) => id),
-    );
+    if (people.length > 0) await forget(deps, tx, people);
     return people.length;
   });
+
+/** The same at once, of a user who was removed, in a transaction of `changeAuditLog`. Answers rows by table. */
+async function erase(deps: IdentityDeps, tx: Sql, userId: string) {
+  return forget(deps, tx, await store.dropRemovedUser(tx, userId));
+}
 
 /** People, the orgs they belong to, and how. */
 export const openIdentity = (deps: IdentityDeps) => ({
@@ -317,7 +332,9 @@ export const openIdentity = (deps: IdentityDeps) => ({
     updatePreferences,
     ownedAlone,
     dropRemoved,
+    erase,
   }),
+  ownedAloneWithin,
   becomeSuperAdmin,
   remove,
 });

@@ -258,3 +258,8 @@ export const dropRemovedUsers = (sql: Sql, limit: number) => sql<ErasedUser[]>`
   delete from users
   where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit})
   returning id, email, deleted_at as "deletedAt"`;
+export const dropRemovedUser = (sql: Sql, userId: string) => sql<ErasedUser[]>`
+  delete from users
+  where id = ${userId}
+    and deleted_at is not null
+  returning id, email, deleted_at as "deletedAt"`;

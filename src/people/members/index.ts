@@ -1,5 +1,5 @@
 export { withLockedMembership, type MembersDeps, ownOrgs } from './locked-membership.ts';
-export type { InvitationRow } from './invitation-store.ts';
+export { forgetInvitations, type InvitationRow } from './invitation-store.ts';
 export { roleName } from './role-names.ts';
 export type { RoleRow } from './role-store.ts';
 export { forbidden, type MemberRights } from './rules.ts';

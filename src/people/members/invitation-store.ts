@@ -117,3 +117,11 @@ export async function dropOldInvitations(sql: Sql, limit: number): Promise<numbe
       returning 1`;
   return rows.length;
 }
+
+/** Invitations to addresses of people who are gone; answers how many. */
+export async function forgetInvitations(sql: Sql, addresses: readonly string[]): Promise<number> {
+  const { count } = await sql`/* all orgs */
+    delete from invitations
+    where lower(email) = any(${addresses.map((address) => address.toLowerCase())}::text[])`;
+  return count;
+}

@@ -18,18 +18,18 @@ export interface Broadcast {
  * Tells members whatever they chose for announcements, under their masters (NO24, NO25), in one commit with the answer
  * for whoever repeats the request. Answers how many members it is for.
  */
-export const broadcast = (
+export async function broadcast(
   deps: NotificationsDeps,
   orgId: string,
   { title, content, link = null, target, channels }: Broadcast,
   idempotency?: { key: KeyClaim; reply: (recipients: number) => string },
-): Promise<number> =>
-  deps.sql.begin(async (tx) => {
+): Promise<number> {
+  const { recipients, told } = await deps.sql.begin(async (tx) => {
     const to = await findTargets(tx, orgId, {
       ...(target.type === 'roles' && { roles: target.roles }),
       ...(target.type === 'users' && { userIds: target.userIds.filter(isId) }),
     });
-    await deliver(deps, tx, [
+    const userIds = await deliver(deps, tx, [
       {
         orgId,
         source: `broadcast ${newId()}`,
@@ -49,5 +49,8 @@ export const broadcast = (
     ]);
     if (idempotency && !(await completeKey(tx, idempotency.key, 200, idempotency.reply(to.length))))
       throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
-    return to.length;
+    return { recipients: to.length, told: userIds };
   });
+  await deps.live.announce(told);
+  return recipients;
+}

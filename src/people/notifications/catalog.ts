@@ -1,5 +1,6 @@
 import { contentToText } from '../../platform/content/index.ts';
 import type { Fact, Topic } from '../../platform/outbox/index.ts';
+import { isMetric, METRICS } from '../../providers/registry/index.ts';
 import type { Permission } from '../access/index.ts';
 
 /** A page of the console, and the permission without which nobody may open it. */
@@ -7,10 +8,14 @@ export interface ConsoleLink {
   path: string;
   permission: Permission;
 }
-/** What a fact tells people, and whom: the maker, who an owner stands in for, and those who hold the permission. */
+/**
+ * What a fact tells people, and whom: the maker or the makers, who an owner stands in for when all are gone, and those
+ * who hold the permission.
+ */
 export interface Told {
   category: string;
   maker?: string | null;
+  makers?: readonly string[];
   permission?: Permission;
   title: string;
   content: string;
@@ -20,14 +25,29 @@ export interface Told {
 
 const LONGEST = 300;
 /** The first words of a content, on one line. */
-function excerpt(content: string): string {
-  const words = contentToText(content).replace(/\s+/g, ' ').trim();
+const excerpt = (content: string): string => shortened(contentToText(content));
+/** The same of a text. */
+function shortened(text: string): string {
+  const words = text.replace(/\s+/g, ' ').trim();
   const letters = [...words];
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : words;
 }
 const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
 const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
 const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
+
+/** A metric as people know it. */
+const labelOfMetric = (metric: string): string => (isMetric(metric) ? METRICS[metric].label : metric);
+const countText = (value: number): string => Math.round(value).toLocaleString('en');
+/** Lines of one notice; what is left is counted. */
+const MOST_LINES = 10;
+const linesOf = (lines: readonly string[]): string =>
+  sentences(...lines.slice(0, MOST_LINES), lines.length > MOST_LINES ? `and ${lines.length - MOST_LINES} more` : '');
+const ofAnalytics = {
+  category: 'analytics_alerts',
+  permission: 'posts:create',
+  link: { path: '/analytics', permission: 'analytics:read' },
+} as const;
 
 type Decided = Fact<'post.approved' | 'post.rejected'>;
 type PostFact = Fact<
@@ -92,6 +112,14 @@ const CATALOG = {
     ...ofPost(fact),
     maker: null, // asks, and needs not be told
   }),
+  'proposal.created': ({ entityId, payload: { program, excerpt: words } }) => ({
+    category: 'proposals',
+    permission: 'posts:create',
+    title: program === null ? 'Posts were proposed' : `${program} proposes posts`,
+    content: excerpt(words),
+    link: null,
+    data: { proposalId: entityId },
+  }),
   'post.approved': (fact) => decided(fact, 'Your post was approved for'),
   'post.rejected': (fact) => decided(fact, 'Your post was rejected for'),
   'channel.refresh_needed': (fact) =>
@@ -103,6 +131,15 @@ const CATALOG = {
       'Connect it again, or its posts will wait.',
     ),
   'channel.disabled': (fact) => ofChannel(fact, `${fact.payload.name} is disabled`, DISABLED[fact.payload.reason]),
+  'comment.synced': ({ entityId, payload: { name, count, makers, content, authorName } }) => ({
+    category: 'replies',
+    makers,
+    permission: 'comments:update',
+    title: count === 1 ? `A new comment on ${name}` : `${count} new comments on ${name}`,
+    content: `${authorName}: ${shortened(content)}`,
+    link: { path: `/comments?integrationId=${entityId}`, permission: 'comments:read' },
+    data: { integrationId: entityId, count },
+  }),
   'ai.budget_alert': ({ payload: { domain, providerId, period, percent, capCents, spentMicros } }) => ({
     category: 'ai_budget',
     permission: 'settings:update',
@@ -110,6 +147,14 @@ const CATALOG = {
     content: `${cents(spentMicros)} of ${(capCents / 100).toFixed(2)} USD${providerId === null ? '' : ` at ${providerId}`}.`,
     link: { path: '/settings', permission: 'settings:read' },
     data: { domain, providerId, period, percent },
+  }),
+  'streak.at_risk': ({ payload: { days, day } }) => ({
+    category: 'streak_reminders',
+    permission: 'posts:create',
+    title: `Your streak of ${days} days ends today`,
+    content: 'Nothing was published today: publish a post before midnight and it goes on.',
+    link: { path: '/posts', permission: 'posts:read' },
+    data: { days, day },
   }),
   'webhook.failing': ({ entityId, payload: { name, failures, lastError } }) => ({
     category: 'webhook_issues',
@@ -126,6 +171,31 @@ const CATALOG = {
     content: `${gigabytes(bytes)} of ${gigabytes(quotaBytes)} GB are used. Uploads still pass.`,
     link: { path: '/media', permission: 'media:read' },
     data: { bytes, quotaBytes },
+  }),
+  'analytics.anomaly_detected': ({ payload: { anomalies } }) => ({
+    ...ofAnalytics,
+    title:
+      anomalies.length === 1
+        ? `${labelOfMetric(anomalies[0]!.metric)} of ${anomalies[0]!.integrationName} stand out`
+        : `${anomalies.length} numbers of your channels stand out`,
+    content: linesOf(
+      anomalies.map(
+        ({ metric, integrationName, value, baseline, date }) =>
+          `${labelOfMetric(metric)} of ${integrationName}: ${countText(value)} on ${date}, usually ${countText(baseline)}`,
+      ),
+    ),
+    data: { anomalies: anomalies.length, date: anomalies[0]?.date ?? null },
+  }),
+  'analytics.week_summed': ({ payload: { from, to, channels, metrics } }) => ({
+    ...ofAnalytics,
+    title: `Your week from ${from} to ${to}`,
+    content: linesOf(
+      metrics.map(
+        ({ metric, value, previous }) =>
+          `${labelOfMetric(metric)}: ${countText(value)}, the week before ${countText(previous)}`,
+      ),
+    ),
+    data: { from, to, channels },
   }),
   'media.job_ended': ({ entityId, payload: { userId, operation, state, error } }) => ({
     category: 'media_jobs',

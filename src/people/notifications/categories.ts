@@ -19,6 +19,7 @@ export const CATEGORIES: Readonly<Record<string, Category>> = {
   agent_briefs: { label: 'Agent briefs' },
   analytics_alerts: { label: 'Analytics', isInDigest: true },
   approvals: { label: 'Approvals' },
+  proposals: { label: 'Proposals' },
   webhook_issues: { label: 'Webhook issues' },
   storage: { label: 'Storage' },
 };

@@ -40,13 +40,14 @@ interface Written {
 
 /**
  * Writes what people see, the mails and the pushes, in the caller's transaction and in a number of statements that does
- * not depend on how many there are.
+ * not depend on how many there are. Answers the users who see something new in the application.
  */
-export async function deliver(deps: NotificationsDeps, tx: Sql, notices: readonly Notice[]): Promise<void> {
+export async function deliver(deps: NotificationsDeps, tx: Sql, notices: readonly Notice[]): Promise<string[]> {
   const { rows, lines, pushes, people } = collect(deps, notices);
   if (rows.length > 0) await insertNotifications(tx, rows);
   if (lines.length > 0) await sendOrCollect(deps, tx, lines, people);
   await deps.push.queueAll(tx, pushes);
+  return rows.map(({ userId }) => userId);
 }
 
 function collect(deps: NotificationsDeps, notices: readonly Notice[]): Written {

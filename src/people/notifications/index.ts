@@ -1,4 +1,5 @@
 export { BROADCAST_CHANNELS, type Broadcast } from './broadcast.ts';
 export { notificationsListener } from './listen.ts';
+export { type LiveEvent, openLive } from './live.ts';
 export { type Notifications, openNotifications } from './service.ts';
-export type { NotificationRow } from './store.ts';
+export { type NotificationRow, notificationsRetention } from './store.ts';

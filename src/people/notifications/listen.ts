@@ -16,14 +16,15 @@ export const notificationsListener = (deps: NotificationsDeps): Listener =>
     name: 'notifications',
     topics: TOLD_TOPICS,
     lookMs: 1_000, // people do not notice
-    async hear(tx, facts) {
+    async hear(tx, facts, _wake, afterCommit) {
       const heard = facts.map((fact) => ({ fact, told: toldOf(fact) }));
       const people = Map.groupBy(await findPeople(tx, wantedBy(heard)), ({ orgId }) => orgId);
-      await deliver(
+      const readers = await deliver(
         deps,
         tx,
         heard.map(({ fact, told }) => noticeOf(fact, told, people.get(fact.orgId) ?? [])),
       );
+      afterCommit(() => deps.live.announce(readers));
     },
   });
 
@@ -31,24 +32,30 @@ export const notificationsListener = (deps: NotificationsDeps): Listener =>
 function wantedBy(heard: readonly Heard[]): Wanted {
   const members = new Map<string, { orgId: string; userId: string }>();
   const holders = new Map<string, Wanted['holders'][number]>();
-  for (const {
-    fact: { orgId },
-    told: { maker, permission },
-  } of heard) {
-    if (maker) members.set(`${orgId} ${maker}`, { orgId, userId: maker });
-    if (maker !== undefined) holders.set(`${orgId} owner`, { orgId, permission: 'owner' }); // in the place of one who is gone
+  for (const { fact, told } of heard) {
+    const { orgId } = fact;
+    const { permission } = told;
+    const makers = makersOf(told);
+    for (const userId of makers ?? []) members.set(`${orgId} ${userId}`, { orgId, userId });
+    if (makers) holders.set(`${orgId} owner`, { orgId, permission: 'owner' }); // in the place of one who is gone
     if (permission) holders.set(`${orgId} ${permission}`, { orgId, permission });
   }
   return { members: [...members.values()], holders: [...holders.values()] };
 }
 
-function noticeOf({ id, orgId }: Fact, { maker, permission, ...told }: Told, members: readonly PersonRow[]): Notice {
+/** Whose it is; undefined for a fact that is nobody's. */
+const makersOf = ({ maker, makers }: Told): readonly string[] | undefined =>
+  makers ?? (maker === undefined ? undefined : maker === null ? [] : [maker]);
+
+function noticeOf({ id, orgId }: Fact, fact: Told, members: readonly PersonRow[]): Notice {
+  const { maker: _, makers: __, permission, ...told } = fact;
+  const wanted = makersOf(fact);
   const makers =
-    maker === undefined
-      ? []
-      : [members.filter(({ userId }) => userId === maker), members.filter(({ roleKey }) => roleKey === 'owner')].find(
-          (some) => some.length > 0,
-        );
+    wanted &&
+    [
+      members.filter(({ userId }) => wanted.includes(userId)),
+      members.filter(({ roleKey }) => roleKey === 'owner'),
+    ].find((some) => some.length > 0);
   const holders =
     permission === undefined
       ? []

@@ -6,6 +6,7 @@ import { tellHolders } from './tell.ts';
 import {
   countUnread,
   dropOldNotifications,
+  followNotifications,
   listNotifications,
   readAllNotifications,
   readNotification,
@@ -21,6 +22,7 @@ export const openNotifications = (deps: NotificationsDeps) =>
     closeDueWindows,
     countUnread,
     dropOldNotifications,
+    followNotifications,
     listNotifications,
     readAllNotifications,
     readNotification,

@@ -1,4 +1,4 @@
-import type { Json, Sql } from '../../platform/db/index.ts';
+import { type Json, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
 
 export interface NotificationRow {
   id: string;
@@ -131,6 +131,12 @@ export async function deleteNotification(sql: Sql, reader: NotificationReader, i
   const { count } = await sql`delete from notifications where ${ofReader(sql, reader)} and id = ${id}`;
   return count > 0;
 }
+
+export const notificationsRetention = retentionRule(
+  'NOTIFICATIONS_RETENTION_DAYS', // RT7
+  ['notifications'],
+  rowsOlder('notifications', 'created_at'),
+);
 
 /** Forgets notifications older than `days`, at most `limit`; answers how many. */
 export async function deleteOldNotifications(sql: Sql, days: number, limit: number): Promise<number> {

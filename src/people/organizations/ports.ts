@@ -6,4 +6,6 @@ export interface Endings {
   stopChannels(sql: Sql, orgId: string, message: string): Promise<void>;
   /** Ends what is paid: nobody pays for an organization that is gone. */
   endSubscription(sql: Sql, orgId: string): Promise<void>;
+  /** Forgets what runs in the background for an organization whose rows are deleted. */
+  forgetBackground(sql: Sql, orgId: string): Promise<void>;
 }

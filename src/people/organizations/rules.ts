@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SCOPES } from '../access/index.ts';
 
 /** The settings of an org (S209), as its row keeps them; what is not there has its default. */
 export const Settings = z.object({
@@ -12,6 +13,17 @@ export const Settings = z.object({
   defaultShortlinkProviderId: z.string().nullable().default(null),
 });
 export type Settings = z.output<typeof Settings>;
+/** What an organization lets programs do by MCP (S201); what was never decided restricts nothing. */
+export const McpPolicy = z.object({
+  /** The scopes that keys and tokens have at most; null: no restriction. */
+  allowedScopes: z.array(z.enum(SCOPES)).nullable().default(null),
+  /** Whether who may only read may propose posts. */
+  allowProposals: z.boolean().default(false),
+});
+export type McpPolicy = z.output<typeof McpPolicy>;
+export const mcpPolicyOf = ({ settings }: { settings: Readonly<Record<string, unknown>> }): McpPolicy =>
+  McpPolicy.parse(settings['mcp'] ?? {});
+
 /** The settings as they hold: what was never decided has its default. */
 export const orgSettingsOf = (row: { settings: unknown }): Settings => Settings.parse(row.settings);
 export type SettingsChange = { [K in keyof Settings]?: Settings[K] | undefined };

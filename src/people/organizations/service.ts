@@ -1,14 +1,16 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
-import type { Json } from '../../platform/db/index.ts';
-import { AppError, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
-import { withLockedMembership, forbidden, type MembersDeps, membersOfOnly, ownOrgs } from '../members/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
+import { withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
+import { closeOrganization, dropOrganization } from './ending.ts';
+import { type McpPolicies, openMcpPolicies } from './mcp-policy.ts';
 import type { Endings } from './ports.ts';
 import { type Settings, type SettingsChange, orgSettingsOf } from './rules.ts';
 import * as store from './store.ts';
 
 /** Organizations themselves: their making, name, settings and end. */
-export interface Organizations {
+export interface Organizations extends McpPolicies {
   /** 400 for who owns as many as one may. */
   create(by: AuditActor & { userId: string }, name: string): Promise<store.OrganizationRow>;
   get(orgId: string): Promise<store.OrganizationRow>;
@@ -25,6 +27,16 @@ export interface Organizations {
    * Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many.
    */
   dropRemoved(limit: number): Promise<number>;
+  /**
+   * Takes it out of use on the word of an operator, in the caller's transaction; nothing where it is already. `own`:
+   * members who belong nowhere else get an organization of their own.
+   */
+  end(transaction: Sql, orgId: string, by: AuditActor, options: { own: boolean }): Promise<void>;
+  /**
+   * Deletes one that has ended without waiting 30 days, in the caller's transaction; where the payment processor has to
+   * be told first, the sweep does it.
+   */
+  erase(transaction: Sql, orgId: string): Promise<void>;
   settings(orgId: string): Promise<Settings>;
   /** Fields that are absent keep their value. */
   changeSettings(
@@ -38,6 +50,7 @@ interface Options extends MembersDeps, Endings {
   /** Organizations that one person may own. */
   mostOwned: number;
   providers: Pick<Providers, 'list'>;
+  clock: Clock;
 }
 
 const known = <T>(row: T | undefined): T => {
@@ -47,16 +60,7 @@ const known = <T>(row: T | undefined): T => {
 const given = (change: Record<string, unknown>): Record<string, Json> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Record<string, Json>;
 
-/** The service itself. */
-const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
-
-export function openOrganizations({
-  mostOwned,
-  stopChannels,
-  providers,
-  endSubscription,
-  ...deps
-}: Options): Organizations {
+export function openOrganizations({ mostOwned, providers, clock, ...deps }: Options): Organizations {
   const { sql } = deps;
   /** Writes the change and the note of it in one commit. */
   async function write(
@@ -73,23 +77,6 @@ export function openOrganizations({
     });
     return rows[0]!;
   }
-
-  const dropOne = async (): Promise<boolean> => {
-    const dropped: string[] = [];
-    await sql.begin(async (tx) => {
-      const orgId = await store.dropRemoved(tx);
-      if (orgId === undefined) return;
-      await writeAudit(tx, NOBODY, {
-        orgId: null,
-        action: 'org.purged',
-        resource: 'settings',
-        resourceId: orgId,
-        detail: {},
-      });
-      dropped.push(orgId);
-    });
-    return dropped.length > 0;
-  };
 
   return {
     async create(by, name) {
@@ -122,22 +109,23 @@ export function openOrganizations({
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may delete the organization');
         if (known(await store.findOrganization(tx, orgId)).name !== confirm)
           throw invalidField('confirm', 'must be the name of the organization', 'invalid_value');
-        await endSubscription(tx, orgId);
-        await ownOrgs(tx, await membersOfOnly(tx, orgId));
-        await stopChannels(tx, orgId, 'The organization was deleted');
-        await store.deleteOrganization(tx, orgId);
-        await writeAudit(tx, by, {
-          orgId,
-          action: 'org.deleted',
-          resource: 'settings',
-          resourceId: orgId,
-          detail: { name: confirm },
-        });
+        await closeOrganization(deps, tx, { id: orgId, name: confirm }, { by, own: true });
       }),
+
+    async end(tx, orgId, by, { own }) {
+      await deps.billing.lockOrg(tx, orgId); // counters before members, as everybody locks them
+      const org = await store.findOrganization(tx, orgId);
+      if (org) await closeOrganization(deps, tx, org, { by, own });
+    },
+
+    async erase(tx, orgId) {
+      await store.markErased(tx, orgId);
+      await dropOrganization(deps, tx, orgId);
+    },
 
     async dropRemoved(limit) {
       let dropped = 0;
-      while (dropped < limit && (await dropOne())) dropped++;
+      while (dropped < limit && (await sql.begin((tx) => dropOrganization(deps, tx)))) dropped++;
       return dropped;
     },
 
@@ -155,5 +143,7 @@ export function openOrganizations({
         { timezone, ...settings },
       );
     },
+
+    ...openMcpPolicies({ sql, clock, write }),
   };
 }

@@ -85,18 +85,28 @@ export const deleteOrganization = (sql: Sql, orgId: string) => sql`
   where id = ${orgId}
     and deleted_at is null`;
 
+/** It goes without waiting for its 30 days. */
+export const markErased = (sql: Sql, orgId: string) => sql`
+  update organizations
+  set erased = true
+  where id = ${orgId}
+    and deleted_at is not null`;
+
 /**
- * Deletes one org that was deleted 30 days ago, with all that was its own; answers its id. Files leave their bytes to
- * the sweep of media. It waits while the payment processor has not been told that nothing is paid any more.
+ * Deletes one org that was deleted 30 days ago, or is erased, with all that was its own; answers its id. `only`: this
+ * one, if it is. Files leave their bytes to the sweep of media. It waits while the payment processor has not been told
+ * that nothing is paid any more.
  */
-export async function dropRemoved(sql: Sql): Promise<string | undefined> {
+export async function dropRemoved(sql: Sql, only?: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`/* all orgs */
     delete from organizations
     where id = (
       select o.id
       from organizations o
-      where o.deleted_at < now() - interval '30 days'
+      where o.deleted_at is not null
+        and (o.erased or o.deleted_at < now() - interval '30 days')
         and not exists (select from payment_tasks t where t.org_id = o.id)
+        ${only === undefined ? sql`` : sql`and o.id = ${only}`}
       order by o.deleted_at
       limit 1
       for update skip locked

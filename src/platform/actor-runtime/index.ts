@@ -1,5 +1,6 @@
 export { actorsOf } from './callers.ts';
 export { createHost } from './create-host.ts';
+export { forgetActorsOf } from './erase.ts';
 export {
   type ActorContract,
   actorContract,

@@ -3,9 +3,11 @@ export { type AuditNote, AuditActor, writeAudit } from './write.ts';
 export { type Audit, openAudit } from './open.ts';
 export {
   type AuditFilter,
+  auditRetention,
   type AuditRow,
   changeAuditLog,
   dropOldAudit,
-  forgetCallers,
+  forgetActors,
   forgetOldCallers,
+  oldCallers,
 } from './store.ts';

@@ -6,6 +6,12 @@ export { briefLookups, type Lookups } from './lookups.ts';
 export { openMemoryCache } from './memory.ts';
 export type { Cache, CacheOptions, Hit } from './port.ts';
 
+export type { ByteChannels } from './byte-channels.ts';
+
+/** Channels of bytes over Redis; the client is loaded by the first that asks. */
+export const byteChannels: typeof import('./byte-channels.ts').openByteChannels = async (options) =>
+  (await import('./byte-channels.ts')).openByteChannels(options);
+
 /** Redis where an address is given, else the cache of this process. */
 export async function openCache(url: string | undefined, clock: Clock, options: CacheOptions = {}): Promise<Cache> {
   if (url === undefined) return openMemoryCache(clock, options);

@@ -3,6 +3,7 @@ import { checkEmail } from './email.ts';
 import { isGuessable } from './guessable.ts';
 import { given, type ConfigIssue, type Env, type Environment } from './env.ts';
 import type { SettingName } from './settings.ts';
+import { checkVapid } from './vapid.ts';
 
 interface Deployment {
   production: boolean;
@@ -273,6 +274,7 @@ const push: Checks = ({ env, isSet }) => [
       'is no private RSA key in the form PEM: no push can be sent',
       'Set it to `private_key` of the key file.',
     ),
+  ...checkVapid(env, isSet),
 ];
 function isRsaKey(text: string): boolean {
   try {
@@ -289,6 +291,23 @@ const operation: Checks = ({ env, isSet }) => [
       'COLLAB_SINGLE_INSTANCE',
       'is false without COLLAB_REDIS_ADAPTER: people on different replicas would not see each other',
       'Set it to true, or set COLLAB_REDIS_ADAPTER.',
+    ),
+  env.COLLAB_REDIS_ADAPTER === 'true' &&
+    !isSet('REDIS_URL') &&
+    fatal(
+      'COLLAB_REDIS_ADAPTER',
+      'is true without REDIS_URL: there is no Redis to exchange over',
+      'Set REDIS_URL, or set COLLAB_REDIS_ADAPTER to the address of a Redis.',
+      true,
+    ),
+  isSet('COLLAB_REDIS_ADAPTER') &&
+    env.COLLAB_REDIS_ADAPTER !== 'true' &&
+    !/^rediss?:$/.test(URL.parse(env.COLLAB_REDIS_ADAPTER ?? '')?.protocol ?? '') &&
+    fatal(
+      'COLLAB_REDIS_ADAPTER',
+      'is neither `true` nor the address of a Redis',
+      'Set it to true to use REDIS_URL, or to an address such as redis://host:6379.',
+      true,
     ),
   !isLoopback(env.METRICS_LISTEN_HOST) &&
     !isSet('METRICS_TOKEN') &&

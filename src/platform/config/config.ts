@@ -6,6 +6,7 @@ import { checkTogether, isLoopback } from './checks.ts';
 import { emailProvider } from './email.ts';
 import { type ConfigIssue, type Env, type Environment, given, readEnv } from './env.ts';
 import { deriveSecrets, keepSecret, type Secrets } from './secrets.ts';
+import { type VapidKeys, vapidOf } from './vapid.ts';
 
 /** The parsed settings. Made once by `readConfig`; every room takes its part as an argument. */
 export interface Config {
@@ -125,21 +126,27 @@ export interface Config {
     provider: { id: string; values: Readonly<Record<string, string>> } | undefined;
     webhookSecret: string | undefined;
   };
-  /** Undefined while one of the three settings is missing: nothing is pushed. */
-  push: { projectId: string; clientEmail: string; privateKey: string } | undefined;
+  /** Undefined while one of three settings is missing: nothing is pushed that way. */
+  push: {
+    fcm: { projectId: string; clientEmail: string; privateKey: string } | undefined;
+    vapid: VapidKeys | undefined;
+  };
   ai: {
     enforceBudgets: boolean;
     designer: { agentTimeoutMs: number; assetTimeoutMs: number; stuckSessionMinutes: number };
     pipeline: { totalTimeoutMs: number; agentTimeoutMs: number };
   };
-  collaboration: { singleInstance: boolean; redisAdapter: string | undefined };
+  /** `redisUrl`: where replicas exchange what is typed. */
+  collaboration: { singleInstance: boolean; redisUrl: string | undefined };
   analytics: {
     anomalyZ: number;
     anomalyCooldownDays: number;
     commentsSweepMinutes: number;
     postDaysBack: number;
-    xMaxPageDepth: number;
-    xDisabled: boolean;
+    /** Networks whose numbers are never asked for, by provider id. */
+    skippedNetworks: readonly string[];
+    /** Pages of posts that are read at most for one channel, by provider id. */
+    mostPages: Readonly<Record<string, number>>;
   };
   /** Days. */
   retention: Readonly<
@@ -276,9 +283,12 @@ export function readConfig(source: Environment): Reading {
     payments: paymentsOf(env),
     addons: addonsOf(env),
     email: { provider: emailProvider(env), webhookSecret: env.EMAIL_WEBHOOK_SECRET },
-    push: pushOf(env),
+    push: { fcm: fcmOf(env), vapid: vapidOf(env) },
     ai: aiOf(env),
-    collaboration: { singleInstance: env.COLLAB_SINGLE_INSTANCE, redisAdapter: env.COLLAB_REDIS_ADAPTER },
+    collaboration: {
+      singleInstance: env.COLLAB_SINGLE_INSTANCE,
+      redisUrl: env.COLLAB_REDIS_ADAPTER === 'true' ? env.REDIS_URL : env.COLLAB_REDIS_ADAPTER,
+    },
     analytics: analyticsOf(env),
     retention: retentionOf(env),
     stockMedia: stockMediaOf(env),
@@ -393,8 +403,8 @@ const analyticsOf = (env: Env): Config['analytics'] => ({
   anomalyCooldownDays: env.ANALYTICS_ANOMALY_COOLDOWN_DAYS,
   commentsSweepMinutes: env.COMMENTS_SWEEP_INTERVAL_MINUTES,
   postDaysBack: env.POST_DAYS_BACK,
-  xMaxPageDepth: env.X_ANALYTICS_MAX_PAGE_DEPTH,
-  xDisabled: env.DISABLE_X_ANALYTICS,
+  skippedNetworks: env.DISABLE_X_ANALYTICS ? ['x'] : [],
+  mostPages: { x: env.X_ANALYTICS_MAX_PAGE_DEPTH },
 });
 
 const retentionOf = (env: Env): Config['retention'] => ({
@@ -425,7 +435,7 @@ const stockMediaOf = (env: Env): Config['stockMedia'] => ({
       : undefined,
 });
 
-const pushOf = (env: Env): Config['push'] =>
+const fcmOf = (env: Env): Config['push']['fcm'] =>
   env.FCM_PROJECT_ID && env.FCM_CLIENT_EMAIL && env.FCM_PRIVATE_KEY
     ? {
         projectId: env.FCM_PROJECT_ID,

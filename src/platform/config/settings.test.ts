@@ -282,7 +282,7 @@ describe('single settings', () => {
       telemetry: { serviceName: 'service-backend', otlpEndpoint: undefined },
       ai: { enforceBudgets: true },
       social: { stripLinksFrom: [] },
-      analytics: { xDisabled: false },
+      analytics: { skippedNetworks: [] },
     });
     expect(
       read({
@@ -299,7 +299,7 @@ describe('single settings', () => {
       telemetry: { serviceName: 'mine' },
       ai: { enforceBudgets: false },
       social: { stripLinksFrom: ['x'] },
-      analytics: { xDisabled: true },
+      analytics: { skippedNetworks: ['x'] },
     });
   });
 
@@ -345,9 +345,18 @@ describe('single settings', () => {
     expect(read().config.social.returnUrlAllowlist).toEqual([]);
   });
 
-  test('COLLAB_SINGLE_INSTANCE false warns without COLLAB_REDIS_ADAPTER, and not with it', () => {
+  test('COLLAB_SINGLE_INSTANCE false warns without COLLAB_REDIS_ADAPTER, and not with it [CL3, CL4]', () => {
     expect(found({ ...production, COLLAB_SINGLE_INSTANCE: 'false' }, 'warning')).toEqual(['COLLAB_SINGLE_INSTANCE']);
     expect(found({ ...production, COLLAB_SINGLE_INSTANCE: 'false', COLLAB_REDIS_ADAPTER: 'true' })).toEqual([]);
+    const url = (more: Environment) => readConfig({ JWT_SECRET: JWT, ...more }).config.collaboration.redisUrl;
+    const [one, two] = ['redis://one:6379', 'rediss://two:6379'];
+    expect([
+      url({}),
+      url({ REDIS_URL: one, COLLAB_REDIS_ADAPTER: 'true' }),
+      url({ COLLAB_REDIS_ADAPTER: two }),
+    ]).toEqual([undefined, one, two]);
+    expect(found({ COLLAB_REDIS_ADAPTER: 'true' }, 'fatal')).toEqual(['COLLAB_REDIS_ADAPTER']);
+    expect(found({ COLLAB_REDIS_ADAPTER: 'yes' }, 'fatal')).toEqual(['COLLAB_REDIS_ADAPTER']);
   });
 
   test('retention and add-on packs have the defaults of the interface', () => {
@@ -383,8 +392,8 @@ describe('single settings', () => {
       anomalyCooldownDays: 3,
       commentsSweepMinutes: 30,
       postDaysBack: 30,
-      xMaxPageDepth: 10,
-      xDisabled: false,
+      skippedNetworks: [],
+      mostPages: { x: 10 },
     });
   });
 });

@@ -267,7 +267,7 @@ const posts = {
     },
   ),
   STRIP_LINKS_FROM_X_POSTS: flag(false, 'Removes links from posts to X, which charges more for them.'),
-  DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X.', { later: 'analytics' }),
+  DISABLE_X_ANALYTICS: flag(false, 'Skips analytics of X, which charges for each post that is read.'),
   BLUESKY_PLC_URL: address(
     ['http', 'https'],
     'Directory of the accounts of Bluesky: says which server holds the account that is to be connected.',
@@ -310,12 +310,12 @@ const addons = {
   ADDON_TEAM_SEATS_PRICE_CENTS: price('team seats', 1500),
   ADDON_POSTS_PER_PACK: pack('posts per month', 500),
   ADDON_POSTS_PRICE_CENTS: price('posts per month', 900),
-  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5, { later: 'brand kits' }),
-  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900, { later: 'brand kits' }),
+  ADDON_BRAND_KITS_PER_PACK: pack('brand kits', 5),
+  ADDON_BRAND_KITS_PRICE_CENTS: price('brand kits', 900),
   ADDON_WEBHOOKS_PER_PACK: pack('webhooks', 10),
   ADDON_WEBHOOKS_PRICE_CENTS: price('webhooks', 900),
-  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10, { later: 'analytics' }),
-  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900, { later: 'analytics' }),
+  ADDON_COMPETITORS_PER_PACK: pack('competitors', 10),
+  ADDON_COMPETITORS_PRICE_CENTS: price('competitors', 900),
 };
 
 const notifications = {
@@ -359,9 +359,17 @@ const notifications = {
       'password or `X-Webhook-Secret` that the webhook was given (postmark), ARN of the topic (ses). Unset: ' +
       'they are refused. smtp tells of none.',
   ),
-  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed while one of the three is missing.'),
+  FCM_PROJECT_ID: anyText('Project of Firebase for push; nothing is pushed there while one of the three is missing.'),
   FCM_CLIENT_EMAIL: anyText('Service account of Firebase.'),
   FCM_PRIVATE_KEY: secretText('Private key of that service account; its lines may be joined by `\\n`.'),
+  VAPID_PUBLIC_KEY: anyText(
+    'Public key that browsers subscribe to pushes with; nothing is pushed to them while one of the three is missing. ' +
+      '`node rookery.mjs vapid` makes a pair.',
+  ),
+  VAPID_PRIVATE_KEY: secretText('Private key of that pair.'),
+  VAPID_SUBJECT: anyText(
+    'Whom push services of browsers ask about it: `mailto:` with an address, or an https address.',
+  ),
 };
 
 const jobs = {
@@ -405,36 +413,32 @@ const ai = {
 const collaboration = {
   COLLAB_SINGLE_INSTANCE: flag(
     true,
-    'Documents are kept in the memory of one process. Must be true unless `COLLAB_REDIS_ADAPTER` is set.',
-    {
-      later: 'collaboration',
-    },
+    'Documents are kept in the memory of one process, and a second one is told of. Must be true unless `COLLAB_REDIS_ADAPTER` is set.',
   ),
-  COLLAB_REDIS_ADAPTER: anyText('Replicas exchange their updates over Redis when set.', { later: 'collaboration' }),
+  COLLAB_REDIS_ADAPTER: secretText(
+    'Replicas exchange what is typed over Redis when set: `true` uses `REDIS_URL`, else it is an address.',
+  ),
 };
 
 const analytics = {
-  ANALYTICS_ANOMALY_Z: decimal(3, 'Deviation in z-scores from which a value is an anomaly.', { later: 'analytics' }),
-  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same metric.', {
-    later: 'analytics',
-  }),
+  ANALYTICS_ANOMALY_Z: decimal(3, 'Deviation in z-scores from which a value is an anomaly.'),
+  ANALYTICS_ANOMALY_COOLDOWN_DAYS: whole(3, 'Days without a second anomaly of the same channel and metric.'),
   COMMENTS_SWEEP_INTERVAL_MINUTES: whole(30, 'Minutes between two looks for new comments.', {
     min: 1,
-    later: 'comments',
   }),
-  POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, later: 'analytics' }),
-  X_ANALYTICS_MAX_PAGE_DEPTH: whole(10, 'Pages read at most for analytics of X.', { min: 1, later: 'analytics' }),
+  POST_DAYS_BACK: whole(30, 'Days for which metrics of a post are collected.', { min: 1, max: 3_650 }),
+  X_ANALYTICS_MAX_PAGE_DEPTH: whole(
+    10,
+    'Pages of a hundred posts that are read at most for analytics of a channel of X in one night.',
+    { min: 1 },
+  ),
 };
 
 const days = (fallback: number, what: string, later?: string) =>
   whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
 const retention = {
-  ANALYTICS_DAILY_RETENTION_DAYS: days(
-    548,
-    'daily channel snapshots are kept before they are rolled up to weeks',
-    'analytics',
-  ),
-  ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept', 'analytics'),
+  ANALYTICS_DAILY_RETENTION_DAYS: days(548, 'daily channel snapshots are kept before they are rolled up to weeks'),
+  ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept'),
   EMAIL_LOG_RETENTION_DAYS: days(90, 'the mail log is kept'),
   ERRORS_RETENTION_DAYS: days(90, 'error rows are kept'),
   NOTIFICATIONS_RETENTION_DAYS: days(180, 'notifications are kept'),
@@ -442,8 +446,8 @@ const retention = {
   MULTIPART_UPLOAD_RETENTION_DAYS: days(7, 'abandoned multipart uploads are kept'),
   SOFT_DELETE_RETENTION_DAYS: days(30, 'deleted posts and files are kept'),
   IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),
-  SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept', 'comments'),
-  CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end', 'campaigns'),
+  SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept'),
+  CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end'),
   AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
   MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept', 'AI'),
   AUDIT_RETENTION_DAYS: days(365, 'the audit log is kept'),

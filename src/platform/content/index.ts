@@ -1,6 +1,6 @@
 import { invalidField } from '../kernel/index.ts';
 import { readContent } from './read.ts';
-export { readContent } from './read.ts';
+export { isKeptLink, isKeptName, readContent } from './read.ts';
 
 /** A stored content is no longer than one that is sent. */
 const MOST_CHARACTERS = 100_000;

@@ -27,16 +27,21 @@ const MOST_DEPTH = 50;
 const MOST_LINK = 4_000;
 const MOST_NAME = 255;
 const isMention = /^mention$/i;
+/** Says whether a link is kept: an address of the web. */
+export const isKeptLink = (value: string): boolean =>
+  value.length <= MOST_LINK && /^https?:\/\//i.test(value) && URL.canParse(value);
+/** Says whether the id or the label of a mention is kept. */
+export const isKeptName = (value: string): boolean => value.length <= MOST_NAME;
 /** The attributes that are kept, with what they may say. */
 const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, (value: string) => boolean>>>> = {
-  a: { href: (value) => value.length <= MOST_LINK && /^https?:\/\//i.test(value) && URL.canParse(value) },
+  a: { href: isKeptLink },
   span: {
     class: (value) => isMention.test(value),
     'data-type': (value) => isMention.test(value),
-    'data-id': (value) => value.length <= MOST_NAME,
-    'data-label': (value) => value.length <= MOST_NAME,
-    'data-mention-id': (value) => value.length <= MOST_NAME,
-    'data-mention-label': (value) => value.length <= MOST_NAME,
+    'data-id': isKeptName,
+    'data-label': isKeptName,
+    'data-mention-id': isKeptName,
+    'data-mention-label': isKeptName,
   },
 };
 

@@ -65,6 +65,18 @@ export async function completeKey(
   return rows.length > 0;
 }
 
+/** The answer that is kept under a key; undefined while there is none. */
+export async function findReply(sql: Sql, { orgId, scope, key }: Omit<KeyClaim, 'claim'>): Promise<string | undefined> {
+  const [row] = await sql<{ reply: string | null }[]>`
+    select reply
+    from idempotency_keys
+    where org_id = ${orgId}
+      and scope = ${scope}
+      and key = ${key}
+      and status is not null`;
+  return row?.reply ?? undefined;
+}
+
 /** Gives a key back, as if it had not been used. */
 export const releaseKey = (sql: Sql, { orgId, scope, key, claim }: KeyClaim) => sql`
   delete from idempotency_keys

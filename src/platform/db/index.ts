@@ -1,6 +1,7 @@
 export { readConnections } from './gauges.ts';
+export { foldChangeCounters, readChangeCounter } from './change-counters.ts';
 export { groupCommit, LOCKED } from './batch.ts';
-export { claimKey, dropOldKeys, type KeyClaim, releaseKey, completeKey } from './idempotency.ts';
+export { claimKey, dropOldKeys, findReply, type KeyClaim, releaseKey, completeKey } from './idempotency.ts';
 export {
   type Database,
   type DatabaseOptions,
@@ -14,6 +15,8 @@ export {
 } from './client.ts';
 export { column, type RowOf, table } from './table.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
+export { countCascade } from './references.ts';
+export { findDueByAge, type RetentionRule, retentionRule, rowsOlder } from './retention.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';
 export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';

@@ -1,5 +1,5 @@
 import { openWriteBehind } from '../flow/index.ts';
-import type { Database, Json, Sql } from '../db/index.ts';
+import { type Database, type Json, retentionRule, rowsOlder, type Sql } from '../db/index.ts';
 import { type RowPage, pageOf } from '../kernel/index.ts';
 import { type Logs, redact, redactText } from '../telemetry/index.ts';
 
@@ -26,7 +26,11 @@ export interface ErrorLog extends AsyncDisposable {
   list(asked: { room?: string | undefined; cursor?: string | undefined; limit: number }): Promise<RowPage<ErrorRow>>;
   /** Forgets those older than ERRORS_RETENTION_DAYS, at most `limit`; answers how many. */
   dropOld(limit: number): Promise<number>;
+  /** Forgets those in which one of these texts occurs, in the caller's transaction; answers how many. */
+  forgetMentions(transaction: Sql, texts: readonly string[]): Promise<number>;
 }
+
+export const errorsRetention = retentionRule('ERRORS_RETENTION_DAYS', ['errors'], rowsOlder('errors', 'at')); // RT6
 
 const GATHER_MS = 1_000;
 const AT_MOST = 200; // wait to be written; a flood says nothing more
@@ -90,6 +94,13 @@ export function openErrorLog({
           order by at
           limit ${limit}
         ))`;
+      return count;
+    },
+    async forgetMentions(transaction, texts) {
+      const { count } = await transaction`
+        delete from errors e
+        using unnest(${texts.map((text) => text.toLowerCase())}::text[]) as said (what)
+        where position(what in lower(concat_ws(' ', e.message, e.error, e.detail::text))) > 0`;
       return count;
     },
     [Symbol.asyncDispose]: () => behind[Symbol.asyncDispose](),

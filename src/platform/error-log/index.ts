@@ -1,1 +1,1 @@
-export { type ErrorLog, type ErrorRow, openErrorLog } from './error-log.ts';
+export { type ErrorLog, type ErrorRow, openErrorLog, errorsRetention } from './error-log.ts';

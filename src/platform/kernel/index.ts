@@ -23,7 +23,6 @@ export {
   invalidField,
   limitExceeded,
   MOST_FAULTS,
-  notAvailable,
   notFound,
   PROVIDER_FAILURES,
   ProviderError,

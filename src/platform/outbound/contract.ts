@@ -68,6 +68,11 @@ export interface OutboundRequest {
    * user-agent do.
    */
   carried?: readonly string[];
+  /**
+   * Nothing is sent beside Host, Content-Length and `headers`, over a connection of its own. For bodies that are no
+   * stream.
+   */
+  bare?: boolean;
   signal?: AbortSignal;
 }
 

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type Duplex, Readable } from 'node:stream';
 import { Agent, errors, WebSocket as GuardedWebSocket } from 'undici';
+import { sendBare } from './bare.ts';
 import { readAnswerBody, readWhole } from './body.ts';
 import { OutboundError, type OutboundHead, type OutboundRequest, type EgressRoute } from './contract.ts';
 import type { RunSpan } from '../telemetry/index.ts';
@@ -56,6 +57,7 @@ interface Prepared {
   /** True once a connection was asked for. */ attempted: boolean;
   redirects: NonNullable<OutboundRequest['redirects']>;
   carried: ReadonlySet<string>;
+  bare: boolean;
 }
 interface Received extends OutboundHead {
   body: Readable;
@@ -113,33 +115,42 @@ export function openEgressRoute(options: RouteOptions): EgressRoute & AsyncDispo
 }
 
 /** One request to one URL: the addresses of its name in turn, until one of them can be connected to. */
-async function exchange(
-  { pools, judged }: Deps,
-  url: URL,
-  headers: Record<string, string>,
-  request: Prepared,
-): Promise<Received> {
-  const { method, body, signal } = request;
+async function exchange(deps: Deps, url: URL, headers: Record<string, string>, request: Prepared): Promise<Received> {
+  const { signal } = request;
+  const { judged } = deps;
   const addresses = await until(signal, judged(url));
   let failure: unknown;
   request.attempted = true;
   for (const address of addresses.slice(0, MOST_ADDRESSES)) {
     try {
-      const answer = await pools.at(url, address).request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method: method as 'GET',
-        headers,
-        body: body(),
-        signal,
-      });
-      return receivedOf(answer, url.href);
+      return receivedOf(await sendTo(deps, url, address, headers, request), url.href);
     } catch (error) {
       if (!isConnectFailure(error) || signal.over || !mayBeElsewhere(error)) throw error;
       failure = error;
     }
   }
   throw failure ?? new OutboundError('unreachable', `No address for ${url.hostname}`);
+}
+
+/** One request to one address. */
+function sendTo(
+  deps: Deps,
+  url: URL,
+  address: string,
+  headers: Record<string, string>,
+  { method, body, signal, bare }: Prepared,
+) {
+  const content = body();
+  if (bare && !(content instanceof Readable))
+    return sendBare(deps, url, address, { method, headers, body: content, signal });
+  return deps.pools.at(url, address).request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: method as 'GET',
+    headers,
+    body: content,
+    signal,
+  });
 }
 
 /**
@@ -301,6 +312,7 @@ function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
     },
     attempted: false,
     redirects,
+    bare: request.bare ?? false,
     carried: new Set([...CARRIED, ...(request.carried ?? []).map((name) => name.toLowerCase())]),
   };
 }

@@ -17,6 +17,18 @@ const post = {
   content: z.string(),
   publishDate: instant,
 };
+/** A value of a day that stands out from the days before. */
+const anomaly = z.strictObject({
+  integrationId: id,
+  integrationName: z.string(),
+  metric: z.string(),
+  direction: z.enum(['spike', 'drop']),
+  value: z.number(),
+  baseline: z.number(),
+  deviation: z.number(),
+  date: z.iso.date(),
+  topPostId: id.nullable(),
+});
 /** A channel as it was then. The fact's entity is the channel. */
 const channel = { providerId: z.string(), name: z.string() };
 /** `url`: empty where nobody knows it. */
@@ -38,6 +50,8 @@ const decided = {
   by: id.nullable(),
   reason: z.string().nullable(),
 };
+/** `authorName`: of a reply, the name of the channel. */
+const comment = { channelId: id, postId: id, content: z.string(), authorName: z.string() };
 const failed = { ...post, errorKind: z.string(), error: z.string() };
 
 /**
@@ -80,6 +94,24 @@ export const facts = {
   }),
   'first_comment.posted': z.strictObject(firstComment),
   'first_comment.failed': z.strictObject(firstComment),
+  /** A comment that was not known. The fact's entity is the comment. */
+  'comment.new': z.strictObject(comment),
+  /** What one sweep found new below the posts of a channel, once for each sweep. The fact's entity is the channel. */
+  'comment.synced': z.strictObject({
+    ...channel,
+    count: z.int(),
+    /** Too many to be told one by one: there is no `comment.new` of them. */
+    isBatch: z.boolean(),
+    /** Between two sweeps. */
+    minutes: z.int(),
+    /** Who made the posts. */
+    makers: z.array(id),
+    /** Of the newest one. */
+    content: z.string(),
+    authorName: z.string(),
+  }),
+  /** A reply of a channel to a comment is out. The fact's entity is the reply. */
+  'comment.reply': z.strictObject(comment),
   /** A media job is done or has failed, or nobody knows. The fact's entity is the job; `userId`: who asked for it. */
   'media.job_ended': z.strictObject({
     userId: id.nullable(),
@@ -90,6 +122,15 @@ export const facts = {
     /** Address of the first file; null where the job did not end with one. */
     path: z.string().nullable().default(null),
     error: z.string().nullable(),
+  }),
+  /** Somebody proposes posts, and a person decides. The fact's entity is the proposal. */
+  'proposal.created': z.strictObject({
+    /** Whose key or token it was; null: somebody who is gone. */
+    proposedBy: id.nullable(),
+    /** The name of the key or app. */
+    program: z.string().nullable(),
+    /** The first words of the posts. */
+    excerpt: z.string(),
   }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
@@ -107,6 +148,22 @@ export const facts = {
   }),
   /** The local storage of an organization holds more than its soft quota, once a day. The fact's entity is the organization. */
   'storage.over_quota': z.strictObject({ bytes: z.number(), quotaBytes: z.number() }),
+  /** The numbers of a day of every channel were read, or given up. The fact's entity is the organization. */
+  'analytics.snapshot_complete': z.strictObject({ day: z.iso.date() }),
+  /** Of one such day, all together. The fact's entity is the organization. */
+  'analytics.anomaly_detected': z.strictObject({ anomalies: z.array(anomaly).readonly() }),
+  /** The sums of a week over all channels, beside those of the week before. The fact's entity is the organization. */
+  'analytics.week_summed': z.strictObject({
+    from: z.iso.date(),
+    to: z.iso.date(),
+    channels: z.int(),
+    metrics: z.array(z.strictObject({ metric: z.string(), value: z.number(), previous: z.number() })),
+  }),
+  /**
+   * The organization has published on so many days in a row, and not yet today; once a day. The fact's entity is the
+   * organization.
+   */
+  'streak.at_risk': z.strictObject({ days: z.int(), day: z.iso.date() }),
   /** What was spent reached a part of a cap, once for each window. The fact's entity is the organization. */
   'ai.budget_alert': z.strictObject({
     /** Null: the cap over all providers. */

@@ -1,6 +1,6 @@
 export { announce, append, type NewFact } from './announce.ts';
 export { countWaiting } from './gauges.ts';
-export { countRefused, type Retried, retryRefused } from './refused.ts';
+export { countRefused, forgetRefused, type Retried, retryRefused } from './refused.ts';
 export { type Payload, type Topic } from './facts.ts';
 export {
   type Fact,

@@ -25,6 +25,9 @@ export type Fact<T extends Topic = Topic> = {
  */
 export type Wake = (busTopic: string, keys: readonly string[]) => void;
 
+/** Has something done when the listener's transaction is committed, of which the same holds. */
+export type AfterCommit = (act: () => Promise<unknown>) => void;
+
 export interface Listener<T extends Topic = Topic> {
   /** Names its cursor and its lease, so it is never changed. */
   name: string;
@@ -37,7 +40,7 @@ export interface Listener<T extends Topic = Topic> {
    * Writes what is to come of the facts, in the transaction that moves the cursor: what is committed is heard once, and
    * in order. What it throws sets a fact aside, after each fact was tried alone.
    */
-  hear(sql: Sql, facts: readonly Fact<T>[], wake: Wake): Promise<unknown>;
+  hear(sql: Sql, facts: readonly Fact<T>[], wake: Wake, afterCommit: AfterCommit): Promise<unknown>;
 }
 /** Declares a listener; `facts` are those of its topics. */
 export const listener = <T extends Topic>(declared: Listener<T>): Listener => declared;
@@ -188,13 +191,19 @@ async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<
     return;
   }
   const keysOf = new Map<string, Set<string>>();
+  const acts: (() => Promise<unknown>)[] = [];
   await sql.begin(async (tx) => {
     await moveCursor(tx, name, from, to);
-    await listening.hear(tx, rows.map(parsedFact), (busTopic, keys) =>
-      keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])),
+    await listening.hear(
+      tx,
+      rows.map(parsedFact),
+      (busTopic, keys) => keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])),
+      (act) => acts.push(act),
     );
   });
   for (const [busTopic, keys] of keysOf) await tell(reader, busTopic, [...keys]);
+  for (const act of acts)
+    await act().catch((error: unknown) => reader.log.warn({ listener: name, err: error }, 'an announcement was lost'));
 }
 
 /** Each fact in a transaction of its own; what cannot be heard is set aside for this listener. */

@@ -1,5 +1,5 @@
 import type { Bus } from '../actor-runtime/index.ts';
-import type { Database } from '../db/index.ts';
+import type { Database, Sql } from '../db/index.ts';
 import { type FactRow } from './store.ts';
 import { type Listener, parsedFact } from './listeners.ts';
 
@@ -35,6 +35,7 @@ export async function retryRefused(
   for (const { listener: name } of names) {
     const listening = listeners.find((one) => one.name === name);
     const wakeUps: [topic: string, keys: readonly string[]][] = [];
+    const acts: (() => Promise<unknown>)[] = [];
     try {
       if (!listening) throw new Error('This listener is not there any more');
       await sql.begin(async (tx) => {
@@ -43,7 +44,13 @@ export async function retryRefused(
           where listener = ${name}
             and id = ${id}
           returning id, org_id as "orgId", topic, entity_id as "entityId", payload, created_at as at`;
-        if (row) await listening.hear(tx, [parsedFact(row)], (topic, keys) => wakeUps.push([topic, keys]));
+        if (!row) return;
+        await listening.hear(
+          tx,
+          [parsedFact(row)],
+          (topic, keys) => wakeUps.push([topic, keys]),
+          (act) => acts.push(act),
+        );
       });
       retried.heard.push(name);
     } catch (error) {
@@ -56,6 +63,10 @@ export async function retryRefused(
     }
     // a wake-up that is lost is a delay: whoever is woken looks by itself as well
     for (const [topic, keys] of wakeUps) await bus.publish(topic, [{ keys: [...keys] }]).catch(() => undefined);
+    for (const act of acts) await act().catch(() => undefined);
   }
   return retried;
 }
+
+/** Forgets what was set aside of an organization that is deleted, in the caller's transaction. */
+export const forgetRefused = (sql: Sql, orgId: string) => sql`delete from outbox_refused where org_id = ${orgId}`;

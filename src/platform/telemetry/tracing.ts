@@ -75,7 +75,7 @@ async function openExport({
       import('@opentelemetry/resources'),
     ]);
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
-  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+  const url = new URL('v1/traces', endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href;
   const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: SEND_MS }), log);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instance }),

@@ -65,9 +65,12 @@ export {
   type Takes,
 } from '../media/_contract.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
+export { isMetric, type Metric, METRICS } from '../social/_metrics.ts';
 export type {
   App,
   AutoPlug,
+  CommentPage,
+  CommentRead,
   FileLimits,
   Handle,
   Limits,
@@ -86,6 +89,8 @@ export type {
   Prepared,
   Profile,
   Published,
+  Series,
+  PublicProfile,
   Social,
   SocialAdapter,
   Tokens,

@@ -24,6 +24,15 @@ const Actor = z.object({
   displayName: z.string().nullish(),
   avatar: z.string().nullish(),
 });
+const Known = Actor.extend({ followersCount: Count, postsCount: Count });
+/** Nobody has the handle any more, or the account is closed. */
+const Nobody = z.union([
+  z.object({ error: z.literal('InvalidRequest'), message: z.string().regex(/not found|unable to resolve/i) }),
+  z.object({ error: z.enum(['AccountTakedown', 'AccountDeactivated']) }),
+]);
+const HANDLE = /^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}$/;
+/** Shows public profiles without a login (docs.bsky.app/docs/advanced-guides/api-directory). */
+const APP_VIEW = 'https://public.api.bsky.app';
 const Answer = Reference.extend({
   author: Actor,
   record: z.object({
@@ -141,6 +150,25 @@ export const blueskyReading = {
     const Totals = z.object({ did: z.string(), followersCount: Count, postsCount: Count });
     const { followersCount, postsCount } = await http.get('/app.bsky.actor.getProfile', Totals, { query: { actor } });
     return seriesOfNow(clock, { followers: followersCount, posts: postsCount });
+  },
+  publicProfile: {
+    by: 'anyone',
+    example: 'name.bsky.social',
+    read(typed) {
+      const handle = typed.trim().replace(/^@/, '').toLowerCase();
+      return HANDLE.test(handle) ? { handle, values: { service: APP_VIEW } } : undefined;
+    },
+    async find({ http, handle: actor }) {
+      const found = await http.find('/app.bsky.actor.getProfile', Known, { query: { actor }, absent: Nobody });
+      return (
+        found && {
+          id: found.did,
+          name: found.displayName || found.handle,
+          picture: found.avatar,
+          counts: { followers: found.followersCount, posts: found.postsCount },
+        }
+      );
+    },
   },
   async mentions({ http, query: q }) {
     const { actors } = await http.get('/app.bsky.actor.searchActorsTypeahead', z.object({ actors: z.array(Actor) }), {

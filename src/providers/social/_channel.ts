@@ -23,6 +23,7 @@ import type {
   Processing,
   Profile,
   Published,
+  PublicProfile,
   Repost,
   Series,
 } from './_values.ts';
@@ -43,6 +44,8 @@ export interface Social {
   channelMetrics?(days: { from: string; to: string }): Promise<readonly Series[]>;
   comments?(published: Published, cursor?: string): Promise<CommentPage>;
   hide?(comment: Pick<CommentRead, 'id'>, hidden: boolean): Promise<void>;
+  /** `handle`: as the network's `publicProfile.read` answered it. Undefined: nobody has it. */
+  publicProfile?(handle: string): Promise<PublicProfile | undefined>;
   mentions?(query: string): Promise<readonly Mention[]>;
   /** Calls a declared tool with data that its schema has parsed. */
   tool?(name: string, data: unknown): Promise<unknown>;
@@ -72,7 +75,7 @@ export function connected<F extends Fields, S extends z.ZodType>(
     ...(spec.comment?.replies && thread.length > 1 && { parent: thread.at(-1)! }),
   });
   const { prepare, poll, find, remove, comment, repost, metrics, channelMetrics } = spec;
-  const { comments, hide, mentions, tools, pages, choose, channelLimits } = spec;
+  const { comments, hide, publicProfile, mentions, tools, pages, choose, channelLimits } = spec;
   return {
     async profile() {
       const profile = await spec.profile(connection);
@@ -115,6 +118,12 @@ export function connected<F extends Fields, S extends z.ZodType>(
       },
     }),
     ...(hide && { hide: (one, hidden) => hide({ ...connection, comment: one, hidden }) }),
+    ...(publicProfile && {
+      async publicProfile(handle) {
+        const found = await publicProfile.find({ ...connection, handle });
+        return found && told<PublicProfile>({ ...found, counts: told<Counts>(found.counts) });
+      },
+    }),
     ...(mentions && {
       mentions: async (query) => (await mentions({ ...connection, query })).map((one) => told<Mention>(one)),
     }),

@@ -43,6 +43,7 @@ const OPTIONAL = [
   'channelMetrics',
   'comments',
   'hide',
+  'publicProfile',
   'mentions',
   'tools',
   'pages',

@@ -66,6 +66,7 @@ export const hashnodeReading = {
     const { id, username, name, profilePicture: picture } = me;
     return { id, name: name || username, handle: `@${username}`, picture };
   },
+  commentReads: { lists: 'top' },
   async comments({ http, published: { id }, cursor: after }) {
     const query = `query ($id: ID!, $after: String) { post(id: $id) { comments(first: ${PAGE}, after: $after) { edges { node { ${COMMENT} replies(first: ${PAGE}) { edges { node { ${COMMENT} } } } } } pageInfo { endCursor hasNextPage } } } }`;
     const answer = await http.post('/', Commented, asks(query, { id, after }));

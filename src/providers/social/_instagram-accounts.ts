@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
+import { plainHandle } from './_handles.ts';
 import { Id, managedPages } from './_meta-graph.ts';
 import { chosenPage } from './_pages.ts';
 
@@ -25,12 +26,35 @@ const accountsOf = async (http: Http) =>
     ({ access_token: token, instagram_business_account: account }) => (account ? [{ account, token }] : []),
   );
 
+/** https://developers.facebook.com/docs/instagram-platform/instagram-api-with-facebook-login/business-discovery */
+const Discovered = z.object({
+  business_discovery: Account.extend({ followers_count: z.number().nullish(), media_count: z.number().nullish() }),
+});
+/** Nobody has this name, or it is no professional account. */
+const Nobody = z.object({ error: z.object({ code: z.literal(110), error_subcode: z.literal(2_207_013) }) });
+
 /** The accounts of the pages that the connected person manages. */
 export const instagramAccounts = {
   async profile({ http, values }) {
     const page = chosenPage(values, 'page');
     if (page !== undefined) return shown(await http.get(`/${page}`, Account, { query: { fields: FIELDS } }));
     return { ...(await http.get('/me', Person, { query: { fields: 'id,name' } })), handle: '' };
+  },
+  publicProfile: {
+    by: 'channel',
+    example: '@name',
+    read: (typed) => plainHandle(typed, /^[a-z0-9._]{1,30}$/),
+    /** Professional accounts only: Instagram shows no others. */
+    async find({ http, account, handle }) {
+      const query = {
+        fields: `business_discovery.username(${handle.slice(1)}){${FIELDS},followers_count,media_count}`,
+      };
+      const found = await http.find(`/${account}`, Discovered, { query, absent: Nobody });
+      if (!found) return undefined;
+      const { followers_count: followers, media_count: posts, ...one } = found.business_discovery;
+      const { id, name, picture } = shown(one);
+      return { id, name, picture, counts: { followers, posts } };
+    },
   },
   pages: async ({ http }) => (await accountsOf(http)).map(({ account }) => shown(account)),
   async choose({ http, page, tokens }) {

@@ -76,6 +76,7 @@ export const instagramReading = {
         .map(({ id }) => ({ id, url: call.published.url }));
     },
   },
+  commentReads: { lists: 'top' },
   async comments({ http, published: { id }, cursor: after }) {
     const query = { fields: `${FIELDS},replies{${FIELDS}}`, limit: '50', after };
     const { data, next } = await http.get(`/${id}/comments`, listOf(Comment), { query });

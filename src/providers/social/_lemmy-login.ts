@@ -18,16 +18,21 @@ type Typed = ValuesOf<typeof credentials>;
 
 const Login = z.object({ jwt: z.string().nullish(), registration_created: z.boolean() });
 
+/** Asks a server which version of the API it has. */
+export async function versionAt(http: Http): Promise<Version> {
+  const site = await http.find('/api/v4/site', z.object({ version: z.string() }));
+  return site ? 'v4' : 'v3';
+}
+
 /** Signs in, and keeps which version of the API the server has. */
 export async function signIn({ http, values }: { http: Http; values: Typed }): Promise<Tokens> {
-  const site = await http.find('/api/v4/site', z.object({ version: z.string() }));
-  const version: Version = site ? 'v4' : 'v3';
+  const version = await versionAt(http);
   const { at, login } = api({ api: version });
   const { jwt } = await http.post(at + login, Login, {
     json: {
       username_or_email: values.identifier,
       password: values.password,
-      ...(site && { stay_logged_in: true }),
+      ...(version === 'v4' && { stay_logged_in: true }),
     },
   });
   if (!jwt) throw refused('rejected', 'Lemmy waits for the email or the registration of this account to be confirmed');

@@ -96,6 +96,7 @@ export const lemmyReading = {
       picture: me.avatar,
     };
   },
+  commentReads: { lists: 'some' },
   /** Version 3 answers the comments in one page. */
   async comments({ http, values, published: { id }, cursor }) {
     const { at, list } = api(values);

@@ -61,6 +61,7 @@ export const linkedinPages = {
     send: (call) => sendComment(authored(call)),
     find: (call) => findComments(authored(call)),
   },
+  commentReads: { lists: 'top' },
   comments: (call) => readComments(call),
   repost: {
     once: 'read-back',

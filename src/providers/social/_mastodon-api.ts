@@ -18,6 +18,7 @@ import {
   statusesSince,
   uploadedBefore,
 } from './_mastodon-statuses.ts';
+import { profileOfAnybody } from './_mastodon-profile.ts';
 import { limitsAt, upload } from './_mastodon-upload.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
@@ -160,6 +161,7 @@ export const mastodonApi = (declared: Brand) => {
       const { followers_count: followers, statuses_count: posts } = await http.get(accountAt(account), Totals);
       return seriesOfNow(clock, { followers, posts });
     },
+    publicProfile: profileOfAnybody(`@name@${new URL(instance ?? brand.website).host}`),
     mentions: ({ query, ...call }) => findAccounts(call, query),
     mention: ({ id }) => (/^[\w.-]+@[\w.-]+(?::\d+)?$/.test(id) ? `@${id}` : undefined),
     plugs: plugsOf(brand.id, ['auto-repost', 'auto-comment', 'repost-from', 'comment-from'], FEDERATED),

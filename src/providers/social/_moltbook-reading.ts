@@ -61,6 +61,7 @@ export const moltbookReading = {
     const { name, avatar_url: picture } = (await http.get('/agents/me', Me)).agent;
     return { id: name, name, handle: name, picture };
   },
+  commentReads: { lists: 'some' },
   comments: async ({ http, published: { id } }) => ({ comments: await commentsBelow(http, id) }),
   metrics: ({ http, posts }) =>
     countsOfEach(posts, async ({ id }) => {

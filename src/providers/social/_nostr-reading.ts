@@ -103,6 +103,7 @@ export const nostrReading = {
     const found = await ask(line, relaysOf(values.relays), { kinds: [0], authors: [id], limit: 1 });
     return { id, ...namesOf(id, found?.event) };
   },
+  commentReads: { lists: 'some' }, // relays may drop notes
   comments: ({ published, cursor, values, ...line }) =>
     readComments(line, relaysWith(published, values), { id: published.id, cursor }),
   metrics: ({ posts, values, ...line }) =>

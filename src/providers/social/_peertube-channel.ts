@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
+import { federatedHandle, localName } from './_handles.ts';
 import { chosenPage, keepPage } from './_pages.ts';
 import type { credentials } from './_peertube-login.ts';
 import { seriesOfNow } from './_series.ts';
@@ -18,10 +19,11 @@ export const Account = z.object({
   host: z.string().nullish(),
   avatars: Avatars,
 });
+const Known = Account.extend({ followersCount: z.number().nullish() });
 const Me = z.object({
   username: z.string(),
   account: Account,
-  videoChannels: z.array(Account.extend({ followersCount: z.number().nullish() })).default([]),
+  videoChannels: z.array(Known).default([]),
 });
 export const me = (http: Http) => http.get('/users/me', Me);
 
@@ -60,6 +62,20 @@ export const peertubeChannels = {
     });
   },
   choose: ({ page, ...call }) => keepPage('channel')({ ...call, page: page.split('@')[0]! }),
+  publicProfile: {
+    by: 'anyone',
+    example: '@name@video.example',
+    read: (typed) => federatedHandle(typed, 'service'),
+    /** A channel, or an account. */
+    async find({ http, values: { service }, handle }) {
+      const name = encodeURIComponent(localName(handle));
+      const found =
+        (await http.find(`/video-channels/${name}`, Known)) ?? (await http.find(`/accounts/${name}`, Known));
+      if (!found) return undefined;
+      const { id, name: title, picture } = shown(service, found);
+      return { id, name: title, picture, counts: { followers: found.followersCount } };
+    },
+  },
   async channelMetrics({ http, values, clock }) {
     const { videoChannels } = await me(http);
     const own = videoChannels.find(({ id }) => id === channelOf(values));

@@ -127,6 +127,7 @@ export const redditReading = {
     const { id, name, icon_img: picture } = await me(http);
     return { id, name, handle: `u/${name}`, picture };
   },
+  commentReads: { lists: 'some' },
   /** The newest comments below a post, with their answers. */
   async comments({ http, published: { id } }) {
     const path = `/comments/${encodeURIComponent(id.replace(/^t3_/, ''))}`;

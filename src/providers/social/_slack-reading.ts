@@ -30,6 +30,7 @@ export const slackReading = {
     const { team: name, team_id: id, user, user_id } = await http.get('/auth.test', Team);
     return { id, name, handle: `@${user}`, picture: (await personOf(http, user_id))?.profile.image_192 };
   },
+  commentReads: { scarce: true }, // apps outside of the marketplace: one call in a minute, 15 messages
   async comments({ http, published, cursor }) {
     const { channel, ts } = partsOf(published.id);
     const query = { channel, ts, limit: '15', cursor };

@@ -23,6 +23,8 @@ import type {
   Processing,
   Profile,
   Published,
+  PublicProfile,
+  ReadHandle,
   Repost,
   Series,
 } from './_values.ts';
@@ -69,6 +71,16 @@ type Publishing<F extends Fields, S extends z.ZodType> = {
 /** The means by which something is made once. Every class but the last can look for it. */
 export type OnceClass = 'key' | 'two-phase' | 'own-id' | 'read-back' | 'at-most-once';
 type Once<C> = { once: Exclude<OnceClass, 'at-most-once'>; find: Find<C> } | { once: 'at-most-once'; find?: never };
+/** Where comments are not simply read. */
+export interface CommentReads {
+  /** Each read costs money or a scarce quota: none is made without a person asking for it. */
+  scarce?: true;
+  /**
+   * `top`: all comments below a post, but not all answers to them. `some`: such as the newest. What is left out may be
+   * there.
+   */
+  lists?: 'top' | 'some';
+}
 /** A further thing that a channel can make, once: a comment, a repost. The answer names what was made. */
 type Making<C> = Once<C> & { send(call: C & Handle): Promise<Published> };
 type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
@@ -77,6 +89,25 @@ type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
   /** Greatest length of a comment, in the unit of `limits`. Default: that of a post. */
   text?: number;
 };
+
+/** The look-up of an account of anybody by its handle. */
+export interface PublicProfiles<F extends Fields = Fields> {
+  /** `anyone`: asked without a login. `channel`: with that of a connected channel, as the network answers no other. */
+  by: 'anyone' | 'channel';
+  /**
+   * A field of the organization's settings of this provider that must say `true`, where the network charges for each
+   * look-up.
+   */
+  optIn?: string;
+  /** A handle as people write it. */
+  example: string;
+  /** Reads what a person typed; undefined for what cannot be a handle. */
+  read: (typed: string) => ReadHandle | undefined;
+  /** `handle` is as `read` answered it. Undefined: the network has nobody of that handle. */
+  find: (
+    call: Connection<F> & { handle: string },
+  ) => Promise<(AsTold<Omit<PublicProfile, 'counts'>> & { counts: AsTold<Counts> }) | undefined>;
+}
 
 /**
  * A question to a network that the form of a post asks, such as its boards; changes nothing there. `data`: what the
@@ -129,8 +160,11 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     channelMetrics?: (call: Connection<F> & { from: string; to: string }) => Promise<readonly Series[]>;
     /** Comments below a post, a page at a time. */
     comments?: (call: Connection<F> & { published: Published; cursor?: string | undefined }) => Promise<CommentsTold>;
+    /** What reading comments costs, and what is left out of them; absent: nothing. */
+    commentReads?: CommentReads;
     /** Hides a comment from others, or shows it again. */
     hide?: (call: Connection<F> & { comment: Pick<CommentRead, 'id'>; hidden: boolean }) => Promise<void>;
+    publicProfile?: PublicProfiles<F>;
     mentions?: (call: Connection<F> & { query: string }) => Promise<readonly AsTold<Mention>[]>;
     /**
      * Writes a mention into `post.text`, in its form and with its escapes. Both fields are as a client sent them:

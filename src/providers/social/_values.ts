@@ -1,6 +1,9 @@
 import type { Media } from '../kit/declare/media.ts';
+import type { Values } from '../kit/declare/fields.ts';
 import type { Tokens } from '../kit/protocols/oauth.ts';
+import type { Metric } from './_metrics.ts';
 export type { Media, MediaKind } from '../kit/declare/media.ts';
+export type { Metric } from './_metrics.ts';
 
 // What goes to networks and comes back from them, without what an adapter declares (`_contract.ts`).
 
@@ -104,32 +107,6 @@ export interface CommentPage {
   next?: string | undefined;
 }
 
-/** The counts that networks tell of posts and channels, with their titles. */
-const METRICS = {
-  impressions: 'Impressions',
-  views: 'Views',
-  reach: 'Reach',
-  likes: 'Likes',
-  dislikes: 'Dislikes',
-  reactions: 'Reactions',
-  comments: 'Comments',
-  reposts: 'Reposts',
-  quotes: 'Quotes',
-  shares: 'Shares',
-  saves: 'Saves',
-  clicks: 'Clicks',
-  engagements: 'Engagements',
-  watchMinutes: 'Minutes watched',
-  followers: 'Followers',
-  followersGained: 'Followers gained',
-  followersLost: 'Followers lost',
-  profileViews: 'Profile views',
-  posts: 'Posts',
-  calls: 'Calls',
-  directions: 'Requests for directions',
-  messages: 'Messages',
-} as const;
-export type Metric = keyof typeof METRICS;
 /** Counts as they are now; what the network does not tell is absent. */
 export type Counts = Readonly<Partial<Record<Metric, number>>>;
 /** Counts of a published post. A post that is gone has no entry in a list of them. */
@@ -137,7 +114,10 @@ export interface PostCounts {
   id: string;
   counts: Counts;
 }
-/** A count of the channel by day, or its value now (one point with today's date). Dates are UTC, `2026-11-23`. */
+/**
+ * A count of the channel by day, or its value now (one point with today's date). Dates are UTC, `2026-11-23`. Of a
+ * metric whose kind is `flow`, a value now is a running total.
+ */
 export interface Series {
   metric: Metric;
   points: readonly { date: string; value: number }[];
@@ -148,6 +128,18 @@ export interface Mention {
   id: string;
   label: string;
   image?: string | undefined;
+}
+/** An account of anybody, as everybody may see it. */
+export interface PublicProfile {
+  id: string;
+  name: string;
+  picture?: string | undefined;
+  counts: Counts;
+}
+/** A handle as the network writes it, with the typed fields that its server fills. */
+export interface ReadHandle {
+  handle: string;
+  values: Values;
 }
 /** A page, location, blog or channel of the connected person, of which one becomes the channel. */
 export interface Page {

@@ -34,6 +34,7 @@ export const vkReading = {
     const handle = `@${screen_name ?? `id${id}`}`;
     return { id: String(id), name: `${first_name} ${last_name}`, handle, picture };
   },
+  commentReads: { lists: 'top' },
   comments: (call) => readComments(call),
   async mentions({ http, query: q }) {
     const query = { q, count: '10', fields: 'photo_50' };

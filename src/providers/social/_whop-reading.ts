@@ -86,6 +86,7 @@ export const whopReading = {
       picture,
     };
   },
+  commentReads: { lists: 'top' },
   /** Each comment is followed by its answers. */
   async comments({ http, published: of, cursor }) {
     const experience_id = experienceOf(of);

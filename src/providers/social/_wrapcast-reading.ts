@@ -18,6 +18,7 @@ export const castReading = {
     const { fid, username, display_name, pfp_url: picture } = user;
     return { id: String(fid), name: display_name || username, handle: `@${username}`, picture };
   },
+  commentReads: { lists: 'top' },
   async comments({ http, published: { id }, cursor }) {
     const { conversation, next } = await http.get('/cast/conversation/', Conversation, {
       query: { identifier: id, type: 'hash', reply_depth: '2', limit: PAGE, cursor },

@@ -2,12 +2,19 @@ import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import type { Login } from './_contract.ts';
 
+/** The field that lets competitors be read: X charges the app for each reading. */
+export const COMPETITORS = 'competitors';
+
 /** X gives an app OAuth 2, OAuth 1.0a or both. */
 export const xApp = {
   clientId: text('OAuth 2 client id', { required: false }),
   clientSecret: secret('OAuth 2 client secret', { required: false }),
   consumerKey: text('OAuth 1 consumer key', { required: false }),
   consumerSecret: secret('OAuth 1 consumer secret', { required: false }),
+  [COMPETITORS]: text('Read competitors', {
+    required: false,
+    options: [{ value: 'true', label: 'Read the accounts that are watched once a day; X charges for each' }],
+  }),
 };
 
 export const xLogin = {

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { shownText } from '../../platform/content/index.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { CommentTold, Operations } from './_contract.ts';
+import { plainHandle } from './_handles.ts';
 import { seriesOfNow } from './_series.ts';
 import { FIELDS, list, PAGE, referred, Shown, textOf, User } from './_x-own.ts';
+import { COMPETITORS } from './_x-login.ts';
 import { published } from './_x-post.ts';
 
 const Reply = Shown.extend({ author_id: z.string(), created_at: z.coerce.date() });
@@ -32,6 +34,17 @@ function commentOf(reply: Reply, root: string, users: ReadonlyMap<string, z.outp
     likes: told?.like_count,
   };
 }
+
+const Known = User.extend({
+  public_metrics: z
+    .object({
+      followers_count: z.number().nullish(),
+      post_count: z.number().nullish(),
+      tweet_count: z.number().nullish(),
+    })
+    .nullish(),
+});
+const FoundKnown = z.union([z.object({ data: Known }), z.object({ errors, data: z.undefined().optional() })]);
 
 /** Looks up one account by its exact name: a search would be paid for each account that it finds. */
 const userNamed = async (http: Http, name: string) =>
@@ -62,6 +75,7 @@ export const xReading = {
     const isPremium = /^(?:basic|premium)/i.test(plan ?? '') || /^(?:blue|business|government)$/.test(mark ?? '');
     return isPremium ? { text: PREMIUM_TEXT } : {};
   },
+  commentReads: { scarce: true, lists: 'some' }, // each reply that is read is paid for
   /** The replies of the last seven days in the conversation of a post. */
   async comments({ http, published: { id: root }, cursor }) {
     const { data, includes, meta } = await http.get('/tweets/search/recent', list(Reply), {
@@ -80,6 +94,24 @@ export const xReading = {
   },
   async hide({ http, comment: { id }, hidden }) {
     await http.put(`/tweets/${id}/hidden`, z.unknown(), { json: { hidden } });
+  },
+  publicProfile: {
+    by: 'channel',
+    optIn: COMPETITORS,
+    example: '@name',
+    read: (typed) => plainHandle(typed, /^\w{1,15}$/),
+    async find({ http, handle }) {
+      const query = { 'user.fields': 'profile_image_url,public_metrics' };
+      const { data } = await http.get(`/users/by/username/${handle.slice(1)}`, FoundKnown, { query });
+      if (!data) return undefined;
+      const { id, name, profile_image_url: picture, public_metrics: told } = data;
+      return {
+        id,
+        name,
+        picture,
+        counts: { followers: told?.followers_count, posts: told?.post_count ?? told?.tweet_count },
+      };
+    },
   },
   async mentions({ http, query }) {
     const name = query.replace(/^@/, '');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Operations } from './_contract.ts';
+import { plainHandle } from './_handles.ts';
 import { chosenPage, keepPage } from './_pages.ts';
 import { list } from './_youtube-reading.ts';
 
@@ -11,6 +12,15 @@ const Thumbnail = z
 const Channel = z.object({
   id: z.string(),
   snippet: z.object({ title: z.string(), customUrl: z.string().nullish(), thumbnails: Thumbnail }),
+});
+const Count = z.coerce.number().optional();
+const Known = Channel.extend({
+  statistics: z.object({
+    hiddenSubscriberCount: z.boolean().nullish(),
+    subscriberCount: Count,
+    videoCount: Count,
+    viewCount: Count,
+  }),
 });
 const User = z.object({ id: z.string(), name: z.string().nullish(), email: z.string().nullish() });
 const shown = ({ id, snippet: { title: name, customUrl, thumbnails } }: z.output<typeof Channel>) => ({
@@ -37,6 +47,24 @@ export const youtubeChannels = {
   async pages({ http }) {
     const query = { part: 'snippet', mine: 'true', maxResults: '50' };
     return (await http.get('/youtube/v3/channels', list(Channel), { query })).items.map(shown);
+  },
+  publicProfile: {
+    by: 'channel',
+    example: '@name',
+    read: (typed) => plainHandle(typed, /^[\p{L}\p{N}._·-]{3,30}$/u),
+    async find({ http, handle: forHandle }) {
+      const query = { part: 'snippet,statistics', forHandle };
+      const [found] = (await http.get('/youtube/v3/channels', list(Known), { query })).items;
+      if (!found) return undefined;
+      const { id, name, picture } = shown(found);
+      const {
+        hiddenSubscriberCount: isHidden,
+        subscriberCount,
+        videoCount: posts,
+        viewCount: views,
+      } = found.statistics;
+      return { id, name, picture, counts: { followers: isHidden ? undefined : subscriberCount, posts, views } };
+    },
   },
   choose: keepPage('channel'),
 } satisfies Operations;

@@ -109,6 +109,7 @@ export const youtubeReading = {
         .map(({ id }) => commentAt(videoId, id));
     },
   },
+  commentReads: { lists: 'top' },
   async comments({ http, published: { id }, cursor: pageToken }) {
     const query = { ...commentsOf(id), pageToken };
     const { items, nextPageToken: next } = await http.get('/youtube/v3/commentThreads', Threads, { query });

@@ -2,6 +2,7 @@ import { social } from './_contract.ts';
 import { failureAt } from './_failures.ts';
 import { credentials, signIn } from './_lemmy-login.ts';
 import { IMAGE_TYPES, lemmyPosts, Settings } from './_lemmy-posts.ts';
+import { lemmyPublic } from './_lemmy-public.ts';
 import { lemmyReading } from './_lemmy-reading.ts';
 import { plugsOf } from './_plugs.ts';
 
@@ -34,4 +35,5 @@ export default social({
   plugs: plugsOf('lemmy', ['auto-comment', 'comment-from']),
   ...lemmyPosts,
   ...lemmyReading,
+  ...lemmyPublic,
 });

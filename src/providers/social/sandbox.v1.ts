@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
 import { social } from './_contract.ts';
 import { inRhythm, plugsOf } from './_plugs.ts';
+import { seriesOfNow } from './_series.ts';
 
 const Account = z.object({ id: z.string(), token: z.string() });
 const Me = z.object({ id: z.string(), name: z.string() });
@@ -10,6 +11,21 @@ const Uploaded = z.object({ id: z.string(), bytes: z.int() });
 const Found = z.object({ items: z.array(Accepted) });
 const Counted = z.object({
   items: z.array(z.object({ id: z.string(), likes: z.int(), comments: z.int(), reposts: z.int() })),
+});
+const Totals = z.object({ followers: z.int(), posts: z.int() });
+const Said = z.object({
+  items: z.array(
+    z.object({
+      id: z.string(),
+      url: z.url(),
+      text: z.string(),
+      account: z.string(),
+      at: z.coerce.date(),
+      replyTo: z.string(),
+      hidden: z.boolean(),
+    }),
+  ),
+  next: z.string().nullish(),
 });
 const MINUTE_MS = 60_000;
 
@@ -84,8 +100,9 @@ export default social({
 
   comment: {
     once: 'key',
-    send: ({ http, post, published }) =>
-      http.post(`/posts/${encodeURIComponent(published.id)}/comments`, Accepted, {
+    replies: true,
+    send: ({ http, post, published, parent = published }) =>
+      http.post(`/posts/${encodeURIComponent(parent.id)}/comments`, Accepted, {
         json: { text: post.text },
         idempotencyKey: post.id,
         creates: true,
@@ -102,10 +119,26 @@ export default social({
       return (await http.get('/posts', Found, { query: { key: id } })).items[0];
     },
   },
+  async comments({ http, published: { id: post }, cursor: after }) {
+    const { items, next } = await http.get(`/posts/${encodeURIComponent(post)}/comments`, Said, { query: { after } });
+    const comments = items.map(({ account, at: createdAt, replyTo, ...comment }) => ({
+      ...comment,
+      author: { id: account, name: account, handle: account },
+      createdAt,
+      parentId: replyTo === post ? undefined : replyTo,
+    }));
+    return { comments, next };
+  },
+  async hide({ http, comment: { id }, hidden }) {
+    await http.put(`/posts/${encodeURIComponent(id)}/hidden`, z.unknown(), { json: { hidden } });
+  },
   metricsAtOnce: 100,
   async metrics({ http, posts }) {
     const { items } = await http.get('/counts', Counted, { query: { ids: posts.map(({ id }) => id).join(',') } });
     return items.map(({ id, ...counts }) => ({ id, counts }));
+  },
+  async channelMetrics({ http, clock }) {
+    return seriesOfNow(clock, await http.get('/totals', Totals));
   },
   // a look a minute for an hour, so that one can watch it
   plugs: inRhythm(plugsOf('sandbox', ['auto-comment', 'repost-from']), {

@@ -1,5 +1,5 @@
 import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
-import { checkSettings } from '../../providers/registry/index.ts';
+import { checkSettings, type SocialAdapter } from '../../providers/registry/index.ts';
 import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
 import { adapterOfChannel } from './reading.ts';
 import { readAdditional } from './rules.ts';
@@ -38,8 +38,19 @@ export async function setAdditional(
   const channel = await getChannelRow(deps, orgId, id);
   const settings = readAdditional(text);
   const adapter = adapterOfChannel(deps, channel);
-  if (adapter) checkSettings(adapter, settings, 'additionalSettings');
+  if (adapter) {
+    checkSettings(adapter, settings, 'additionalSettings');
+    checkSync(adapter, settings);
+  }
   await update(deps, orgId, id, { additional: { text, settings } });
+}
+
+/** `syncComments` says whether the comments below posts of the channel are read. */
+function checkSync({ title, comments }: SocialAdapter, { syncComments }: Readonly<Record<string, unknown>>): void {
+  if (syncComments === undefined) return;
+  const field = 'additionalSettings.syncComments';
+  if (typeof syncComments !== 'boolean') throw invalidField(field, 'must be true or false', 'invalid_type');
+  if (syncComments && !comments) throw invalidField(field, `${title} has no comments that can be read`, 'unsupported');
 }
 
 export const setShown = (

@@ -1,6 +1,6 @@
 import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import { braked, HEARTBEAT_TIMEOUT_MS, snapshot, timeline } from '../posts/index.ts';
+import { braked, HEARTBEAT_TIMEOUT_MS, labelsOf, snapshot, timeline } from '../posts/index.ts';
 import { hasOpenItems } from './plan.ts';
 import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 
@@ -62,7 +62,12 @@ export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'm
       ), found as materialized (${lockedFollowUps(sql)}
       ), claimed as (${claimFound(sql, incarnation)}
       ), ${timeline(sql, {
-        from: sql`(select org_id, post_id as id, kind, plug from claimed where before = 'sending') taken`,
+        from: sql`(
+          select org_id, post_id as id, kind, plug
+          from claimed
+          where before = 'sending'
+            and kind <> 'reply'
+        ) taken`,
         kind: sql`case kind when 'first_comment' then 'first_comment' else 'plug' end`,
         message: 'The host that was at it fell silent; the network will be asked',
         data: sql`case when plug is not null then jsonb_build_object('plug', plug) end`,
@@ -107,7 +112,7 @@ const lockedFollowUps = (sql: Sql): Fragment => sql`
         skip locked`;
 
 /** A brake stands on the row `f` of the post `p`, in the channel `c` that is to act: only look-ups go on. */
-const isHeld = (sql: Sql): Fragment => sql`(f.state = 'waiting' and ${braked(sql, sql`p.group_id`)})`;
+const isHeld = (sql: Sql): Fragment => sql`(f.state = 'waiting' and ${braked(sql, labelsOf(sql))})`;
 
 const claimFound = (sql: Sql, incarnation: string): Fragment => sql`
         update post_follow_ups f
@@ -134,7 +139,8 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         p.settings, coalesce(p.release_id, '') as "releaseId", coalesce(p.release_url, '') as "releaseUrl", p.released,
         json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) as network,
         case when c.id is not null then ${snapshot(sql)} end as channel,
-        case when c.disabled then 'disabled' when c.refresh_needed then 'login' end as stop, k.fields`;
+        case when c.disabled then 'disabled' when c.refresh_needed then 'login' end as stop, k.fields,
+        f.reply`;
 
 const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => ({
   ...row,

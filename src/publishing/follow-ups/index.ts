@@ -1,5 +1,5 @@
 export type { ClaimedFollowUps } from './claim.ts';
 export type { NetworkPlugs } from './configurations.ts';
 export type { ConfigurationRow } from './configurations-store.ts';
-export { planFollowUps, shortenThread } from './plan.ts';
+export { planFollowUps, planReply, shortenThread } from './plan.ts';
 export { type FollowUps, openFollowUps } from './service.ts';

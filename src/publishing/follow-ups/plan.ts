@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { FollowUpsPort } from '../posts/index.ts';
+import type { Reply } from './row.ts';
 
 // Rows of what follows a publication, as parts of the statement that publishes: so nothing can be published without
 // them, and a post that nothing follows costs no statement, only a look at its settings, which are at hand there.
@@ -88,6 +89,19 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
       where due_at <= now()
       group by post_id
     )`;
+
+/** A reply that is to be written below a post; the id is that of the comment which it becomes. */
+export interface PlannedReply {
+  id: string;
+  orgId: string;
+  postId: string;
+  channelId: string;
+  reply: Reply;
+}
+/** Plans a reply, in the transaction that stores it. */
+export const planReply = (transaction: Sql, { id, orgId, postId, channelId, reply }: PlannedReply) => transaction`
+  insert into post_follow_ups (id, org_id, post_id, kind, key, channel_id, reply, due_at)
+  values (${id}, ${orgId}, ${postId}, 'reply', ${id}, ${channelId}, ${JSON.stringify(reply)}::text::jsonb, now())`;
 
 /** A thread may end because the items that were not out are deleted, the rows of `changed`. */
 export const shortenThread: FollowUpsPort['shorten'] = (sql, orgId) => sql`

@@ -1,7 +1,14 @@
 import type { ChannelSnapshot } from '../posts/index.ts';
 
 /** The kinds that there are. */
-export type FollowUpKind = 'first_comment' | 'post_plug' | 'auto_plug';
+export type FollowUpKind = 'first_comment' | 'post_plug' | 'auto_plug' | 'reply';
+
+/** A reply to a comment: what it says, the same as text, and the comment as its network knows it. */
+export interface Reply {
+  content: string;
+  text: string;
+  parent: { id: string; saved?: unknown };
+}
 
 /** A follow-up that this host has claimed, with all that acting needs. Whoever reports on it names attempt and host. */
 export interface FollowUp {
@@ -41,6 +48,8 @@ export interface FollowUp {
   stop: 'disabled' | 'login' | null;
   /** Of an auto plug; null: it is deleted or not activated. */
   fields: readonly PlugValue[] | null;
+  /** Of a reply. */
+  reply: Reply | null;
 }
 
 /** A field of a plug that is set. */

@@ -15,7 +15,7 @@ import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
 
 /** What a channel is to do. */
-export type FollowUpTask = { act: 'comment'; text: string } | { act: 'repost' };
+export type FollowUpTask = { act: 'comment'; text: string; parent?: NewComment['parent'] } | { act: 'repost' };
 
 /** The values of plugs have these names, whatever the network. */
 const TEXT = 'post';
@@ -25,13 +25,18 @@ export function taskOf(
   { channels }: Pick<FollowUpsDeps, 'channels'>,
   followUp: FollowUp,
 ): { task: FollowUpTask; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
-  const { kind, channel, stop, plug: identifier, settings, network, fields } = followUp;
+  const { kind, channel, stop, plug: identifier, settings, network, fields, reply } = followUp;
   const end = (outcome: FollowUpOutcome) => ({ outcome });
   if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
   if (followUp.isThreadOpen) return end({ kind: 'behind' });
   if (!channel) return end({ kind: 'gone', message: 'The channel that should act is not there any more' });
   if (stop === 'disabled') return end({ kind: 'gone', message: 'The channel that should act is disabled' });
   if (stop === 'login') return end({ kind: 'reauthorize', message: 'The channel needs a new login' });
+  if (reply) {
+    if (channels.adapterOf(channel)?.comment?.replies)
+      return { task: { act: 'comment', text: reply.content, parent: reply.parent } };
+    return end({ kind: 'unsupported', message: 'The network takes no replies to comments any more' });
+  }
   if (kind === 'first_comment') {
     if (!channels.adapterOf(channel)?.comment) return end({ kind: 'none' });
     return { task: { act: 'comment', text: String(settings['firstComment']) } };
@@ -85,6 +90,7 @@ export function doableOf(
   const comment: NewComment = {
     post: { id: followUp.id, ...textOf(task.text, connected, rules), media: [] },
     published,
+    ...(task.parent && { parent: task.parent }),
   };
   return { once: commentOnce!, send: (handle) => send(comment, handle), find: find && ((one) => find(comment, one)) };
 }

@@ -27,7 +27,7 @@ export const writeResult = groupCommit(
         for no key update
       ), written as (${writeAll(sql)}
       ), ${timeline(sql, {
-        from: sql`written where message is not null`,
+        from: sql`written where message is not null and follow_up <> 'reply'`,
         kind: sql`case follow_up when 'first_comment' then 'first_comment' else 'plug' end`,
         message: sql`message`,
         data: sql`nullif(coalesce(nullif(data, 'null'), '{}') || case
@@ -71,9 +71,9 @@ const writeAll = (sql: Sql): Fragment => sql`
           and f.attempt = i.attempt
           and f.incarnation = i.incarnation
         returning i.n, f.org_id, f.post_id as id, f.kind as follow_up, f.state, f.error as failure, f.plug,
-          f.channel_id, f.due_at, i.message, i.data`;
+          f.channel_id, f.due_at, f.id as follow_up_id, f.reply, i.message, i.data`;
 
-/** The facts of first comments that are out, or given up. */
+/** The facts of first comments that are out, or given up, and of replies that are out. */
 function announceComments(sql: Sql): Fragment {
   const of = (state: 'done' | 'failed') =>
     withChannel(
@@ -90,6 +90,22 @@ function announceComments(sql: Sql): Fragment {
   return announce(sql, {
     'first_comment.posted': { from: of('done'), payload },
     'first_comment.failed': { from: of('failed'), payload },
+    'comment.reply': {
+      from: sql`(
+        select w.org_id, w.follow_up_id as id, w.id as post_id, w.channel_id, w.reply ->> 'text' as content,
+          c.name as author_name
+        from written w
+        join channels c on c.id = w.channel_id and c.org_id = w.org_id
+        where w.follow_up = 'reply'
+          and w.state = 'done'
+      ) replies`,
+      payload: {
+        channelId: sql`channel_id`,
+        postId: sql`post_id`,
+        content: sql`content`,
+        authorName: sql`author_name`,
+      },
+    },
   });
 }
 

@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
 import { deletedFact, failedFact, pausedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { braked, inFlight, overLimit, paused, queued, waiting } from './state.ts';
+import { braked, inFlight, labelsOf, overLimit, paused, queued, waiting } from './state.ts';
 
 // CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
 // on their way are left to those who publish them.
@@ -23,7 +23,7 @@ export const pausePosts = (
     where p.org_id = c.org_id
       and p.channel_id = c.id
       and ${waiting(sql)}
-      ${reason === 'brake' ? sql`and ${braked(sql, sql`p.group_id`)}` : sql``}
+      ${reason === 'brake' ? sql`and ${braked(sql, labelsOf(sql))}` : sql``}
     returning ${post.names(sql, 'fact', 'p')}
   ), ${timeline(sql, { from: sql`paused`, kind: 'paused', message })}, ${announce(sql, {
     'post.paused': {
@@ -77,7 +77,7 @@ const resumed = (sql: Sql): Fragment => {
   const stands = sql`(c.stopped or ${owed(sql)} or ${overLimit(sql)})`;
   const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
   const starts = sql`(${queued(sql)} and not ${late} and not ${stands})`;
-  const runs = sql`(${starts} and not ${braked(sql, sql`p.group_id`)})`;
+  const runs = sql`(${starts} and not ${braked(sql, labelsOf(sql))})`;
   return sql`
     state = case when ${dropped} then 'ERROR' else p.state end,
     detail = case
@@ -85,7 +85,7 @@ const resumed = (sql: Sql): Fragment => {
       when ${runs} then 'scheduled'
       when ${queued(sql)} then 'paused'
       else p.detail end,
-    on_brake = not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, sql`p.group_id`)},
+    on_brake = not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, labelsOf(sql))},
     error_kind = case when ${dropped} then 'missed' else p.error_kind end,
     error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
     due_at = case

@@ -29,7 +29,7 @@ export interface PostsOptions {
   links: LinksPort;
   followUps: FollowUpsPort;
   /** The room that the plan leaves for posts, and what is locked before channels. */
-  billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg'>;
+  billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg' | 'require'>;
   profiles: ProfilesPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
@@ -48,6 +48,8 @@ export interface PostsOptions {
     missedAfterMs: number;
     /** How long deleted posts are kept. */
     deletedDays: number;
+    /** How long campaigns are kept after their last day. */
+    campaignDays: number;
   };
 }
 

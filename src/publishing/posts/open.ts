@@ -3,6 +3,7 @@ import * as approval from './approval/index.ts';
 import * as authoring from './authoring/index.ts';
 import { admitOf } from './authoring/insert.ts';
 import * as brake from './brake/index.ts';
+import * as campaigns from './campaigns/authoring.ts';
 import type { PostsDeps, PostsOptions } from './deps.ts';
 import { claimNextOf } from './dispatch/claim.ts';
 import { emptyHands } from './dispatch/in-hand.ts';
@@ -54,6 +55,7 @@ export function openPosts(opened: PostsOptions) {
     ...bind(deps, authoring),
     ...bind(deps, approval),
     ...bind(deps, brake),
+    ...bind(deps, campaigns),
     ...bind(deps, dispatch),
     ...bind(deps, reading),
     ...bind(deps, notes),

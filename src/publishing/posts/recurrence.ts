@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { instantOfLocal, localTimeOf, localTimesAfter, localTimesBetween } from '../../platform/kernel/index.ts';
+import {
+  idFrom,
+  instantOfLocal,
+  localTimeOf,
+  localTimesAfter,
+  localTimesBetween,
+} from '../../platform/kernel/index.ts';
 
 // Posts that recur: each date is a post of its own. The one that waits holds the rule, and hands it on to its
 // successor, which is made when it waits no longer.
@@ -137,3 +143,6 @@ const advanced = (recurrence: Recurrence, local: string, dates: number): Recurre
   local,
   left: recurrence.left === null ? null : recurrence.left - dates,
 });
+
+/** The id that the next post of a series has after this one. */
+export const successorIdOf = (postId: string): string => idFrom(`${postId} next`);

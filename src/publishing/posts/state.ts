@@ -85,16 +85,27 @@ export const behindAnother: Predicate = (sql, alias = 'p') =>
       and ${sql(alias)}.due_at is null
       and ${sql(alias)}.deleted_at is null)`;
 
-/**
- * A brake stands on the posts of the group `group` in the row `channel` of their channel, and on what follows their
- * publication (S123). Whoever has locked that row sees it as it is.
- */
-export const braked = (sql: Sql, group: Fragment, channel = 'c'): Fragment =>
-  sql`(${sql(channel)}.brakes <> '{}' and ${sql(channel)}.brakes && array['org', 'channel', 'campaign:' || ${group}])`;
+/** What a brake can name a post by, beside its organization and its channel: its group, and its tags (campaigns). */
+export interface Labels {
+  group: Fragment;
+  tags: Fragment;
+}
+/** The labels of the row `alias` of `posts`. */
+export const labelsOf = (sql: Sql, alias = 'p'): Labels => ({
+  group: sql`${sql(alias)}.group_id`,
+  tags: sql`${sql(alias)}.tag_ids`,
+});
 
-/** The detail of a post of the group `group` that enters the queue of the channel `c`; `on_brake` follows `braked`. */
-export const queuedDetail = (sql: Sql, group: Fragment): Fragment =>
-  sql`case when c.refresh_needed or ${braked(sql, group)} then 'paused' else 'scheduled' end`;
+/**
+ * A brake stands on the posts with these labels in the row `c` of their channel, and on what follows their publication
+ * (S123). Whoever has locked that row sees it as it is.
+ */
+export const braked = (sql: Sql, { group, tags }: Labels): Fragment =>
+  sql`(c.brakes <> '{}' and c.brakes && (array['org', 'channel', 'campaign:' || ${group}] || ${tags}::text[]))`;
+
+/** The detail of a post with these labels that enters the queue of the channel `c`; `on_brake` follows `braked`. */
+export const queuedDetail = (sql: Sql, labels: Labels): Fragment =>
+  sql`case when c.refresh_needed or ${braked(sql, labels)} then 'paused' else 'scheduled' end`;
 
 /** The due time of an item of a thread, from the moment in which the item ahead of it is out. */
 export const dueAfterParent = (sql: Sql): Fragment =>

@@ -1,3 +1,4 @@
+import { deleteEnded } from './campaigns/store.ts';
 import { cleanStoredContents } from './authoring/clean.ts';
 import { dropOldPlans } from './authoring/plan-store.ts';
 import { seriesWork } from './authoring/series-scans.ts';
@@ -58,6 +59,10 @@ export const cleanOldContents = ({ sql }: PostsDeps, limit: number): Promise<num
 /** Forgets posts that were deleted `deletedDays` ago; answers how many. */
 export const dropDeleted = ({ sql, options: { deletedDays } }: PostsDeps, limit: number): Promise<number> =>
   dropDeletedPosts(sql, deletedDays, limit);
+
+/** Deletes campaigns whose last day was `campaignDays` ago; their posts stay. Answers how many. */
+export const purgeCampaigns = ({ sql, options: { campaignDays } }: PostsDeps, limit: number): Promise<number> =>
+  deleteEnded(sql, campaignDays, limit);
 
 /** Forgets plans of bulk creates that are a day old; answers how many. */
 export const dropPlans = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldPlans(sql, limit);

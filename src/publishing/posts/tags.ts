@@ -1,6 +1,5 @@
-import type { Sql } from '../../platform/db/index.ts';
+import { isReferenced, type Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import type { PostsDeps } from './deps.ts';
 
 // Tags of posts (S187). Their names are unique in the organization, whatever their case.
 
@@ -14,7 +13,9 @@ export interface TagFields {
   name?: string | undefined;
   color?: string | undefined;
 }
-type Needs = Pick<PostsDeps, 'sql'>;
+interface Needs {
+  sql: Sql;
+}
 
 const nameTaken = () =>
   new AppError('conflict', 'There is a tag of this name: use it, or choose another name', {
@@ -72,10 +73,19 @@ async function updateTag(
 /** SQLSTATE of a row that is there already. */
 const UNIQUE = '23505';
 
-/** Deletes a tag; posts show it no more. Throws `not_found`. */
+/** Deletes a tag; posts show it no more. Throws `not_found`, and `conflict` for the tag of a campaign. */
 export async function removeTag({ sql }: Needs, orgId: string, tagId: string): Promise<void> {
-  const { count } = await sql`delete from tags where org_id = ${orgId} and id = ${tagId}`;
-  if (count === 0) throw notFound('Tag not found');
+  if (!(await deleteTag(sql, orgId, tagId))) throw notFound('Tag not found');
+}
+
+async function deleteTag(sql: Sql, orgId: string, tagId: string): Promise<boolean> {
+  try {
+    const { count } = await sql`delete from tags where org_id = ${orgId} and id = ${tagId}`;
+    return count > 0;
+  } catch (error) {
+    if (isReferenced(error)) throw new AppError('conflict', 'A campaign has this tag: delete the campaign');
+    throw error;
+  }
 }
 
 /** Who made a tag; null where a post brought it, undefined when it is not there. */

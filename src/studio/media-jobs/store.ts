@@ -1,4 +1,4 @@
-import { type Database, groupCommit, type Sql } from '../../platform/db/index.ts';
+import { type Database, groupCommit, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
 import type { JobClaim } from './claim-store.ts';
@@ -294,6 +294,14 @@ export const findUnsettledJobs = (sql: Sql, days: number, limit: number) => sql<
   order by ended_at
   limit ${limit}`;
 
+/** A job `t` of which nothing is to be done any more. */
+const isOver = (sql: Sql) => sql`t.settled_at is not null and t.next_at is null`;
+export const mediaJobsRetention = retentionRule(
+  'MEDIA_JOBS_RETENTION_DAYS',
+  ['media-jobs'],
+  rowsOlder('media_jobs', 'ended_at', isOver),
+);
+
 /** Forgets jobs that ended more than `days` ago. */
 export const dropEnded = async (sql: Database, days: number, limit: number): Promise<number> =>
   (
@@ -301,10 +309,10 @@ export const dropEnded = async (sql: Database, days: number, limit: number): Pro
       /* all orgs */
       delete from media_jobs
       where id in (
-        select id
-        from media_jobs
-        where ended_at < now() - ${days}::int * interval '1 day' and settled_at is not null and next_at is null
-        order by ended_at
+        select t.id
+        from media_jobs t
+        where t.ended_at < now() - ${days}::int * interval '1 day' and ${isOver(sql)}
+        order by t.ended_at
         limit ${limit}
         for update
         skip locked

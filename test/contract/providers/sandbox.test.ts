@@ -204,6 +204,11 @@ describe('the sandbox network', () => {
     expect(await author.metrics!([published, gone])).toEqual([
       { id: published.id, counts: { likes: 1, comments: 1, reposts: 1 } },
     ]);
+    const totals = await author.channelMetrics!({ from: '2026-01-01', to: '2026-01-07' });
+    expect(totals.map(({ metric, points }) => [metric, points.map(({ value }) => value)])).toEqual([
+      ['followers', [1]], // whoever commented, liked or reposted, but not the author
+      ['posts', [1]],
+    ]);
     expect(await failure(other.comment!({ ...comment, published: gone }, handleOf()))).toMatchObject({
       failure: 'rejected',
     });

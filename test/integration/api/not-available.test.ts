@@ -82,33 +82,3 @@ describe('posts with unavailable fields', () => {
     expect((await key.get(`/public/v1/posts/${id}`)).body).toMatchObject({ intervalInDays: null });
   });
 });
-
-test('MCP permissions cannot be set while there is no MCP, and no metadata describes it', async () => {
-  expect((await ann.client.get('/settings/mcp')).status).toBe(404);
-  expect((await ann.client.put('/settings/mcp', { allowedScopes: [] })).status).toBe(404);
-  for (const surface of ['mcp', 'media-mcp', 'api/mcp'])
-    expect((await product.client().get(`/.well-known/oauth-protected-resource/${surface}`)).status).toBe(404);
-  for (const path of ['/mcp', '/media-mcp', '/sse/x']) expect((await key.post(path, {})).status).toBe(404);
-});
-
-test('events that never occur are not listed and cannot be subscribed to', async () => {
-  const unheard = ['comment.new', 'comment.reply', 'analytics.snapshot_complete', 'analytics.anomaly_detected'];
-  const listed = (await ann.client.get('/webhooks/event-types')).body.map(({ event }: { event: string }) => event);
-  expect(listed).toContain('post.published');
-  for (const event of unheard) {
-    expect(listed).not.toContain(event);
-    const hook = { name: 'Hook', url: 'https://hook.example/', integrations: [], events: ['post.published', event] };
-    expectRefused(await ann.client.post('/webhooks', hook), 'events.1');
-  }
-  const made = await ann.client.post('/webhooks', { name: 'Hook', url: 'https://hook.example/', integrations: [] });
-  expectRefused(
-    await ann.client.put('/webhooks', {
-      id: made.body.id,
-      name: 'Hook',
-      url: 'https://hook.example/',
-      integrations: [],
-      events: unheard.slice(0, 1),
-    }),
-    'events.0',
-  );
-});

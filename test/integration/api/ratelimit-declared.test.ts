@@ -4,7 +4,7 @@ import { routes } from '../../../api/resources/routes.gen.ts';
 
 // S17 by hand: how often each route may be asked, and who is counted. Every other route has API_LIMIT.
 
-type Row = [route: string, limit: string, counted: 'address' | 'org'];
+type Row = [route: string, limit: string, counted: 'address' | 'org' | 'person'];
 const ROWS: readonly Row[] = [
   // accounts
   ['POST /auth/login', '10/minute', 'address'],
@@ -39,7 +39,15 @@ const ROWS: readonly Row[] = [
     [`GET ${prefix}/video-tools`, '30/minute', 'org'],
     [`DELETE ${prefix}/jobs/:id`, '30/minute', 'org'],
   ]),
+  ['POST /public/v1/generate-video', '30/minute', 'org'],
+  ['POST /public/v1/video/function', '30/minute', 'org'],
   ['POST /files/jobs/callback/:token', '6000/hour', 'address'],
+  // MCP: by tool, and all other messages together
+  ...['POST /mcp', 'POST /mcp/:id', 'POST /media-mcp', 'GET /sse/:id', 'POST /message/:id'].map((name): Row => [
+    name,
+    '600/hour',
+    'org',
+  ]),
   // senders outside
   ['POST /payments', '6000/hour', 'address'],
   ['POST /webhooks/email', '6000/hour', 'address'],
@@ -51,6 +59,7 @@ const MORE: readonly Row[] = [
   ...['', '/public/v1'].flatMap((prefix): Row[] => [
     [`POST ${prefix}/posts/bulk`, '60/hour', 'org'], // ten megabytes each
     [`POST ${prefix}/posts/bulk/:planId/apply`, '60/hour', 'org'],
+    [`POST ${prefix}/posts/bulk/:planId/undo`, '60/hour', 'org'],
   ]),
   ['POST /auth/forgot-return', '5/minute', 'address'], // the code of a mail is guessed no faster than a password
   ['POST /auth/confirm-email', '5/minute', 'address'],
@@ -76,6 +85,9 @@ const MORE: readonly Row[] = [
   ['PUT /uploads/:folder/:file', '6000/minute', 'address'], // parts, each at an address of its own signature
   ['GET /notifications/unsubscribe', '60/minute', 'address'], // the token of a mail, without a login
   ['POST /notifications/unsubscribe', '60/minute', 'address'],
+  ['GET /public/v1/channels/:id/calendar.ics', '6000/hour', 'address'], // and 60 an hour for each feed
+  ['GET /notifications/stream', '60/minute', 'person'], // each page opens one, again when it broke off
+  ['GET /admin/retention', '60/hour', 'org'], // counts whole tables
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
   ['GET /health', 'none', 'address'],
@@ -91,7 +103,11 @@ describe('limits of single routes', () => {
     const route = declared.get(name);
     expect([
       route?.limit,
-      route && (route.auth.includes('none') || route.limitBy === 'ip') ? 'address' : 'org',
+      route && (route.auth.includes('none') || route.limitBy === 'ip')
+        ? 'address'
+        : route?.limitBy === 'person'
+          ? 'person'
+          : 'org',
     ]).toEqual([limit, counted]);
   });
   test('no other route has a limit of its own, so that the default holds [S17, RL1]', () => {

@@ -15,6 +15,8 @@ let eve: SignedUp;
 let eveKey: Awaited<ReturnType<SignedUp['withKey']>>;
 /** Rows of Ann's organization. */
 const hers: Record<string, string> = {};
+/** Of a calendar feed of Eve's, as a query. */
+let feedToken = '';
 
 beforeAll(async () => {
   product = await wholeProduct();
@@ -74,6 +76,12 @@ beforeAll(async () => {
   await db.sql`
     insert into plug_configurations (id, org_id, channel_id, plug_function, fields)
     values (${hers['plug']}, ${ann.orgId}, ${hers['channel']!}, 'sandbox-auto-comment', '[]')`;
+  hers['comment'] = newId();
+  await db.sql`
+    insert into social_comments (id, org_id, channel_id, post_id, external_id, content, author_id, author_name, is_own,
+      created_at)
+    values (${hers['comment']}, ${ann.orgId}, ${hers['channel']!}, ${hers['post']!}, 'canary', 'Canary', 'canary',
+      'Canary', false, now())`;
   hers['approval'] = newId();
   hers['app'] = newId();
   await db.sql`
@@ -91,12 +99,31 @@ beforeAll(async () => {
   Object.assign(hers, { tag: newId(), plan: newId() });
   await db.sql`insert into tags (id, org_id, name) values (${hers['tag']!}, ${ann.orgId}, 'Canary')`;
   await db.sql`insert into post_plans (id, org_id, items) values (${hers['plan']!}, ${ann.orgId}, '[]')`;
+  Object.assign(hers, { campaign: newId(), kit: newId(), competitor: newId() });
+  await db.sql`
+    insert into campaigns (id, org_id, tag_id) values (${hers['campaign']!}, ${ann.orgId}, ${hers['tag']!})`;
+  await db.sql`insert into brand_kits (id, org_id, name) values (${hers['kit']!}, ${ann.orgId}, 'Canary')`;
+  await db.sql`
+    insert into competitors (id, org_id, provider_id, handle)
+    values (${hers['competitor']!}, ${ann.orgId}, 'bluesky', 'canary.example')`;
   hers['job'] = newId();
   await db.sql`
     insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
       reservation, is_export, state, ended_at)
     values (${hers['job']}, ${ann.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'unknown',
       now())`;
+  await db.sql`
+    insert into calendar_feeds (channel_id, user_id, org_id, token_hash)
+    values (${hers['channel']!}, ${ann.userId}, ${ann.orgId}, ${sha256('canary feed')})`;
+  const own = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${own}, ${eve.orgId}, 'sandbox', 'v1', 'own', 'Own', ${product.context.vault.seal('{"values":{}}')})`;
+  feedToken = new URL((await eve.client.post(`/integrations/${own}/calendar-token`, {})).body.url).search;
+  Object.assign(hers, { org: ann.orgId, proposal: newId() });
+  await db.sql`
+    insert into proposals (id, org_id, content, content_hash)
+    values (${hers['proposal']!}, ${ann.orgId}, '{"socialPost": []}', 'canary')`;
   hers['notification'] = newId();
   await db.sql`
     insert into notifications (id, org_id, user_id, source, category, title, content)
@@ -110,6 +137,7 @@ afterAll(() => product[Symbol.asyncDispose]());
 /** Whose id a path takes. A route with an id that matches nothing here has no case, which is a failure. */
 const OWNERS: [RegExp, string][] = [
   [/^\/billing\/check\/:/, 'checkout'],
+  [/^\/collaboration\/:/, 'post'],
   [/^\/user\/sessions\/:/, 'session'],
   [/^\/(user|members)\/api-keys\/:/, 'key'],
   [/^\/user\/approved-apps\/:/, 'approval'],
@@ -121,12 +149,20 @@ const OWNERS: [RegExp, string][] = [
   [/^\/integrations\/provider\/:/, 'choice'],
   [/^\/integrations\/plugs\/:/, 'plug'],
   [/(^|\/v1|\/posts)\/(integrations|integration-settings|integration-trigger|find-slot|channels)\/:/, 'channel'],
+  [/(^|\/v1)\/analytics\/((channels|best-times)\/)?:/, 'channel'],
+  [/(^|\/v1)\/analytics\/post\/:/, 'post'],
   [/(^|\/v1)\/(files|media)\/:/, 'file'],
-  [/^\/(files|media)\/jobs\/:id/, 'job'],
+  [/(^|\/v1)\/(files|media)\/jobs\/:id/, 'job'],
   [/^\/notifications\/:/, 'notification'],
   [/(^|\/v1)\/posts\/:/, 'post'],
   [/(^|\/v1)\/posts\/bulk\/:/, 'plan'],
   [/^\/posts\/tags\/:/, 'tag'],
+  [/^\/comments\/:/, 'comment'],
+  [/^\/campaigns\/:/, 'campaign'],
+  [/^\/brand-kits\/:/, 'kit'],
+  [/^\/competitors\/:/, 'competitor'],
+  [/^\/(mcp|sse|message)\/:/, 'org'],
+  [/^\/proposals\/:/, 'proposal'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];
@@ -136,11 +172,15 @@ const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) 
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
   'POST /posts/:id/reject': { reason: 'no' },
+  'POST /proposals/:id/reject': { reason: 'no' },
+  'POST /proposals/:id/accept': { date: '2999-01-01T00:00:00Z' },
   'PUT /posts/:id/date': { date: '2999-01-01T00:00:00Z' },
   'POST /integrations/provider/:id/connect': { page: 'p1' },
   'PUT /integrations/:id/group': { group: null },
   'PUT /integrations/:id/egress': { route: 'open' },
   'POST /integrations/:id/settings': { additionalSettings: '[]' },
+  'POST /comments/:id/reply': { content: 'x' },
+  'PATCH /comments/:id': { done: true },
 };
 
 /** A page that nobody has is no error to whoever comes back from it (S64). */
@@ -151,7 +191,7 @@ const cases = withIds.map((route): [string, AnyRoute] => [`${route.method.toUppe
 
 const ask = (route: AnyRoute, id: string) => {
   const path = route.path.replace(/:(\w+)/g, (_, name: string) =>
-    name === 'id' || name.endsWith('Id') ? id : 'something',
+    name === 'id' || name.endsWith('Id') ? id : name === 'room' ? `post:${id}` : 'something',
   );
   const body =
     route.method === 'get' || route.input === 'stream'
@@ -160,7 +200,8 @@ const ask = (route: AnyRoute, id: string) => {
           ...(route.body ? (example(inputSchema(route.body as never)) as object) : {}),
           ...BODIES[`${route.method.toUpperCase()} ${route.path}`],
         };
-  return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path, body);
+  const query = route.path.endsWith('/calendar.ics') ? feedToken : '';
+  return (route.auth.includes('session') ? eve.client : eveKey).send(route.method.toUpperCase(), path + query, body);
 };
 const fingerprint = async () => {
   const tables = await Promise.all([
@@ -178,8 +219,17 @@ const fingerprint = async () => {
     db.sql`select * from posts where org_id = ${ann.orgId}`,
     db.sql`select * from post_timeline where org_id = ${ann.orgId}`,
     db.sql`select * from post_notes where org_id = ${ann.orgId}`,
+    db.sql`select * from social_comments where org_id = ${ann.orgId}`,
+    db.sql`select * from comment_sweeps where org_id = ${ann.orgId}`,
+    db.sql`select * from post_follow_ups where org_id = ${ann.orgId}`,
+    db.sql`select * from calendar_feeds where org_id = ${ann.orgId}`,
+    db.sql`select * from collaboration_documents where org_id = ${ann.orgId}`,
+    db.sql`select * from collaboration_versions where org_id = ${ann.orgId}`,
     db.sql`select * from post_plans where org_id = ${ann.orgId}`,
     db.sql`select * from tags where org_id = ${ann.orgId}`,
+    db.sql`select * from campaigns where org_id = ${ann.orgId}`,
+    db.sql`select * from brand_kits where org_id = ${ann.orgId}`,
+    db.sql`select * from competitors where org_id = ${ann.orgId}`,
     db.sql`select * from webhooks where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_deliveries where org_id = ${ann.orgId}`,
     db.sql`select * from webhook_attempts where org_id = ${ann.orgId}`,
@@ -189,6 +239,7 @@ const fingerprint = async () => {
     db.sql`select * from media_jobs where org_id = ${ann.orgId}`,
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,
+    db.sql`select * from proposals where org_id = ${ann.orgId}`,
   ]);
   return sha256(JSON.stringify(tables)).toString('hex');
 };

@@ -38,7 +38,9 @@ describe('the price list', () => {
       'channel',
       'team_members',
       'posts_per_month',
+      'brand_kits',
       'webhooks',
+      'competitors',
       'storage_gb',
       'video_exports',
     ]);

@@ -4,8 +4,7 @@ import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
 
-// What rooms ask of billing before they have tables of their own: brand kits, competitors and video exports are
-// admitted by this door.
+// What rooms ask of billing before they write: how many of each dimension an organization may have.
 
 let db: TestDatabase;
 let world: Awaited<ReturnType<typeof openPublishing>>;

@@ -20,6 +20,7 @@ const serverOf = (backendUrl: string, frontendUrl: string) => ({
   token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
   scopes_supported: ['mcp:read', 'mcp:posts:write'],
   authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
 });
 const opened = (env: Record<string, string>): Promise<TestApp> => testApp({ sql: db.sql, env });
 
@@ -52,9 +53,6 @@ describe.each([
     for (const path of [
       '/.well-known/openid-configuration',
       '/.well-known/oauth-protected-resource',
-      '/.well-known/oauth-protected-resource/mcp', // of surfaces that are not there
-      '/.well-known/oauth-protected-resource/media-mcp',
-      '/.well-known/oauth-protected-resource/api/mcp',
       '/.well-known/oauth-protected-resource/mcp/some-key',
       '/.well-known/oauth-protected-resource/sse',
       '/.well-known/oauth-protected-resource/other/mcp',

@@ -56,6 +56,7 @@ describe('GET /oauth/authorize', () => {
           description: 'Plans things',
           picture: null,
           clientId: client.clientId,
+          clientHost: null,
           redirectUrl: CALLBACK,
         },
         state: 'a b&c',
@@ -71,7 +72,8 @@ describe('GET /oauth/authorize', () => {
   });
 
   test('limits scopes to those requested that the app may have and always includes mcp:read [S89, MC9]', async () => {
-    const narrow = await register(app, { scope: 'mcp:read' });
+    const narrow = await register(app, { scope: 'mcp:read', token_endpoint_auth_method: 'client_secret_post' });
+    const agent = await register(app, { scope: 'mcp:read' });
     const { challenge } = pkce();
     const ask = async (clientId: string, scope: string) =>
       (await app.client().get(`/oauth/authorize?${new URLSearchParams({ client_id: clientId, scope, ...challenge })}`))
@@ -80,6 +82,8 @@ describe('GET /oauth/authorize', () => {
     expect(await ask(client.clientId, ' mcp:read  mcp:read ')).toBe('mcp:read');
     expect(await ask(client.clientId, '')).toBe('mcp:read mcp:posts:write');
     expect(await ask(narrow.client_id, 'mcp:posts:write')).toBe('mcp:read');
+    expect(await ask(agent.client_id, '')).toBe('mcp:read');
+    expect(await ask(agent.client_id, 'mcp:posts:write')).toBe('mcp:read mcp:posts:write'); // after a 403 that named it
   });
 
   test('answers faults with 400 and an OAuth body; those of client and address come first [OA25, OA32, S85, S88, S252, MC7]', async () => {

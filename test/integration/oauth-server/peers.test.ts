@@ -211,9 +211,8 @@ await describePeer(
       expect([first['id'], await opens(app, first['access_token']!)]).toEqual([ann.orgId, 200]);
     });
 
-    // Without a document of the surface the SDK takes the server of the same origin, and binds its tokens to nothing.
     test.each(['/mcp', '/api/mcp', '/media-mcp'])(
-      'the MCP SDK at %s discovers, registers and refreshes [S94]',
+      'the MCP SDK at %s discovers, registers and refreshes, its tokens bound to the surface [S94, S96, S97]',
       async (at) => {
         const { first, second } = await logIn('mcp', { server: app.address, at });
         expect([first['scope'], second!['access_token'] === first['access_token']]).toEqual([
@@ -223,7 +222,7 @@ await describePeer(
         const { access } = app.context.oauth;
         const surface = at.endsWith('media-mcp') ? 'media-mcp' : 'mcp';
         expect((await access.authenticate(second!['access_token']!, surface)).userId).toBe(ann.userId);
-        expect(await opens(app, second!['access_token']!)).toBe(200);
+        expect(await opens(app, second!['access_token']!)).toBe(401);
       },
     );
   },

@@ -1,9 +1,10 @@
 import { describe, expect } from '@jest/globals';
-import { createVerify, generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { makeCertificate } from '../../support/wire/certificate.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Visit } from '../../support/wire/outside.ts';
+import { subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';
 import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings-world.ts';
 import { startSmtp } from '../../support/peers/smtp.ts';
@@ -18,6 +19,7 @@ const world = settingsWorld([
   'email.eu-west-1.amazonaws.com',
   'oauth2.googleapis.com',
   'fcm.googleapis.com',
+  'push.example.com',
 ]);
 const { open } = world;
 const effect = effectsOf('mail');
@@ -154,4 +156,35 @@ describe('mail', () => {
     expect(verify.verify(publicKey, signature!, 'base64url')).toBe(true);
     expect(world.outside.to('fcm.googleapis.com')[0]!.path).toBe('/v1/projects/the-project/messages:send');
   });
+
+  effect(
+    ['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
+    'pushes leave for browsers, signed by that key and with that subject',
+    async () => {
+      const env = vapidSettings();
+      world.outside.on('push.example.com', () => ({ status: 201 }));
+      await using app = await open(env);
+      await using _sender = app.context.push.startSender({ restMs: 20 })!;
+      const ann = await app.signUp();
+      expect((await ann.client.get('/notifications/push-key')).body).toEqual({ publicKey: env.VAPID_PUBLIC_KEY });
+      const browser = subscribedBrowser('https://push.example.com/send/1');
+      await ann.client.post('/notifications/push-tokens', { token: browser.token, platform: 'web' });
+      const target = { type: 'users', userIds: [ann.userId] };
+      const broadcast = { title: 'Hi', content: 'You', target, channels: ['push'] };
+      expect((await ann.client.post('/notifications/broadcast', broadcast)).status).toBe(200);
+      await eventually('the push leaves', () => world.outside.to('push.example.com').length > 0);
+      const [visit] = world.outside.to('push.example.com') as [Visit];
+      const [, token, key] = /^vapid t=([^,]+), k=(.+)$/.exec(String(visit.headers['authorization']))!;
+      const [head, claims, signature] = token!.split('.') as string[];
+      expect([key, JSON.parse(Buffer.from(claims!, 'base64url').toString()).sub]).toEqual([
+        env.VAPID_PUBLIC_KEY,
+        env.VAPID_SUBJECT,
+      ]);
+      const point = Buffer.from(env.VAPID_PUBLIC_KEY, 'base64url');
+      const [x, y] = [point.toString('base64url', 1, 33), point.toString('base64url', 33)];
+      const publicKey = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
+      const verify = createVerify('SHA256').update(`${head}.${claims}`);
+      expect(verify.verify({ key: publicKey, dsaEncoding: 'ieee-p1363' }, signature!, 'base64url')).toBe(true);
+    },
+  );
 });

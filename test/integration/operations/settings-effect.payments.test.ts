@@ -18,6 +18,8 @@ describe('payments', () => {
     ['channel', 'extra_channels', 'ADDON_CHANNELS_PER_PACK', 'ADDON_CHANNELS_PRICE_CENTS', 103, '[AD3]'],
     ['team_members', 'extra_team_seats', 'ADDON_TEAM_SEATS_PER_PACK', 'ADDON_TEAM_SEATS_PRICE_CENTS', 104, '[AD4]'],
     ['posts_per_month', 'extra_posts', 'ADDON_POSTS_PER_PACK', 'ADDON_POSTS_PRICE_CENTS', 105, '[AD5]'],
+    ['brand_kits', 'extra_brand_kits', 'ADDON_BRAND_KITS_PER_PACK', 'ADDON_BRAND_KITS_PRICE_CENTS', 106, '[AD6]'],
+    ['competitors', 'extra_competitors', 'ADDON_COMPETITORS_PER_PACK', 'ADDON_COMPETITORS_PRICE_CENTS', 109, '[AD8]'],
     ['webhooks', 'extra_webhooks', 'ADDON_WEBHOOKS_PER_PACK', 'ADDON_WEBHOOKS_PRICE_CENTS', 107, '[AD7]'],
     [
       'video_exports',

@@ -220,6 +220,26 @@ describe('channels and posts', () => {
     };
     expect([await told({ MISSED_AFTER_MINUTES: '150' }), await told({ MISSED_AFTER_MINUTES: '100' })]).toEqual([0, 1]);
   });
+  effect(['COMMENTS_SWEEP_INTERVAL_MINUTES'], 'comments of a channel are read so often [AN3]', async () => {
+    const within = async (env: Env) => {
+      await using app = await open(env);
+      const ids = Array.from({ length: 20 }, newId);
+      for (const id of ids)
+        await world.db.sql`
+          insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+          values (${id}, ${world.ann.orgId}, 'mastodon', 'v1', ${id}, 'c', 'v2:')`;
+      await app.context.comments.sweepComments(500);
+      const [row] = await world.db.sql<{ minutes: number }[]>`
+        select ceil(max(extract(epoch from next_run_at - now())) / 60)::int as minutes
+        from comment_sweeps
+        where channel_id = any(${ids}::uuid[])`;
+      return row!.minutes;
+    };
+    expect(await within({ COMMENTS_SWEEP_INTERVAL_MINUTES: '2' })).toBeLessThanOrEqual(2);
+    const hour = await within({ COMMENTS_SWEEP_INTERVAL_MINUTES: '600' });
+    expect(hour).toBeGreaterThan(2);
+    expect(hour).toBeLessThanOrEqual(600);
+  });
   effect(['POST_LATE_SECONDS'], 'what goes out later than that is announced as late', async () => {
     await using hook = await startReceiver();
     await using product = await whole({ POST_LATE_SECONDS: '1800' }, { sandbox: true });

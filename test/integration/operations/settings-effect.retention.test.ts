@@ -1,6 +1,7 @@
 // oxlint-disable max-lines -- a table: one row for each setting and sweep
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
+import { readChangeCounter } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
@@ -8,6 +9,7 @@ import { eventually } from '../../support/wire/eventually.ts';
 import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
 import { type Product } from '../../support/worlds/product.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';
+import { zoneAt } from '../../support/worlds/zones.ts';
 import { settingsWorld } from '../../support/worlds/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: how long things are kept, and every sweep
@@ -27,6 +29,10 @@ describe('retention settings', () => {
     AUDIT_RETENTION_DAYS: 16,
     MEDIA_JOBS_RETENTION_DAYS: 17,
     NOTIFICATIONS_RETENTION_DAYS: 18,
+    ANALYTICS_DAILY_RETENTION_DAYS: 40,
+    ANALYTICS_POST_RETENTION_DAYS: 19,
+    SOCIAL_COMMENT_RETENTION_DAYS: 21,
+    CAMPAIGN_PURGE_DAYS: 22,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -118,6 +124,68 @@ describe('retention settings', () => {
           'notifications',
         ),
       ).toEqual([17.9]),
+    'analytics-schedules': async () => {
+      const id = newId();
+      await channel(id);
+      await sweeps.get('analytics-schedules')!.run(500);
+      expect(await sql`select from analytics_schedules where org_id = ${bob.orgId} and next_at > now()`).toHaveLength(
+        1,
+      );
+    },
+    'analytics-runs': async () => {
+      const id = newId();
+      await channel(id);
+      await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
+      await sql`
+        insert into analytics_schedules (org_id, next_at) values (${bob.orgId}, now())
+        on conflict (org_id) do update set next_at = now()`;
+      await sweeps.get('analytics-runs')!.run(500);
+      expect(await sql`select from analytics_runs where org_id = ${bob.orgId}`).toHaveLength(1);
+    },
+    'analytics-summaries': async () => {
+      await sql`
+        insert into analytics_schedules (org_id, next_at) values (${bob.orgId}, now() + interval '1 day')
+        on conflict (org_id) do update set summary_at = now()`;
+      await sweeps.get('analytics-summaries')!.run(500);
+      expect(
+        await sql`select from analytics_schedules where org_id = ${bob.orgId} and summary_at > now()`,
+      ).toHaveLength(1);
+    },
+    'analytics-weeks': async () => {
+      const channelId = newId();
+      await channel(channelId);
+      const ages = [47, 39]; // the week of the first has ended
+      for (const age of ages)
+        await sql`
+          insert into analytics_days (org_id, channel_id, metric, date, value)
+          values (${bob.orgId}, ${channelId}, 'views', (now() at time zone 'UTC')::date - ${age}::int, 1)`;
+      await sweeps.get('analytics-weeks')!.run(500);
+      const kept = await sql`
+        select 'day' as kept, (now() at time zone 'UTC')::date - date as age from analytics_days
+        where channel_id = ${channelId}
+        union all
+        select 'week', null from analytics_weeks where channel_id = ${channelId}
+        order by kept`;
+      expect(kept).toEqual([
+        { kept: 'day', age: 39 },
+        { kept: 'week', age: null },
+      ]);
+    },
+    'analytics-posts': async () => {
+      const [channelId, postId] = [newId(), newId()];
+      await channel(channelId);
+      await sql`
+        insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+        values (${postId}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'Hi', ${ago(30)})`;
+      for (const age of [20, 18])
+        await sql`
+          insert into analytics_post_days (org_id, channel_id, post_id, date, counts)
+          values (${bob.orgId}, ${channelId}, ${postId}, (now() at time zone 'UTC')::date - ${age}::int, '{}')`;
+      await sweeps.get('analytics-posts')!.run(500);
+      const kept = await sql`
+        select (now() at time zone 'UTC')::date - date as age from analytics_post_days where post_id = ${postId}`;
+      expect(kept).toEqual([{ age: 18 }]);
+    },
     pushes: async () => {
       const device = newId();
       await sql`
@@ -137,6 +205,18 @@ describe('retention settings', () => {
         values (${bob.userId}, ${id}, ${ago(age)})`;
       expect(await left('notification-windows', [1, -1], opened, 'notification_windows', 'kind')).toEqual([-1]);
     },
+    collaboration: async () => {
+      await sql`
+        insert into collaboration_documents (org_id, room, state, agreed, writer)
+        values (${bob.orgId}, 'group:swept', '', '{}', 'x')`;
+      const kept = (age: number, id: string) => sql`
+        insert into collaboration_versions (id, org_id, room, reason, contents, created_at)
+        values (${id}, ${bob.orgId}, 'group:swept', 'session', '{}', ${ago(age)})`;
+      expect(await left('collaboration', [90.1, 89.9], kept, 'collaboration_versions')).toEqual([89.9]);
+      await sql`update collaboration_documents set checked_at = ${ago(1.1)} where room = 'group:swept'`;
+      await sweeps.get('collaboration')!.run(500);
+      expect(await sql`select from collaboration_documents where room = 'group:swept'`).toHaveLength(0); // it has no posts
+    },
     'media-jobs': async () =>
       expect(
         await left(
@@ -150,6 +230,54 @@ describe('retention settings', () => {
           'media_jobs',
         ),
       ).toEqual([16.9]),
+    'ended-campaigns': async () => {
+      const campaign = async (age: number, id: string) => {
+        const tagId = newId();
+        await sql`insert into tags (id, org_id, name) values (${tagId}, ${bob.orgId}, ${tagId})`;
+        await sql`
+          insert into campaigns (id, org_id, tag_id, end_date)
+          values (${id}, ${bob.orgId}, ${tagId}, (now() at time zone 'UTC')::date - ${age}::int)`;
+      };
+      expect(await left('ended-campaigns', [23, 22], campaign, 'campaigns')).toEqual([22]);
+    },
+    competitors: async () => {
+      const id = newId();
+      await sql`
+        insert into competitors (id, org_id, provider_id, handle) values (${id}, ${bob.orgId}, 'x', ${id})`;
+      await sweeps.get('competitors')!.run(500);
+      expect(await sql`select from competitors where id = ${id} and next_read_at > now()`).toHaveLength(1);
+    },
+    'competitor-snapshots': async () => {
+      const competitor = newId();
+      await sql`
+        insert into competitors (id, org_id, provider_id, handle, next_read_at)
+        values (${competitor}, ${bob.orgId}, 'x', ${competitor}, 'infinity')`;
+      const ages = [549, 548];
+      for (const age of ages)
+        await sql`
+          insert into competitor_snapshots (competitor_id, day, org_id, metrics)
+          values (${competitor}, (now() at time zone 'UTC')::date - ${age}::int, ${bob.orgId}, '{}')`;
+      await sweeps.get('competitor-snapshots')!.run(500);
+      expect(
+        await sql`
+          select (now() at time zone 'UTC')::date - day as age
+          from competitor_snapshots
+          where competitor_id = ${competitor}`,
+      ).toEqual([{ age: 548 }]);
+    },
+    'streak-reminders': async () => {
+      const orgId = newId();
+      await org(orgId);
+      // a zone without changes of its clocks, where it is between 21 and 22 o'clock
+      const zone = zoneAt(21, new Date());
+      await sql`update organizations set timezone = ${zone} where id = ${orgId}`;
+      await sql`
+        insert into streak_days (org_id, day)
+        select ${orgId}, (now() at time zone ${zone})::date - n
+        from generate_series(1, 3) n`;
+      await sweeps.get('streak-reminders')!.run(500);
+      expect(await sql`select from streak_days where org_id = ${orgId} and reminded`).toHaveLength(1);
+    },
     renewals: async () => {
       const id = newId();
       await sql`
@@ -166,6 +294,33 @@ describe('retention settings', () => {
         values (${id}, ${bob.orgId}, ${channelId}, 'sandbox-auto-comment', '[]', now())`;
       await sweeps.get('auto-plugs')!.run(500);
       expect(await sql`select from plug_configurations where id = ${id} and next_run_at > now()`).toHaveLength(1);
+    },
+    comments: async () => {
+      const id = newId();
+      await channel(id);
+      await sql`update channels set provider_id = 'mastodon' where id = ${id}`;
+      await sql`
+        insert into comment_sweeps (channel_id, org_id, next_run_at) values (${id}, ${bob.orgId}, now())`;
+      await sweeps.get('comments')!.run(500); // without a post there is nothing to ask its network for
+      expect(await sql`select from comment_sweeps where channel_id = ${id} and next_run_at > now()`).toHaveLength(1);
+    },
+    'old-comments': async () => {
+      const [channelId, postId] = [newId(), newId()];
+      await channel(channelId);
+      await sql`
+        insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+        values (${postId}, ${bob.orgId}, ${channelId}, 'g', 'PUBLISHED', 'Hi', now())`;
+      expect(
+        await left(
+          'old-comments',
+          [22, 20],
+          (age, id) => sql`
+          insert into social_comments (id, org_id, channel_id, post_id, external_id, content, author_id, author_name,
+            is_own, created_at)
+          values (${id}, ${bob.orgId}, ${channelId}, ${postId}, ${id}, 'Hi', 'a', 'Ann', false, ${ago(age)})`,
+          'social_comments',
+        ),
+      ).toEqual([20]);
     },
     'token-expiry': async () => {
       const id = newId();
@@ -256,6 +411,15 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([-0.2]),
+    'change-counters': async () => {
+      const ended = 2_147_483_647; // no connection has this number
+      await sql`insert into change_counters (org_id, backend, changes) values (${bob.orgId}, ${ended}, 7)`;
+      const counted = async () => BigInt(await readChangeCounter(sql, bob.orgId));
+      const before = await counted();
+      await sweeps.get('change-counters')!.run(1_000);
+      expect(await sql`select from change_counters where backend = ${ended}`).toHaveLength(0);
+      expect(await counted()).toBeGreaterThanOrEqual(before);
+    },
     'post-plans': async () =>
       expect(
         await left(
@@ -266,6 +430,17 @@ describe('retention settings', () => {
           'post_plans',
         ),
       ).toEqual([0.9]),
+    proposals: async () =>
+      expect(
+        await left(
+          'proposals',
+          [91, 89],
+          (age, id) => sql`
+          insert into proposals (id, org_id, content, content_hash, created_at, expires_at)
+          values (${id}, ${bob.orgId}, '{}', '', ${ago(age)}, ${ago(age - 30)})`,
+          'proposals',
+        ),
+      ).toEqual([89]),
     'webhook-deliveries': async () => {
       const webhook = newId();
       await sql`
@@ -508,6 +683,8 @@ describe('retention settings', () => {
     });
   });
 
+  effect(['ANALYTICS_DAILY_RETENTION_DAYS'], 'days of channels', () => SWEPT['analytics-weeks']!());
+  effect(['ANALYTICS_POST_RETENTION_DAYS'], 'days of posts', () => SWEPT['analytics-posts']!());
   effect(['EMAIL_LOG_RETENTION_DAYS'], 'the mail log [RT5]', () => SWEPT['emails']!());
   effect(['ERRORS_RETENTION_DAYS'], 'error rows [RT6]', () => SWEPT['errors']!());
   effect(['AUDIT_RETENTION_DAYS'], 'the audit log', () => SWEPT['audit']!());
@@ -517,7 +694,9 @@ describe('retention settings', () => {
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
   effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
+  effect(['CAMPAIGN_PURGE_DAYS'], 'campaigns after their last day [RT12]', () => SWEPT['ended-campaigns']!());
   effect(['NOTIFICATIONS_RETENTION_DAYS'], 'notifications [RT7]', () => SWEPT['notifications']!());
+  effect(['SOCIAL_COMMENT_RETENTION_DAYS'], 'comments of the networks [RT11]', () => SWEPT['old-comments']!());
   effect(['MULTIPART_UPLOAD_RETENTION_DAYS'], 'abandoned multipart uploads [RT8]', async () => {
     const begun = (age: number, id: string) => sql`
       insert into media_uploads (id, org_id, created_by, name, bytes, mime, storage_id, storage_version, own_storage,

@@ -74,7 +74,7 @@ describe('the table of settings', () => {
           ? []
           : [path];
     const found = paths(usual, changed);
-    expect(found).toContainEqual(['collaboration', 'singleInstance']);
+    expect(found).toContainEqual(['ai', 'pipeline', 'totalTimeoutMs']);
 
     const registered = adapters.map(({ domain, id }) => `${domain}/${id}`);
     expect(Object.keys(changed.social.apps).filter((id) => registered.includes(`social/${id}`))).toEqual([]);

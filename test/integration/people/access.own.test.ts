@@ -7,7 +7,7 @@ import { example, inputSchema } from '../../support/worlds/example.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { picture } from '../../support/worlds/samples.ts';
 
-// Generated from the declarations: every route that updates a post, a tag or a file, as each role, on rows of oneself and of
+// Generated from the declarations: every route that updates a post, a tag, a campaign or a file, as each role, on rows of oneself and of
 // somebody else.
 
 const updating = routes.filter(({ permission }) => /^(posts|media|campaigns):update$/.test(permission ?? ''));
@@ -59,20 +59,29 @@ async function tagOf(userId: string): Promise<string> {
     values (${id}, ${ann.orgId}, ${id}, '#612AD5', ${userId})`;
   return id;
 }
+async function campaignOf(userId: string): Promise<string> {
+  const id = newId();
+  await product.db.sql`
+    insert into campaigns (id, org_id, tag_id, created_by)
+    values (${id}, ${ann.orgId}, ${await tagOf(userId)}, ${userId})`;
+  return id;
+}
 const ROWS: Readonly<Record<string, (userId: string) => Promise<string>>> = {
   'posts:update': draftOf,
   'campaigns:update': tagOf,
   'media:update': fileOf,
 };
+const rowFor = ({ path, permission }: AnyRoute) => (path.startsWith('/campaigns/') ? campaignOf : ROWS[permission!]!);
 async function ask(route: AnyRoute, who: Asker, owner: string): Promise<{ status: number; code: string | undefined }> {
-  const id = await ROWS[route.permission!]!(owner);
+  const id = await rowFor(route)(owner);
   const given = {
     ...(route.body && (example(inputSchema(route.body)) as object)),
     ...BODIES[`${route.method.toUpperCase()} ${route.path}`],
   };
   const body = 'id' in given ? { ...given, id } : given;
   const client = route.path.startsWith('/public/v1/') ? who.key : who.session;
-  const answer = await client.send(route.method.toUpperCase(), route.path.replace(':id', id), body);
+  const path = route.path.replace(':room', `post:${id}`).replace(':id', id);
+  const answer = await client.send(route.method.toUpperCase(), path, body);
   return { status: answer.status, code: answer.body?.code };
 }
 

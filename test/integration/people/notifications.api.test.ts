@@ -94,12 +94,32 @@ describe('GET /notifications/list', () => {
     const answer = await ann.client.get(`/notifications/list?${query}`);
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [query.split('=')[0]]]);
   });
+});
 
-  test('is there for API keys, for the owner of the key', async () => {
-    await world.hear([world.published(world.owner.userId)]);
-    const { body } = await world.owner.client.post('/user/api-keys', { name: 'test' });
-    const answer = await world.app.client().get('/public/v1/notifications', { authorization: body.plaintext });
-    expect([answer.status, answer.body.total]).toEqual([200, 1]);
+describe('GET /public/v1/notifications', () => {
+  test('answers those of the owner of the key, in pages of 100 from 0; behind the last one none [T13]', async () => {
+    const { body: made } = await world.owner.client.post('/user/api-keys', { name: 'test' });
+    const key = world.app.client();
+    key.headers = { authorization: made.plaintext };
+    for (let n = 0; n < 101; n += 1) await world.hear([world.published(world.owner.userId)]);
+    const page = async (query: string) => (await key.get(`/public/v1/notifications${query}`)).body;
+    const [first, second, third] = [await page(''), await page('?page=1'), await page('?page=2')];
+    expect(first).toEqual({
+      notifications: expect.any(Array),
+      total: 101,
+      page: 0,
+      limit: 100,
+      hasMore: true,
+    });
+    expect([first.notifications.length, second.notifications.length, second.hasMore]).toEqual([100, 1, false]);
+    expect(second.notifications[0]).toEqual({
+      id: expect.any(String),
+      content: expect.any(String),
+      link: expect.stringMatching(/^\/posts\//),
+      createdAt: expect.any(String),
+    });
+    expect(third).toEqual({ notifications: [], total: 101, page: 2, limit: 100, hasMore: false });
+    expect((await key.get('/public/v1/notifications?page=-1')).status).toBe(400);
   });
 });
 

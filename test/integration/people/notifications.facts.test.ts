@@ -50,12 +50,31 @@ const ALERT = {
   capCents: 1_000,
   spentMicros: 8_000_000,
 };
+const ANOMALY = {
+  integrationId: newId(),
+  integrationName: 'Acme',
+  metric: 'views',
+  direction: 'spike',
+  value: 1_234,
+  baseline: 99.6,
+  deviation: 4.2,
+  date: '2026-08-31',
+  topPostId: null,
+};
+const WEEK = {
+  from: '2026-08-24',
+  to: '2026-08-30',
+  channels: 2,
+  metrics: [{ metric: 'followers', value: 1_500, previous: 1_400 }],
+};
+const SYNCED = { ...CHANNEL, count: 3, isBatch: false, minutes: 30, content: 'Nice', authorName: 'Bea' };
 const JOB = { operation: 'image', providerId: 'replicate', state: 'done', fileIds: [], error: null };
 
 describe('facts that people are told of', () => {
   const ALL = ['owner', 'admin', 'maker'];
   const HOLDERS = ['owner', 'admin', 'editor'];
   const BUDGET = ['owner', 'admin'];
+  const MAKERS = ['owner', 'admin', 'editor', 'maker']; // whoever may create posts
   test.each([
     ['post.published', '[NO12]', () => postPayload(maker.userId), { rows: ['maker'], mails: ['maker'], pushes: [] }],
     ['post.failed', '[NO13]', () => postOf(FAILED), { rows: ALL, mails: ALL, pushes: ALL }],
@@ -108,7 +127,21 @@ describe('facts that people are told of', () => {
       () => ({ bytes: 6e9, quotaBytes: 5e9 }),
       { rows: BUDGET, mails: BUDGET, pushes: BUDGET },
     ],
+    [
+      'analytics.anomaly_detected',
+      '[NO21]',
+      () => ({ anomalies: [ANOMALY] }),
+      { rows: MAKERS, mails: MAKERS, pushes: [] },
+    ],
+    ['analytics.week_summed', '[NO21]', () => WEEK, { rows: MAKERS, mails: MAKERS, pushes: [] }],
+    ['streak.at_risk', '[NO19]', () => ({ days: 4, day: '2026-11-26' }), { rows: MAKERS, mails: MAKERS, pushes: [] }],
     ['ai.budget_alert', '[NO16]', () => ALERT, { rows: BUDGET, mails: BUDGET, pushes: [] }],
+    [
+      'comment.synced',
+      '[NO15]',
+      () => ({ ...SYNCED, makers: [maker.userId] }),
+      { rows: ['owner', 'admin', 'editor', 'maker'], mails: ['owner', 'admin', 'editor', 'maker'], pushes: [] },
+    ],
     ['media.job_ended', '[NO17]', () => ({ ...JOB, userId: maker.userId }), { rows: ['maker'], mails: [], pushes: [] }],
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {
     await world.hear([fact(topic, payload())]);
@@ -135,6 +168,46 @@ describe('facts that people are told of', () => {
       },
       expect.objectContaining({ category: 'post_failed', link: null }), // it may not read posts
     ]);
+  });
+
+  test('numbers that stand out and weeks are told in words, by the labels of their metrics [NO21]', async () => {
+    const more = Array.from({ length: 11 }, () => ({ ...ANOMALY, metric: 'unheard_of' }));
+    await world.hear([
+      fact('analytics.anomaly_detected', { anomalies: [ANOMALY] }),
+      fact('analytics.anomaly_detected', { anomalies: more }),
+      fact('analytics.week_summed', WEEK),
+    ]);
+    const rows = await world.rowsOf(maker);
+    expect(rows.map(({ category, title, link }) => [category, title, link])).toEqual([
+      ['analytics_alerts', 'Views of Acme stand out', '/analytics'],
+      ['analytics_alerts', '11 numbers of your channels stand out', '/analytics'],
+      ['analytics_alerts', 'Your week from 2026-08-24 to 2026-08-30', '/analytics'],
+    ]);
+    expect(rows[0]!.content).toBe('Views of Acme: 1,234 on 2026-08-31, usually 100');
+    expect(rows[1]!.content.split('\n')).toHaveLength(11);
+    expect(rows[1]!.content).toMatch(/unheard_of of Acme.*and 1 more$/s);
+    expect(rows[2]!.content).toBe('Followers: 1,500, the week before 1,400');
+  });
+
+  test('new comments are one notice, of all makers of the posts, with the newest one [NO15]', async () => {
+    const entityId = newId();
+    const makers = [maker.userId, editor.userId, nobody];
+    await world.hear([fact('comment.synced', { ...SYNCED, makers }, entityId)]);
+    for (const person of [maker, editor])
+      expect(await world.rowsOf(person)).toEqual([
+        {
+          category: 'replies',
+          title: '3 new comments on Acme',
+          content: 'Bea: Nice',
+          link: `/comments?integrationId=${entityId}`,
+        },
+      ]);
+    await world.hear([fact('comment.synced', { ...SYNCED, count: 1, makers: [nobody] }, entityId)]);
+    expect((await world.rowsOf(world.owner)).map(({ title }) => title)).toEqual([
+      '3 new comments on Acme',
+      'A new comment on Acme',
+    ]);
+    expect(await world.rowsOf(maker)).toHaveLength(1);
   });
 
   test('the owner is told in the place of a maker who is gone or nobody', async () => {
@@ -204,8 +277,8 @@ describe('the listener', () => {
     let deaths = 2;
     const dying: typeof world.listener = {
       ...world.listener,
-      async hear(tx, facts, wake) {
-        await world.listener.hear(tx, facts, wake);
+      async hear(tx, facts, ...after) {
+        await world.listener.hear(tx, facts, ...after);
         if (deaths-- > 0) throw Object.assign(new Error('cut'), { code: 'CONNECTION_CLOSED' });
       },
     };
@@ -225,7 +298,14 @@ describe('the listener', () => {
     const statementsOf = async (count: number) => {
       await emptyTables(world.sql, 'notification_windows');
       world.db.statements.length = 0;
-      await world.sql.begin((tx) => world.listener.hear(tx, heard(count), () => undefined));
+      await world.sql.begin((tx) =>
+        world.listener.hear(
+          tx,
+          heard(count),
+          () => undefined,
+          () => undefined,
+        ),
+      );
       return world.db.statements.length;
     };
     const few = await statementsOf(2);

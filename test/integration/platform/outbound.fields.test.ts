@@ -9,6 +9,7 @@ import type { Answer, Client, SignedUp } from '../../support/worlds/app.ts';
 import { inputSchema } from '../../support/worlds/example.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
+import { subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 
 // Every field of the API that takes an address × every way to write one that is not public. Judged at the sockets of
@@ -43,6 +44,7 @@ beforeAll(async () => {
       SSRF_ALLOWED_PRIVATE_CIDRS: '127.200.0.0/16',
       OUTBOUND_HTTP_TIMEOUT_MS: '2000',
       EGRESS_ECHO_URL: 'https://8.8.8.8/',
+      ...vapidSettings(),
     },
   });
   ann = await product.signUp();
@@ -260,6 +262,15 @@ const doors: Door[] = [
         fields: { service, identifier: 'ann', password: 'x' },
       }),
   },
+  {
+    field: 'POST /notifications/push-tokens token',
+    ask: (endpoint) => {
+      const { keys } = JSON.parse(subscribedBrowser('https://push.example.com/').token);
+      const token = JSON.stringify({ endpoint, keys });
+      return ann.client.post('/notifications/push-tokens', { token, platform: 'web' });
+    },
+    says: /Blocked URL|PushSubscription/, // of another form it is no subscription
+  },
   ...settingDoors,
 ];
 
@@ -363,6 +374,7 @@ describe('schema fields that look like addresses', () => {
     [/^POST \/(files|media)\/information thumbnail$/, 'names a file of the library'],
     [/ \??(providers\.)?domain$/, 'a kind of provider'],
     [/ shortlink$/, 'ask, yes or no'],
+    [/ \/brand-kits(\/:id)? logos$/, 'ids of files of the library'],
     [/^POST (\/public\/v1)?\/posts\/(preflight|valid) /, 'judged as in create, which is tested above, and not stored'],
     [/^POST \/notifications\/broadcast link$/, 'a path of the console'],
   ];

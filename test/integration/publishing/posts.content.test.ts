@@ -151,6 +151,22 @@ test('the sweep cleans contents stored uncleaned by an earlier release, also of 
   expect((await ann.client.get(`/posts/${ids[0]!}`)).body.version).toBe(version); // no edit of a person
 });
 
+test('every read answers content that an earlier release stored uncleaned in its clean form, before the sweep [T15, X5]', async () => {
+  const id = await made([{ content: 'x' }, { content: 'y' }]);
+  const published = await made([{ content: 'z' }], { type: 'now' });
+  await eventually(
+    'it is published',
+    async () => (await ann.client.get(`/posts/${published}`)).body.state === 'PUBLISHED',
+  );
+  await product.db.sql`
+    update posts
+    set content = ${HOSTILE}, content_clean = false
+    where id in ${product.db.sql([id, published])}
+      or root_post_id = ${id}`;
+  const old = (await ann.client.get('/posts/old')).body.find((post: { id: string }) => post.id === published);
+  expect(new Set([old.content, ...(await shown(id)), ...(await shown(published))])).toEqual(new Set([CLEAN]));
+});
+
 test('the sweep of contents skips a post that a claim has locked, and cleans it later', async () => {
   const ids = [await made([{ content: 'x' }], { type: 'draft' }), await made([{ content: 'y' }], { type: 'draft' })];
   await product.db.sql`update posts set content = ${HOSTILE}, content_clean = false where id in ${product.db.sql(ids)}`;

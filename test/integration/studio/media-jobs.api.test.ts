@@ -318,6 +318,50 @@ describe('videos, voices and captions', () => {
   });
 });
 
+describe('the public API', () => {
+  test('makes a video with a key, and answers its files as a list [S151, S2]', async () => {
+    const key = await ann.withKey();
+    maker.plan('by key', { results: ['film'] });
+    const answer = await key.post('/public/v1/generate-video', {
+      type: 'maker/video',
+      output: 'horizontal',
+      customParams: { prompt: 'by key' },
+    });
+    expect([answer.status, answer.body]).toEqual([
+      201,
+      [{ id: expect.any(String), path: expect.stringContaining('.mp4') }],
+    ]);
+    expect(maker.jobs('by key')[0]!.body).toMatchObject({ ratio: '16:9' });
+    const unknown = await key.post('/public/v1/generate-video', { type: 'nobody/video', customParams: {} });
+    expect(faults(unknown)).toEqual([400, 'type', 'unknown_id']);
+  });
+
+  test('answers a job that is not waited for by its id, which the key may read [S151]', async () => {
+    const key = await ann.withKey();
+    maker.plan('later', { results: ['film'] });
+    const body = { type: 'maker/video', customParams: { prompt: 'later' } };
+    const answer = await key.post('/public/v1/generate-video', body, ASYNC);
+    expect([answer.status, answer.body]).toEqual([202, { jobId: expect.any(String) }]);
+    await world.comes(answer.body.jobId, 'done');
+    const job = await key.get(`/public/v1/media/jobs/${answer.body.jobId}`);
+    expect([job.status, job.body]).toMatchObject([200, { state: 'done', result: [{ id: expect.any(String) }] }]);
+    const ben = await (await world.app.signUp()).withKey();
+    expect((await ben.get(`/public/v1/media/jobs/${answer.body.jobId}`)).status).toBe(404);
+  });
+
+  test('lists values of a video option, with parameters or flat keys; an unknown function is 404 [T6]', async () => {
+    const key = await ann.withKey();
+    const ask = (body: object) => key.post('/public/v1/video/function', { identifier: 'maker/avatar', ...body });
+    for (const more of [{}, { params: { any: 1 } }, { flat: 'x', other: { any: 1 } }])
+      expect(await ask({ functionName: 'avatars', ...more })).toMatchObject({
+        status: 201,
+        body: [{ id: 'a1', label: 'Ann' }],
+      });
+    const unknown = await ask({ functionName: 'hats' });
+    expect([unknown.status, unknown.body.code]).toEqual([404, 'not_found']);
+  });
+});
+
 describe('DELETE /files/jobs/:id', () => {
   test('a running job is told to stop, counts with its estimate, marked, and is not announced', async () => {
     const id = await begin('stop me', { polls: ['running'] });

@@ -13,7 +13,7 @@ import type {
   SocialAdapter,
   Tokens,
 } from '../../../src/providers/registry/index.ts';
-import { checkPost } from '../../../src/providers/registry/index.ts';
+import { checkPost, isMetric } from '../../../src/providers/registry/index.ts';
 import { localProviders } from '../worlds/providers.ts';
 import { failureOf } from './fake-network.ts';
 import {
@@ -151,6 +151,9 @@ interface LoginInput {
 const APP: App = { clientId: 'the-client', clientSecret: 'the-app-secret' };
 const appOf = ({ fixture }: Port): App => fixture.app ?? APP;
 
+/** Fails for a count that analytics would not know, whatever the types say. */
+const inCatalogue = (metrics: readonly string[]) => expect(metrics.filter((metric) => !isMetric(metric))).toEqual([]);
+
 /** By the name of a case's operation: input and result of each are those of the port's method. */
 const OPERATIONS = {
   profile: ({ channel }: Port) => channel.profile(),
@@ -169,11 +172,31 @@ const OPERATIONS = {
     port.channel.repost!({ id: input.id ?? POST_ID, published: of }, handleOf(port, input)),
   findRepost: ({ channel }: Port, { published: of, ...input }: CommentInput) =>
     channel.findRepost!({ id: input.id ?? POST_ID, published: of }, lookUpOf(input)),
-  metrics: ({ channel }: Port, posts: readonly Published[]) => channel.metrics!(posts),
-  channelMetrics: ({ channel }: Port, days: { from: string; to: string }) => channel.channelMetrics!(days),
+  async metrics({ channel }: Port, posts: readonly Published[]) {
+    const told = await channel.metrics!(posts);
+    inCatalogue(told.flatMap(({ counts }) => Object.keys(counts)));
+    return told;
+  },
+  async channelMetrics({ channel }: Port, days: { from: string; to: string }) {
+    const series = await channel.channelMetrics!(days);
+    inCatalogue(series.map(({ metric }) => metric));
+    return series;
+  },
   comments: ({ channel }: Port, { published: of, cursor }: { published: Published; cursor?: string }) =>
     channel.comments!(of, cursor),
   hide: ({ channel }: Port, { id, hidden }: { id: string; hidden: boolean }) => channel.hide!({ id }, hidden),
+  /** Input: a handle as a person types it. Where anyone may ask, it is asked without the channel's login. */
+  async publicProfile({ channel, providers, adapter, values, fixture }: Port, typed: string) {
+    const { by, read } = adapter.publicProfile!;
+    const wanted = read(typed);
+    if (!wanted) return 'no handle';
+    const { handle, values: named } = wanted;
+    const asked =
+      by === 'channel'
+        ? channel
+        : providers.connectSteps(adapter, { values: { ...values, ...named }, account: '', app: fixture.app });
+    return { handle, ...(await asked.publicProfile!(handle)) };
+  },
   mentions: ({ channel }: Port, query: string) => channel.mentions!(query),
   tools: ({ channel }: Port, { name, data = {} }: { name: string; data?: unknown }) => channel.tool!(name, data),
   pages: ({ channel }: Port) => channel.pages!(),
@@ -233,7 +256,7 @@ const OPERATIONS = {
 
 /** The declaration of a network as its fixture states it; what is absent is left out. */
 function declaredOf(adapter: SocialAdapter): Record<string, unknown> {
-  const { login, once, threads, editor, limits, pace, plugs, tools, comment, repost } = adapter;
+  const { login, once, threads, editor, limits, pace, plugs, tools, comment, repost, publicProfile } = adapter;
   const { refusal: _, ...data } = { refusal: undefined, ...login };
   const addresses = JSON.stringify(data).replace(/\{(\w+)\}/g, (all, name: string) => adapter.hosts?.[name] ?? all);
   return {
@@ -254,6 +277,9 @@ function declaredOf(adapter: SocialAdapter): Record<string, unknown> {
       },
     }),
     ...(repost && { repost: repost.once }),
+    ...(publicProfile && {
+      publicProfile: { by: publicProfile.by, ...(publicProfile.optIn !== undefined && { optIn: publicProfile.optIn }) },
+    }),
   };
 }
 const settingsOf = ({ settings }: SocialAdapter): Record<string, { type?: string }> =>
@@ -271,7 +297,9 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
     const channel = providers.connectSteps(adapter, { values, account, tokens, app });
     return { channel, providers, adapter, values, fixture, kept };
   },
-  hidden(operation, { tokens, app }) {
+  hidden(operation, { tokens, app, declares }) {
+    if (operation === 'publicProfile' && (declares?.['publicProfile'] as { by: string } | undefined)?.by === 'anyone')
+      return [];
     const { clientSecret, botToken, consumerSecret } = app ?? APP;
     const ofApp = [clientSecret, botToken, consumerSecret];
     const ofAccount = [tokens?.accessToken, tokens?.refreshToken, tokens?.tokenSecret];

@@ -7,7 +7,10 @@ import { wholeProduct } from '../worlds/product.ts';
 const product = await wholeProduct({ level: 'error', sandbox: true });
 process.stdout.write(`${product.address}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line === 'heap') globalThis.gc!();
+  if (line === 'heap') {
+    product.answered.length = 0; // kept for tests: an error holds its request by the frames of its stack
+    globalThis.gc!();
+  }
   const { user, system } = process.cpuUsage();
   process.stdout.write(`${line === 'heap' ? process.memoryUsage().heapUsed : (user + system) / 1_000}\n`);
 }

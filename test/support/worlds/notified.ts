@@ -46,15 +46,13 @@ export const postPayload = (
 /** People of one organization who are told of facts, with mail that is queued and never sent. */
 export async function notified({
   env = {},
-  network,
-}: { env?: Record<string, string>; network?: Parameters<typeof testApp>[0]['network'] } = {}) {
+  ...parts
+}: { env?: Record<string, string> } & Pick<Parameters<typeof testApp>[0], 'network' | 'clock'> = {}) {
   await using opened = new AsyncDisposableStack();
   const db = opened.use(await testDatabase());
   const { sql } = db;
   const plain = opened.use(await testApp({ sql })); // without mail people are active at once
-  const app = opened.use(
-    await testApp({ sql, env: { ...WITH_MAIL, ...WITH_PUSH, ...env }, ...(network && { network }) }),
-  );
+  const app = opened.use(await testApp({ sql, env: { ...WITH_MAIL, ...WITH_PUSH, ...env }, ...parts }));
   const product = app.context.listeners.find(({ name }) => name === 'notifications')!;
   await plain.signUp(); // the super-admin
 

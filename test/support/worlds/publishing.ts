@@ -58,6 +58,10 @@ const DECLARED = [
   'repost',
   'metrics',
   'metricsAtOnce',
+  'channelMetrics',
+  'comments',
+  'commentReads',
+  'hide',
   'plugs',
   'settings',
   'pace',
@@ -360,7 +364,6 @@ export const postActorOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string
   actors(postActor, tenantKey(orgId, postId));
 export const channelActorOf = ({ actors }: Pick<Publisher, 'actors'>, orgId: string, channelId: string) =>
   actors(channelActor, tenantKey(orgId, channelId));
-
 /** Waits until every post of the database is out of the queue, or in one of the details given. */
 export async function settled(sql: Database, orgId: string, { details = [] as string[], timeoutMs = 50_000 } = {}) {
   const end = Date.now() + timeoutMs;

@@ -92,6 +92,7 @@ export const SHOWN_IN = {
     'PROVIDER_CALLS_IN_FLIGHT',
     'POST_LATE_SECONDS',
     'MISSED_AFTER_MINUTES',
+    'COMMENTS_SWEEP_INTERVAL_MINUTES',
     'OPENVERSE_CLIENT_ID',
     'OPENVERSE_CLIENT_SECRET',
     'UNSPLASH_ACCESS_KEY',
@@ -117,6 +118,9 @@ export const SHOWN_IN = {
     'FCM_PROJECT_ID',
     'FCM_CLIENT_EMAIL',
     'FCM_PRIVATE_KEY',
+    'VAPID_PUBLIC_KEY',
+    'VAPID_PRIVATE_KEY',
+    'VAPID_SUBJECT',
   ],
   payments: [
     'PAYMENTS_PUBLISHABLE_KEY',
@@ -135,8 +139,12 @@ export const SHOWN_IN = {
     'ADDON_TEAM_SEATS_PRICE_CENTS',
     'ADDON_POSTS_PER_PACK',
     'ADDON_POSTS_PRICE_CENTS',
+    'ADDON_BRAND_KITS_PER_PACK',
+    'ADDON_BRAND_KITS_PRICE_CENTS',
     'ADDON_WEBHOOKS_PER_PACK',
     'ADDON_WEBHOOKS_PRICE_CENTS',
+    'ADDON_COMPETITORS_PER_PACK',
+    'ADDON_COMPETITORS_PRICE_CENTS',
   ],
   networks: [
     'X_API_KEY',
@@ -175,6 +183,8 @@ export const SHOWN_IN = {
     'TELEGRAM_TOKEN',
   ],
   retention: [
+    'ANALYTICS_DAILY_RETENTION_DAYS',
+    'ANALYTICS_POST_RETENTION_DAYS',
     'EMAIL_LOG_RETENTION_DAYS',
     'ERRORS_RETENTION_DAYS',
     'AUDIT_RETENTION_DAYS',
@@ -182,7 +192,9 @@ export const SHOWN_IN = {
     'SOFT_DELETE_RETENTION_DAYS',
     'MEDIA_JOBS_RETENTION_DAYS',
     'NOTIFICATIONS_RETENTION_DAYS',
+    'SOCIAL_COMMENT_RETENTION_DAYS',
     'MULTIPART_UPLOAD_RETENTION_DAYS',
+    'CAMPAIGN_PURGE_DAYS',
   ],
 } as const satisfies Record<string, readonly SettingName[]>;
 
@@ -229,6 +241,42 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   AI_PROVIDER_BUDGET_ENFORCE: [
     'test/integration/studio/text.api.test.ts',
     'without AI_PROVIDER_BUDGET_ENFORCE refuses nothing, and alerts all the same [DE29, DE30]',
+  ],
+  DISABLE_X_ANALYTICS: [
+    'test/integration/insights/analytics.product.test.ts',
+    'is not asked at all with DISABLE_X_ANALYTICS [DE37]',
+  ],
+  X_ANALYTICS_MAX_PAGE_DEPTH: [
+    'test/integration/insights/analytics.product.test.ts',
+    'is asked for the channel and for its posts, a hundred at once, ten times at most or as often as X_ANALYTICS_MAX_PAGE_DEPTH says [AN5]',
+  ],
+  POST_DAYS_BACK: [
+    'test/integration/insights/analytics.collect.test.ts',
+    'POST_DAYS_BACK is another number of days [AN4]',
+  ],
+  ANALYTICS_ANOMALY_Z: [
+    'test/integration/insights/analytics.anomalies.test.ts',
+    'is the deviation from which a value is an anomaly, 3 unless set [AN1]',
+  ],
+  ANALYTICS_ANOMALY_COOLDOWN_DAYS: [
+    'test/integration/insights/analytics.anomalies.test.ts',
+    'keeps an anomaly of the same channel and metric from being told again, for 3 days unless set [AN2]',
+  ],
+  OTEL_EXPORTER_OTLP_ENDPOINT: [
+    'test/integration/operations/tracing.test.ts',
+    'requests, turns of actors and calls to the outside are one trace, below that of the caller [DE31]',
+  ],
+  OTEL_SERVICE_NAME: [
+    'test/integration/operations/tracing.test.ts',
+    'spans name the service as it is set, service-backend by default [DE32]',
+  ],
+  COLLAB_SINGLE_INSTANCE: [
+    'test/integration/studio/collaboration.saving.test.ts',
+    'into a post that nobody has opened yet is one document, though many processes open it at once',
+  ],
+  COLLAB_REDIS_ADAPTER: [
+    'test/integration/studio/collaboration.replicas.test.ts',
+    'show each other what is typed and who is there, before it is written [S208, CL2]',
   ],
   ALLOW_DESTRUCTIVE_SCHEMA: [
     'test/integration/platform/db.migrate.test.ts',

@@ -54,6 +54,8 @@ interface Options {
   beside?: { engine: EngineAndBus };
   clock?: Clock;
   timeoutMs?: number;
+  /** Of events that are not signed. */
+  unsignedTimeoutMs?: number;
   onStatement?: (text: string) => void;
   /** Of its connections, for a test that looks for them. */
   applicationName?: string;
@@ -67,6 +69,7 @@ interface Options {
  */
 export async function startHost({
   timeoutMs = 20_000, // no attempt ends for want of time where a test does not want that
+  unsignedTimeoutMs = 60_000,
   reconcileMs = 3_600_000,
   beside,
   ...more
@@ -77,7 +80,7 @@ export async function startHost({
       env: {
         SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
         WEBHOOK_TIMEOUT_MS: String(timeoutMs),
-        OUTBOUND_HTTP_TIMEOUT_MS: '60000',
+        OUTBOUND_HTTP_TIMEOUT_MS: String(unsignedTimeoutMs),
         WEBHOOK_SIGNING_SECRET: SIGNING_KEY,
       },
       wire: {

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import { retentionRule, rowsOlder, type Sql } from '../../../platform/db/index.ts';
 import { pin } from '../store.ts';
 import type { Pin } from '../storages.ts';
 
@@ -129,6 +129,12 @@ export async function namedUploads(sql: Sql, providerIds: readonly string[]): Pr
     where provider_upload_id = any(${[...providerIds]})`;
   return new Set(rows.map(({ id }) => id));
 }
+
+export const uploadsRetention = retentionRule(
+  'MULTIPART_UPLOAD_RETENTION_DAYS', // RT8
+  ['media'],
+  rowsOlder('media_uploads', 'created_at'),
+);
 
 /** Claims up to `limit` uploads that were begun more than `days` ago, for an hour (RT8). */
 export const claimAbandoned = (sql: Sql, days: number, limit: number): Promise<UploadRow[]> => sql<UploadRow[]>`

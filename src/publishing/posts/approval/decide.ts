@@ -16,7 +16,7 @@ import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import { post } from '../row.ts';
-import { awaitsApproval, braked, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, labelsOf, queuedDetail } from '../state.ts';
 import { contentHash, writeConsent } from './consent.ts';
 import { writeDecision } from './decision.ts';
 
@@ -108,8 +108,8 @@ const approve = (sql: Sql, target: Target, { contentHash: seen, publishDate }: A
       end as verdict${located(sql)}
     ), changed as (
       update posts p
-      set state = 'QUEUE', detail = ${queuedDetail(sql, sql`p.group_id`)}, publish_date = d.date, due_at = ${dueApproved(sql)},
-        on_brake = ${braked(sql, sql`p.group_id`)}, version = p.version + 1, updated_at = now()
+      set state = 'QUEUE', detail = ${queuedDetail(sql, labelsOf(sql))}, publish_date = d.date, due_at = ${dueApproved(sql)},
+        on_brake = ${braked(sql, labelsOf(sql))}, version = p.version + 1, updated_at = now()
       from thread b, channel c, verdict v,
         lateral (select coalesce(${date}::timestamptz, b.publish_date) as date) d
       where v.verdict = 'done'

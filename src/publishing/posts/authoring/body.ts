@@ -68,6 +68,11 @@ const Element = z.strictObject({
   settings: PostSettings.nullish().transform((settings) => settings ?? {}),
 });
 
+/** The campaign that posts are to be in; of an edit null takes the post out of every campaign. */
+const CampaignId = z.string().max(255).nullish().meta({
+  description: 'Id of the campaign that the posts are in: they carry its tag.',
+});
+
 /** The body of create (4.3). */
 export const CreateBody = z
   .strictObject({
@@ -79,6 +84,7 @@ export const CreateBody = z
       .transform((text, check) => (text ? asLocalDate(text, check) : undefined)),
     shortLink: z.boolean().nullish(),
     tags: Tags,
+    campaignId: CampaignId,
     posts: z.array(Element).min(1).max(100),
     order: unbuilt(),
     inter: RecurrenceFields.inter,
@@ -98,6 +104,21 @@ export const CreateBody = z
   .refine(({ type, date }) => type !== 'schedule' || date !== undefined, {
     path: ['date'],
     message: 'is needed to schedule',
+  })
+  .meta({
+    examples: [
+      {
+        type: 'schedule',
+        date: '2026-09-01T10:00:00.000Z',
+        posts: [
+          {
+            integration: { id: '0198f2a4-6b1e-7c3d-9a52-4e8d1f60b7c9' },
+            value: [{ content: '<p>Hello</p>' }],
+            settings: {},
+          },
+        ],
+      },
+    ],
   });
 export type SentBody = z.output<typeof CreateBody>;
 /**
@@ -116,6 +137,7 @@ export const EditBody = z.strictObject({
   inter: RecurrenceFields.inter,
   recurrence: RecurrenceFields.recurrence,
   tags: z.array(Tag).max(100).optional(),
+  campaignId: CampaignId,
   group: Group.optional(),
   title: z.string().max(1_000).nullish(),
   description: z.string().max(10_000).nullish(),

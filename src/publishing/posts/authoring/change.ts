@@ -2,9 +2,10 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
-import { deletedFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import { releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, dueAfterParent, inFlight, queuedDetail } from '../state.ts';
+import { braked, dueAfterParent, inFlight, labelsOf, queuedDetail } from '../state.ts';
+import { announceDeleted } from './deletion.ts';
 import { editWithin } from './edit.ts';
 import type { PostAuthor, PostChange } from './input.ts';
 import { judgeStored } from './judge.ts';
@@ -96,15 +97,6 @@ export async function setRelease(
   });
   return checkDone(found).channelId;
 }
-
-/** Announces the first items of `changed`, which are deleted before they were published. */
-const announceDeleted = (sql: Sql): Fragment =>
-  announce(sql, {
-    'post.deleted': {
-      from: withChannel(sql, sql`(select * from changed where root_post_id is null and state <> 'PUBLISHED')`),
-      payload: deletedFact(sql),
-    },
-  });
 
 type Within = Pick<PostsDeps, 'followUps' | 'options'>;
 
@@ -243,8 +235,8 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
       update posts p
       set state = case when h.held then 'DRAFT' else 'QUEUE' end,
-        detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, sql`p.group_id`)} end,
-        on_brake = not h.held and ${braked(sql, sql`p.group_id`)}, error_kind = null, error = null,
+        detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, labelsOf(sql))} end,
+        on_brake = not h.held and ${braked(sql, labelsOf(sql))}, error_kind = null, error = null,
         due_at = case when p.parent_post_id = s.id and not h.held then ${dueAfterParent(sql)} end
       from released s, thread b, channel c, verdict v, lateral (select ${holds(sql)} and b.state = 'ERROR' as held) h
       where p.id = b.id

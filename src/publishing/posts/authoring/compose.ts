@@ -36,8 +36,9 @@ type Item = ReturnType<typeof itemsOf>[number];
 const itemsOf = ({ value }: ElementBody) =>
   value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
 
-/** What a body means whose judgement found no fault. */
-export function compose(judged: JudgedBody, tagIds: string[]): Composed {
+/** What a body means whose judgement found no fault; `named`: the tags that it names. */
+export function compose(judged: JudgedBody, named: string[]): Composed {
+  const tagIds = withTag(named, judged.campaignTag);
   const composed: Composed = { posts: [], edits: [], reply: [] };
   for (const { element, channel, root, recurrence } of judged.elements) {
     const items = itemsOf(element);
@@ -49,6 +50,9 @@ export function compose(judged: JudgedBody, tagIds: string[]): Composed {
   }
   return composed;
 }
+
+const withTag = (tagIds: readonly string[], tag: string | undefined): string[] =>
+  tag === undefined ? [...tagIds] : [...new Set([...tagIds, tag])];
 
 interface Part {
   judged: JudgedBody;
@@ -78,7 +82,7 @@ function editOf(
       })),
       ...(group !== undefined && { group }),
       ...(shortLinks !== undefined && { shortLinks }),
-      ...(body.tags.length > 0 && { tagIds }),
+      ...tagsAfter(judged, root, tagIds),
       ...(body.type === 'now' ? { publishDate: now } : body.date && { publishDate: body.date }),
       ...(recurrence && { recurrence }),
       ...(body.type === 'draft'
@@ -86,6 +90,12 @@ function editOf(
         : body.type !== 'update' && { status: 'schedule' as const }),
     },
   };
+}
+
+/** The tags of a post that a body edits: those that it names; where it names a campaign alone, this one beside others. */
+function tagsAfter({ body, campaignTag }: JudgedBody, root: Existing, tagIds: string[]): { tagIds?: string[] } {
+  if (body.tags.length > 0) return { tagIds };
+  return campaignTag === undefined ? {} : { tagIds: withTag(root.otherTagIds, campaignTag) };
 }
 
 function postsOf({ judged, element, channel, recurrence, items, tagIds }: Part): NewPost[] {

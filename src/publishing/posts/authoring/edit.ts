@@ -5,7 +5,7 @@ import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, overLimit, queuedDetail } from '../state.ts';
+import { braked, type Labels, overLimit, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -100,6 +100,7 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
         when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
+        when r.on_brake and e.given ? 'tagIds' and not ${braked(sql, labelsAfter(sql, 'r'))} then 'braked'
         when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
         when ${status !== undefined} and ${overLimit(sql, 'r')} then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
@@ -134,12 +135,15 @@ const editedDetail = (sql: Sql, status: Edit['status']): Fragment => sql`case
             when b.detail = 'awaiting_approval' then null
             when b.state = 'DRAFT' then b.detail
             else 'cancelled' end
-          when s.enters then ${queuedDetail(sql, groupAfter(sql))}
+          when s.enters then ${queuedDetail(sql, labelsAfter(sql, 'p'))}
           else b.detail
         end`;
 
-/** The group of the row `p` after the change. */
-const groupAfter = (sql: Sql): Fragment => sql`case when e.given ? 'group' then e."group" else p.group_id end`;
+/** The labels of the row `alias` after the change. */
+const labelsAfter = (sql: Sql, alias: string): Labels => ({
+  group: sql`case when e.given ? 'group' then e."group" else ${sql(alias)}.group_id end`,
+  tags: sql`case when e.given ? 'tagIds' then e."tagIds" else ${sql(alias)}.tag_ids end`,
+});
 
 const editedDueAt = (sql: Sql): Fragment => sql`case
           when s.state <> 'QUEUE' then null
@@ -159,7 +163,7 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         state = s.state,
         detail = ${editedDetail(sql, status)},
         due_at = ${editedDueAt(sql)},
-        on_brake = case when s.enters then ${braked(sql, groupAfter(sql))} else s.state = 'QUEUE' and p.on_brake end,
+        on_brake = case when s.enters then ${braked(sql, labelsAfter(sql, 'p'))} else s.state = 'QUEUE' and p.on_brake end,
         error_kind = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error_kind end,
         error = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error end,
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
@@ -177,6 +181,7 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
               b.state <> 'QUEUE'
               or b.detail = 'retrying' and e.given ? 'publishDate'
               or b.detail in ('scheduled', 'retrying') and e.given ? 'group'
+              or b.detail in ('scheduled', 'retrying') and e.given ? 'tagIds' and ${braked(sql, labelsAfter(sql, 'b'))}
             ) as enters
           from (
             select h.held, case

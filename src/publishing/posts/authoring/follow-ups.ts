@@ -23,17 +23,23 @@ export function* judgeFirstComment({ rules, settings, settingsAt }: Commented): 
   const asked = firstCommentOf(settings);
   if (asked === undefined || !rules.hasComments) return;
   const field = `${settingsAt}.firstComment`;
-  const limits = limitsOfItem({ ...rules, threads: 'comment' }, {}, true);
   try {
     const [content = ''] = cleanContents([{ field, content: asked }]);
-    const { counted: text, plain } = rules.write(content);
-    for (const { message, rule } of checkPost(limits, { text, plain, files: [] }))
+    for (const { message, rule } of judgeComment(rules, content, field))
       yield { field, message: `first comment: ${message}`, rule };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     yield { field, message: 'first comment: more markup than is read for one request', rule: 'too_big' };
   }
 }
+
+/** What the network would refuse of a comment with this content, which is cleaned. */
+export function* judgeComment(rules: NetworkRules, content: string, field: string): Generator<Issue> {
+  const { counted: text, plain } = rules.write(content);
+  const limits = limitsOfItem({ ...rules, threads: 'comment' }, {}, true);
+  for (const { message, rule } of checkPost(limits, { text, plain, files: [] })) yield { field, message, rule };
+}
+
 /** A post with its network; `settingsAt`: the field of its settings. */
 interface Commented {
   rules: NetworkRules;

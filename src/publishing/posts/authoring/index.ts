@@ -6,3 +6,4 @@ export * from './over-limit.ts';
 export * from './prepare.ts';
 export * from './repeat.ts';
 export * from './retry.ts';
+export * from './undo.ts';

@@ -66,6 +66,13 @@ export const Create = z.strictObject({
 });
 export type Create = z.output<typeof Create>;
 
+/** What became of the posts of a plan that was taken back, by the first items of their threads. */
+export const UndonePlan = z.strictObject({
+  deleted: z.int(),
+  kept: z.array(z.strictObject({ postId: z.string(), reason: z.enum(['published', 'in_flight', 'changed']) })),
+});
+export type UndonePlan = z.output<typeof UndonePlan>;
+
 /** A create, and the organization that it is of. */
 export interface PostAdmission {
   orgId: string;

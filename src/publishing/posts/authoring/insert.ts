@@ -6,7 +6,7 @@ import type { PostsOptions } from '../deps.ts';
 import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
-import { braked, queuedDetail } from '../state.ts';
+import { braked, type Labels, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { underQuotas } from './quotas.ts';
@@ -286,6 +286,9 @@ const keepReplies = (sql: Sql): Fragment => sql`
         and q.n not in (select n from unknown_channels)
       returning q.n`;
 
+/** The labels of the item `i`. */
+const labelsOfItem = (sql: Sql): Labels => ({ group: sql`i."group"`, tags: sql`i."tagIds"` });
+
 const insertItems = (sql: Sql): Fragment => sql`
       insert into posts (
         ${post.names(sql, 'create')}, org_id, state, detail, content_clean, publish_date, due_at, created_by,
@@ -293,7 +296,7 @@ const insertItems = (sql: Sql): Fragment => sql`
       )
       select ${post.values(sql, 'create', 'i')}, c.org_id,
         case when h.held then 'DRAFT' else i.state end,
-        case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql, sql`i."group"`)} end, true,
+        case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql, labelsOfItem(sql))} end, true,
         coalesce(i."publishDate", now()),
         case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
         i."createdBy",
@@ -301,7 +304,7 @@ const insertItems = (sql: Sql): Fragment => sql`
         case when h.asked then i."createdBy" when h.approved then i."approvalBy" end,
         case when h.asked then now() when h.approved then i."approvalAt" end,
         case when h.approved then i."approvalHash" end,
-        i.state = 'QUEUE' and not h.held and ${braked(sql, sql`i."group"`)}
+        i.state = 'QUEUE' and not h.held and ${braked(sql, labelsOfItem(sql))}
       from item i
       join channel c on c.id = i."channelId" and c.org_id = i."orgId"
       cross join lateral (

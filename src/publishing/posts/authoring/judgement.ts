@@ -4,6 +4,7 @@ import type { PostsDeps } from '../deps.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
+import { tagsOfCampaigns } from '../campaigns/store.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
@@ -38,6 +39,8 @@ export interface JudgedBody {
   elements: JudgedElement[];
   /** The posts of the organization that the body names. */
   existing: ReadonlyMap<string, Existing>;
+  /** Of the campaign that it names. */
+  campaignTag: string | undefined;
   now: Date;
 }
 
@@ -46,7 +49,7 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'
 /** Bodies that are judged before others get their turn in this process. */
 const AT_ONCE = 20;
 
-/** Judges create bodies of `userId`: four statements at most, however many there are. Nothing is stored. */
+/** Judges create bodies of `userId`: five statements at most, however many there are. Nothing is stored. */
 export async function judgeBodies(
   deps: Needs,
   orgId: string,
@@ -61,11 +64,13 @@ export async function judgeBodies(
   const fields = bodies.flatMap(({ posts }) =>
     posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: fileField(n, index), items: image }))),
   );
-  const [summaries, posts, files, profile] = await Promise.all([
+  const campaignIds = [...new Set(bodies.flatMap(({ campaignId }) => campaignId || []))];
+  const [summaries, posts, files, profile, campaigns] = await Promise.all([
     ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
     named.length === 0 ? [] : findExisting(sql, orgId, named),
     fields.some(({ items }) => items.length > 0) ? media.judgeFiles(orgId, fields) : fields.map(() => []),
     bodies.some(usesProfileZone) ? profiles.profile(userId) : undefined,
+    tagsOfCampaigns(sql, orgId, campaignIds),
   ]);
   const channels = new Map(summaries.map((channel) => [channel.id, channel]));
   const existing = new Map(posts.map((one) => [one.id, one]));
@@ -74,9 +79,11 @@ export async function judgeBodies(
   let next = 0;
   for (const body of bodies) {
     if (judged.length > 0 && judged.length % AT_ONCE === 0) await clock.sleep(0);
+    const campaignTag = campaigns.get(body.campaignId ?? '');
     judged.push({
       body,
       existing,
+      campaignTag,
       now,
       elements: body.posts.map((element, n) =>
         judgeElement(deps, {
@@ -88,6 +95,7 @@ export async function judgeBodies(
           root: existing.get(element.value[0]!.id ?? ''),
           files: element.value.map(() => files[next++]!),
           profileZone: profile?.timezone ?? 'UTC',
+          campaignTag,
           now,
         }),
       ),
@@ -114,12 +122,13 @@ interface Given {
   /** Of each item. */
   files: readonly (readonly { facts: FileFacts | undefined; fault: AppError | undefined }[])[];
   profileZone: string;
+  campaignTag: string | undefined;
   now: Date;
 }
 
 function judgeElement(deps: Needs, given: Given): JudgedElement {
   const { body, element, at, channels, channel, root, files } = given;
-  const faults = [...checkDates(given), ...checkChannel(given)];
+  const faults = [...checkCampaign(given), ...checkDates(given), ...checkChannel(given)];
   const wish = recurrenceOrFault(given);
   const recurrence = wish instanceof AppError ? undefined : wish;
   if (wish instanceof AppError) faults.push(wish);
@@ -164,6 +173,12 @@ function recurrenceOrFault({ body, root, profileZone, now }: Given): Recurrence 
 /** Whether the posts of an element are to be published, and have to be held against their network. */
 const isQueued = ({ type }: CreateBody, root: Existing | undefined): boolean =>
   type === 'schedule' || type === 'now' || (type === 'update' && root?.state !== 'DRAFT');
+
+/** A campaign is named once, for all elements. */
+function* checkCampaign({ body: { campaignId }, at, campaignTag }: Given): Generator<AppError> {
+  if (at === 'posts.0' && campaignId && campaignTag === undefined)
+    yield invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
+}
 
 function* checkDates({ body: { type, date }, root, now }: Given): Generator<AppError> {
   if (date && (type === 'schedule' || (type === 'update' && root?.state === 'QUEUE'))) {

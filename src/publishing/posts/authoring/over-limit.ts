@@ -7,7 +7,7 @@ import { pausedFact, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
 import { post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
-import { braked, overLimit, queuedDetail } from '../state.ts';
+import { braked, labelsOf, overLimit, queuedDetail } from '../state.ts';
 import type { Create } from './input.ts';
 import { insertAll } from './insert.ts';
 import { answer, channelsUpdated, type FoundThread, lockedThread, outdated, runChange, runSeeing } from './thread.ts';
@@ -133,8 +133,8 @@ const release = (
       update posts p
       set publish_date = ${at},
         recurrence = case when b.is_target then nullif(${JSON.stringify(recurrence)}::text::jsonb, 'null') end,
-        detail = case when b.is_target then ${queuedDetail(sql, sql`p.group_id`)} else p.detail end,
-        on_brake = case when b.is_target then ${braked(sql, sql`p.group_id`)} else p.on_brake end,
+        detail = case when b.is_target then ${queuedDetail(sql, labelsOf(sql))} else p.detail end,
+        on_brake = case when b.is_target then ${braked(sql, labelsOf(sql))} else p.on_brake end,
         due_at = case when b.is_target then greatest(${at}, now()) else p.due_at end,
         error_kind = null, error = null, look_up_at = null,
         created_at = now(), -- it counts in the billing month of today

@@ -4,6 +4,8 @@ import type { FieldError } from '../../../platform/kernel/index.ts';
 /** A row of a plan: its body as it was sent, or why it cannot be created. */
 export type PlanItem = { index: number; body: unknown; errors?: never } | { index: number; errors: FieldError[] };
 
+/** The scope of the idempotency keys under which it is kept what plans came to. */
+export const PLAN_SCOPE = 'post plan';
 /** Plans of one organization that are kept. */
 const MOST_PLANS = 20;
 

@@ -16,17 +16,22 @@ import { compose } from './compose.ts';
 import type { NewPost } from './input.ts';
 import { judgeBodies, type JudgedBody } from './judgement.ts';
 import { tagsOf } from './named.ts';
-import { findPlan, insertPlan, type PlanItem } from './plan-store.ts';
+import { findPlan, insertPlan, PLAN_SCOPE, type PlanItem } from './plan-store.ts';
 import { faultsOf } from './verdict.ts';
 
 // Many create bodies at once (S124): judged together, kept as a plan, and created together once.
 
-/** What became of one row; `postId` is the first post of its body, once it is created. */
+/**
+ * What became of one row; once it is created, `postIds` are the first items of its body's posts, and `postId` is the
+ * first of them.
+ */
 export interface PlanRow {
   index: number;
   valid: boolean;
   errors: FieldError[];
   postId?: string;
+  /** Absent in what an earlier release has written. */
+  postIds?: string[];
 }
 export interface AppliedPlan {
   created: number;
@@ -79,7 +84,7 @@ const LOOK_MS = 200;
 export async function beginPlan(deps: Needs, orgId: string, planId: string, userId: string): Promise<BegunPlan> {
   const plan = await findPlan(deps.sql, orgId, planId);
   if (!plan) throw notFound('Plan not found');
-  const claim = { orgId, scope: 'post plan', key: planId, claim: newId() };
+  const claim = { orgId, scope: PLAN_SCOPE, key: planId, claim: newId() };
   const reply = await claimPlan(deps, claim);
   if (reply !== undefined) return { kind: 'done', applied: JSON.parse(reply) as AppliedPlan }; // as `posts` wrote it
   try {
@@ -126,7 +131,8 @@ async function composePlan(
   const composed = new Map(valid.map((judged, n) => [judged, compose(judged, tagIds[n]!)]));
   const appliedRows = rows.map(({ index, judged, errors }): PlanRow => {
     const made = judged && composed.get(judged);
-    return { index, valid: made !== undefined, errors, ...(made && { postId: made.reply[0]!.postId }) };
+    const postIds = made?.reply.map(({ postId }) => postId);
+    return { index, valid: made !== undefined, errors, ...(postIds && { postId: postIds[0]!, postIds }) };
   });
   return {
     posts: [...composed.values()].flatMap(({ posts }) => posts),

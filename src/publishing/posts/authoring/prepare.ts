@@ -5,6 +5,7 @@ import type { PostRow } from '../reading/row.ts';
 import type { Recurrence } from '../recurrence.ts';
 import type { NetworkRules } from '../ports.ts';
 import { post, type PostMedia } from '../row.ts';
+import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
 import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
@@ -34,7 +35,7 @@ export async function prepareEdit(
   sent: EditBody,
   { userId, merge, version }: { userId: string; merge: boolean; version?: number | undefined },
 ): Promise<PostChange> {
-  const { inter, recurrence: rule, ...body } = cleanEdit(sent);
+  const { inter, recurrence: rule, campaignId, ...body } = cleanEdit(sent);
   const rows = await getPost(deps, orgId, postId);
   const stored = rows.find(({ id }) => id === postId)!;
   if (stored.rootPostId !== null && body.thread)
@@ -86,10 +87,28 @@ export async function prepareEdit(
     ...(image && { media: image }),
     ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
     ...(shortLinks !== undefined && { shortLinks }),
-    ...(body.tags && { tagIds: (await tagsOf(deps, orgId, [body.tags]))[0]! }),
+    ...(await editedTags(deps, orgId, stored, { tags: body.tags, campaignId })),
     ...(thread && { thread }),
     ...(recurrence !== undefined && { recurrence }),
   };
+}
+
+/**
+ * The tags of a post after an edit: those that it names, else those that the post has; a campaign that it names, or
+ * null, takes the place of the campaigns among them.
+ */
+async function editedTags(
+  deps: Needs,
+  orgId: string,
+  stored: PostRow,
+  { tags, campaignId }: Pick<EditBody, 'tags' | 'campaignId'>,
+): Promise<{ tagIds?: string[] }> {
+  if (tags === undefined && campaignId === undefined) return {};
+  const campaigns = campaignId ? await tagsOfCampaigns(deps.sql, orgId, [campaignId]) : undefined;
+  if (campaigns?.size === 0) throw invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
+  const named = tags && (await tagsOf(deps, orgId, [tags]))[0]!;
+  const kept = stored.tags.filter((tag) => campaignId === undefined || tag.campaignId === null).map(({ id }) => id);
+  return { tagIds: [...new Set([...(named ?? kept), ...(campaigns?.values() ?? [])])] };
 }
 
 /** What an edit says of how its post recurs; null: once, undefined: nothing. */

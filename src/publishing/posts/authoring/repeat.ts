@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import { idFrom } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { insertTimeline } from '../journal.ts';
-import { datesAfter, followingDate } from '../recurrence.ts';
+import { datesAfter, followingDate, successorIdOf } from '../recurrence.ts';
 import { post, type PostMedia } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
 import { toRepeat } from '../state.ts';
@@ -39,7 +39,7 @@ export async function prepareSuccessor(
   orgId: string,
   postId: string,
 ): Promise<Successor | undefined> {
-  const nextId = idFrom(`${postId} next`);
+  const nextId = successorIdOf(postId);
   const [root, ...items] = await findThread(sql, orgId, postId, nextId);
   if (!root?.recurrence) return undefined;
   if (root.made) {

@@ -4,7 +4,7 @@ import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { pausedFact, pauseReason, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, queuedDetail } from '../state.ts';
+import { braked, labelsOf, queuedDetail } from '../state.ts';
 import type { PostAuthor } from './input.ts';
 import {
   answer,
@@ -63,8 +63,8 @@ const requeue = (
     ), changed as (
       update posts p
       set state = case when ${holds(sql)} then 'DRAFT' else 'QUEUE' end,
-        detail = case when ${holds(sql)} then 'awaiting_approval' else ${queuedDetail(sql, sql`p.group_id`)} end,
-        on_brake = not ${holds(sql)} and ${braked(sql, sql`p.group_id`)},
+        detail = case when ${holds(sql)} then 'awaiting_approval' else ${queuedDetail(sql, labelsOf(sql))} end,
+        on_brake = not ${holds(sql)} and ${braked(sql, labelsOf(sql))},
         error_kind = null, error = null, attempts_failed = 0,
         publish_date = case when ${holds(sql)} then now() else least(p.publish_date, now()) end,
         due_at = case when p.id = t.id and not ${holds(sql)} then now() end,

@@ -17,7 +17,8 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
   not_awaiting: () => new AppError('conflict', 'The post does not wait for approval'),
   not_draft: () => new AppError('conflict', 'Only a draft can wait for approval'),
   changed: () => new AppError('conflict', 'The post was changed since its contentHash was read: look at it again'),
-  braked: () => new AppError('conflict', 'A brake holds the post in its group: resume it before it moves to another'),
+  braked: () =>
+    new AppError('conflict', 'A brake holds the post by its group or its campaign: resume that before it leaves'),
   over_limit: () =>
     new AppError('limit_exceeded', 'The plan has no room for this post: it goes on by itself when there is some'),
   repeated: () =>

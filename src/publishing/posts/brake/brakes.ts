@@ -1,20 +1,32 @@
 import { z } from 'zod';
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { isId, notFound } from '../../../platform/kernel/index.ts';
+import { holdCampaign } from '../campaigns/store.ts';
 
-/** What a brake stands on: the organization, a channel, or a campaign, which is a group of posts. */
+/** What a brake stands on: the organization, a channel, or a campaign, or a group of posts in its place. */
 export const BrakeTarget = z.strictObject({
   scope: z.enum(['org', 'channel', 'campaign']),
-  /** Of the channel or the group. */
+  /** Of the channel, the campaign or the group. */
   id: z.string().optional(),
 });
 export type BrakeTarget = z.output<typeof BrakeTarget>;
 
 /** The name of a brake in its organization, and in the rows of the channels that it stands on. */
-export const brakeOf = ({ scope, id }: BrakeTarget): { key: string; mark: string } => {
-  if (scope === 'org') return { key: 'org', mark: 'org' };
-  return { key: `${scope}:${id}`, mark: scope === 'channel' ? 'channel' : `campaign:${id}` };
-};
+export interface BrakeName {
+  key: string;
+  mark: string;
+}
+const named = (mark: string): BrakeName => ({ key: mark, mark });
+
+/**
+ * Finds the name of a brake, in the transaction that sets or releases it: a campaign that there is stays until its end,
+ * and is named by its tag, which its posts carry.
+ */
+export async function brakeOf(sql: Sql, orgId: string, { scope, id }: BrakeTarget): Promise<BrakeName> {
+  if (scope === 'org') return named('org');
+  if (scope === 'channel') return { key: `channel:${id}`, mark: 'channel' };
+  return named((await holdCampaign(sql, orgId, id!)) ?? `campaign:${id}`);
+}
 
 /** The channels that carry the mark of a brake: posts of a campaign may come to any of them. */
 export const brakedChannels = (sql: Sql, orgId: string, { scope, id }: BrakeTarget): Fragment =>
@@ -31,6 +43,7 @@ export const marksOfNewChannel = (sql: Sql, orgId: string): Fragment => sql`coal
 /** Throws `not_found` for what the organization does not have. */
 export async function checkTarget(sql: Sql, orgId: string, { scope, id }: BrakeTarget): Promise<void> {
   if (scope === 'org') return;
+  if (scope === 'campaign' && (await holdCampaign(sql, orgId, id!)) !== undefined) return;
   const rows =
     scope === 'channel'
       ? isId(id!) && (await sql`select from channels where org_id = ${orgId} and id = ${id!} and deleted_at is null`)

@@ -13,9 +13,9 @@ export async function setBrake(
   target: BrakeTarget,
   by?: AuditActor,
 ): Promise<number> {
-  const { key, mark } = brakeOf(target);
   return sql.begin(async (tx) => {
     await billing.lockOrg(tx, orgId); // before channels; a new one begins with the marks that there are
+    const { key, mark } = await brakeOf(tx, orgId, target);
     await checkTarget(tx, orgId, target);
     await tx`
       insert into brakes (org_id, brake, set_by)

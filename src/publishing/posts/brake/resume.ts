@@ -6,7 +6,7 @@ import type { PostsDeps } from '../deps.ts';
 import { pausedFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
-import { braked, paused, waiting } from '../state.ts';
+import { braked, labelsOf, paused, waiting } from '../state.ts';
 import { brakedChannels, brakeOf, type BrakeTarget, checkTarget, lockBraked } from './brakes.ts';
 
 /** When a post goes out that a brake has held. */
@@ -26,9 +26,9 @@ export async function releaseBrake(
   { spacingSeconds, ...target }: BrakeTarget & { spacingSeconds: number },
   by?: AuditActor,
 ): Promise<Resumed[]> {
-  const { key, mark } = brakeOf(target);
   const { plan, committed } = await sql.begin(async (tx) => {
     await billing.lockOrg(tx, orgId);
+    const { key, mark } = await brakeOf(tx, orgId, target);
     const gone = await tx`delete from brakes where org_id = ${orgId} and brake = ${key}`;
     if (gone.count === 0) {
       await checkTarget(tx, orgId, target);
@@ -71,7 +71,7 @@ const planPosts = (sql: Sql, orgId: string, target: BrakeTarget, spacingSeconds:
     where p.org_id = ${orgId}
       and ${paused(sql)}
       and p.on_brake
-      and not ${braked(sql, sql`p.group_id`)}
+      and not ${braked(sql, labelsOf(sql))}
   ), planned as (${plannedTimes(sql, spacingSeconds)}
   ), resumed as (
     update posts p
@@ -127,7 +127,7 @@ const raiseChannels = (sql: Sql, orgId: string, target: BrakeTarget, horizonMs: 
       and not c.refresh_needed
       and c.deleted_at is null
       and ${waiting(sql)}
-      and not ${braked(sql, sql`p.group_id`)}
+      and not ${braked(sql, labelsOf(sql))}
     group by c.id
   ), raised as (
     update channels c

@@ -29,11 +29,7 @@ const hasOutsideMedia = (sql: Sql, ownAddresses: readonly string[]): Fragment =>
       select
       from jsonb_array_elements(p.media) m
       where m ->> 'path' <> ''
-        and not exists (
-          select
-          from unnest(${[...ownAddresses]}::text[]) own
-          where starts_with(m ->> 'path', own)
-        )
+        and not m ->> 'path' ^@ any(${[...ownAddresses]}::text[])
     )`;
 
 /** `p` can be prepared now, in the channel `c`, and nobody does. */

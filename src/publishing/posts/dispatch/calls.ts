@@ -36,6 +36,8 @@ export interface SenderDeps extends SenderOptions {
   aheadLimiter: Limiter;
   /** Of what follows posts. */
   followUpLimiter: Limiter;
+  /** Of what has time, such as counts. */
+  readingLimiter: Limiter;
   works: Works;
   isClosed(): boolean;
 }

@@ -17,3 +17,13 @@ export const askWithoutSlot = (
   caller: WithoutSlot,
   ask: (connected: Connected) => Promise<void>,
 ): Promise<Failure | undefined> => sender.askWithoutSlot(caller, ask);
+
+/**
+ * Reads from the network of a channel behind posts and what follows them, and within its pace; answers why it did not,
+ * or undefined.
+ */
+export const readWithoutSlot = (
+  { sender }: PostsDeps,
+  caller: WithoutSlot,
+  read: (connected: Connected) => Promise<void>,
+): ReturnType<typeof sender.readWithoutSlot> => sender.readWithoutSlot(caller, read);

@@ -4,7 +4,7 @@ import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
 import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
-import { braked, waiting } from '../state.ts';
+import { braked, labelsOf, waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
 import { savedOf } from './saved.ts';
 
@@ -50,7 +50,7 @@ export const earliestDue = (sql: Sql): Fragment => sql`
             and ${waiting(sql)}
             and p.due_at <= now()
             and p.publish_date <= now()
-            and not ${braked(sql, sql`p.group_id`)}
+            and not ${braked(sql, labelsOf(sql))}
           order by p.publish_date, p.seq
           limit 1
           for no key update`;
@@ -127,7 +127,7 @@ const nextDue = (sql: Sql): Fragment => sql`
               and p.channel_id = c.id
               and ${waiting(sql)}
               and p.publish_date <= now()
-              and not ${braked(sql, sql`p.group_id`)}
+              and not ${braked(sql, labelsOf(sql))}
           ), (
             select p.due_at
             from posts p
@@ -135,7 +135,7 @@ const nextDue = (sql: Sql): Fragment => sql`
               and p.channel_id = c.id
               and ${waiting(sql)}
               and p.publish_date > now()
-              and not ${braked(sql, sql`p.group_id`)}
+              and not ${braked(sql, labelsOf(sql))}
             order by p.publish_date, p.seq
             limit 1
           )) end`;

@@ -57,6 +57,19 @@ export async function takePaces(
   }
 }
 
+/** How long a window of these is still used up, in milliseconds; undefined where each has room. Takes nothing. */
+export async function waitOfPaces(sql: Database, paces: readonly Paced[]): Promise<number | undefined> {
+  if (paces.length === 0) return undefined;
+  const [window] = await sql<{ waitMs: number | null }[]>`
+    select ceil(max(extract(epoch from p.until - now())) * 1000)::float8 as "waitMs"
+    from network_paces p
+    join unnest(${paces.map(({ key }) => key)}::text[], ${paces.map(({ posts }) => posts)}::int[]) as t (key, posts)
+      on p.key = t.key
+    where p.until > now()
+      and p.posts >= t.posts`;
+  return window?.waitMs ?? undefined;
+}
+
 /** Forgets windows that have ended; answers how many. */
 export async function dropEndedPaces(sql: Database, limit: number): Promise<number> {
   const rows = await sql`

@@ -38,7 +38,8 @@ export function openSender(options: SenderOptions): Sender {
   let closed = false;
   const aheadLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
   const followUpLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
-  const limiters = { limiter, lookUpLimiter, aheadLimiter, followUpLimiter };
+  const readingLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
+  const limiters = { limiter, lookUpLimiter, aheadLimiter, followUpLimiter, readingLimiter };
   const deps: SenderDeps = { ...options, ...limiters, works, isClosed: () => closed };
 
   return {

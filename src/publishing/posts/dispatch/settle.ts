@@ -4,7 +4,7 @@ import { announce, type Topic } from '../../../platform/outbox/index.ts';
 import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
 import type { FollowUpsPort } from '../ports.ts';
 import { PARENT_FAILED, post } from '../row.ts';
-import { behindAnother, braked, dueAfterParent, inFlight, outcomeUnknown, ready } from '../state.ts';
+import { behindAnother, braked, dueAfterParent, inFlight, labelsOf, outcomeUnknown, ready } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
 import {
   claimedColumns,
@@ -173,8 +173,8 @@ const isLocked = (sql: Sql): Fragment => sql`
 const openNextItems = (sql: Sql): Fragment => sql`
         update posts p
         set due_at = ${dueAfterParent(sql)},
-          detail = case when ${braked(sql, sql`p.group_id`)} then 'paused' else p.detail end,
-          on_brake = p.on_brake or p.detail <> 'paused' and ${braked(sql, sql`p.group_id`)}
+          detail = case when ${braked(sql, labelsOf(sql))} then 'paused' else p.detail end,
+          on_brake = p.on_brake or p.detail <> 'paused' and ${braked(sql, labelsOf(sql))}
         from settled s
         join channel c on c.id = s.channel_id
         where s.state = 'PUBLISHED'
@@ -222,7 +222,7 @@ const detailNow = (sql: Sql): Fragment => sql`case
 const brakedNow = (sql: Sql): Fragment => sql`(
             i.detail in ('scheduled', 'retrying', 'paused')
             and not c.stopped
-            and ${braked(sql, sql`p.group_id`)}
+            and ${braked(sql, labelsOf(sql))}
           )`;
 
 /** Never before the date, should the clock have been set back. */

@@ -1,4 +1,4 @@
-import { LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
+import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
 import { AppError } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Connected } from '../ports.ts';
@@ -6,7 +6,7 @@ import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { hasHung, inTime, type SenderDeps } from './calls.ts';
-import { takePaces } from './pace.ts';
+import { takePaces, waitOfPaces } from './pace.ts';
 import { NotSent } from './publish.ts';
 import { OVER } from './work.ts';
 
@@ -34,6 +34,9 @@ export interface Making {
 }
 /** What became of it. */
 export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;
+
+/** The pace of the channel is used up for so long. */
+type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;
 
 /** The part of a sender that makes them. */
 export const callsWithoutSlot = (deps: SenderDeps) => ({
@@ -70,22 +73,55 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
       return failed(deps, caller, error, false);
     }
   },
+  /**
+   * The same for what has time: behind follow-ups too, by few places of its own, and not while the pace of the channel
+   * is used up. It takes nothing from the pace, which is counted in posts.
+   */
+  async readWithoutSlot(
+    caller: WithoutSlot,
+    read: (connected: Connected) => Promise<void>,
+  ): Promise<Failure | PacedOut | undefined> {
+    const { clock, sql, limiter, followUpLimiter, readingLimiter } = deps;
+    try {
+      return await onChannel(
+        deps,
+        caller,
+        async (connected, ended) => {
+          const againMs = await waitOfPaces(sql, connected.paces);
+          if (againMs !== undefined) return { kind: 'paced', againMs } as const;
+          await inTime(clock, read(connected), ended);
+          return undefined;
+        },
+        { own: readingLimiter, ahead: [limiter, followUpLimiter] },
+      );
+    } catch (error) {
+      if (error instanceof LimiterClosed) return { kind: 'unavailable', message: 'This host goes away' };
+      return failed(deps, caller, error, false);
+    }
+  },
 });
+
+/** Whose places a call takes, and behind whom it stands. */
+interface Places {
+  own: Limiter;
+  ahead: readonly Limiter[];
+}
 
 async function onChannel<T>(
   deps: SenderDeps,
   { orgId, channelId, channel }: WithoutSlot,
   call: (connected: Connected, ended: AbortController) => Promise<T>,
+  { own, ahead }: Places = { own: deps.followUpLimiter, ahead: [deps.limiter] },
 ): Promise<T> {
-  const { clock, channels, followUpLimiter } = deps;
+  const { clock, channels } = deps;
   const ended = new AbortController();
   let place: LimiterPlace | undefined;
   let called: number | undefined;
   let hasFailed = true;
   try {
     const connected = await channels.connect(orgId, channelId, channel, ended.signal);
-    place = await followUpLimiter.enter(orgId, { lane: connected.lane });
-    await letPostsPass(deps, orgId);
+    place = await own.enter(orgId, { lane: connected.lane });
+    await letPass(deps, ahead, orgId);
     called = clock.monotonic();
     const answer = await call(connected, ended);
     hasFailed = false;
@@ -96,10 +132,11 @@ async function onChannel<T>(
   }
 }
 
-/** Waits while posts do that could have a place, but not for ever: some network may hang. */
-async function letPostsPass({ clock, limiter }: SenderDeps, orgId: string): Promise<void> {
+/** Waits while others do that could have a place, but not for ever: some network may hang. */
+async function letPass({ clock }: SenderDeps, ahead: readonly Limiter[], orgId: string): Promise<void> {
   const since = clock.monotonic();
-  while (limiter.isWanted(orgId) && clock.monotonic() - since < LONGEST_BEHIND_MS) await clock.sleep(LOOK_MS);
+  while (ahead.some((limiter) => limiter.isWanted(orgId)) && clock.monotonic() - since < LONGEST_BEHIND_MS)
+    await clock.sleep(LOOK_MS);
 }
 
 /** The row is surely this host's: no other can have taken it over. */

@@ -34,6 +34,22 @@ export async function getGroup(deps: Needs, orgId: string, group: string): Promi
   return rows.map((row) => postRowOf(deps, row));
 }
 
+/** Who made all posts of a group; null: nobody, or not one person, undefined: there is no such group. */
+export async function findGroupAuthor(
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  group: string,
+): Promise<string | null | undefined> {
+  const rows = await sql<{ createdBy: string | null }[]>`
+    select distinct created_by as "createdBy"
+    from posts
+    where org_id = ${orgId}
+      and group_id = ${group}
+      and deleted_at is null
+    limit 2`;
+  return rows.length > 1 ? null : rows[0]?.createdBy;
+}
+
 /** Who made a post; undefined when it is not there. */
 export async function findAuthor(
   { sql }: Pick<Needs, 'sql'>,

@@ -11,6 +11,8 @@ export interface ListFilter {
   to: Date;
   customerId?: string | undefined;
   state?: string | undefined;
+  channelId?: string | undefined;
+  states?: readonly string[] | undefined;
   /** So many at most; what follows is asked for by `after`. Absent: all of the range, or none (`MOST_LISTED`). */
   limit?: number | undefined;
   /** Where the part before ended. */
@@ -35,10 +37,12 @@ const MOST_LISTED = 10_000;
  */
 export async function listPosts(deps: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
   const { sql } = deps;
-  const { from, to, customerId, state, after, limit = MOST_LISTED } = filter;
+  const { from, to, customerId, channelId, state, states, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
   const narrowed = sql`
       ${customerId === undefined ? sql`` : sql`and c.customer_id = ${customerId}`}
+      ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
+      ${states === undefined ? sql`` : sql`and p.state = any(${[...states]}::text[])`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
   const [stored, occurrences] = await Promise.all([
     listStored(sql, orgId, { ...filter, narrowed, most: limit + 1 }),

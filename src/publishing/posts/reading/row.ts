@@ -1,3 +1,4 @@
+import { cleanContent } from '../../../platform/content/index.ts';
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { firstCommentOf } from '../authoring/follow-ups.ts';
 import type { ChannelsPort } from '../ports.ts';
@@ -11,7 +12,8 @@ export interface PostRow extends ReadColumns {
   picture: string | null;
   /** Of what was approved or rejected, or of what waits for it. */
   contentHash: string | null;
-  tags: { id: string; name: string; color: string }[];
+  /** `campaignId`: of the campaign whose tag it is. */
+  tags: { id: string; name: string; color: string; campaignId: string | null }[];
   /** Of a date of a series: that of the post which waits, and stands for it. */
   actualDate?: Date;
   /** `none`: it asks for none, or its network has none. */
@@ -21,6 +23,8 @@ export interface PostRow extends ReadColumns {
 /** The same as it is read. */
 export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstCommentPostedAt'> {
   providerVersion: string;
+  /** False: an earlier release stored the content as it came, and no sweep has cleaned it yet. */
+  contentClean: boolean;
   /** Once the post is published. */
   commented: { state: string; error: string | null; at: string | null } | null;
 }
@@ -28,11 +32,15 @@ export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstComment
 /** The columns of a `StoredPost`, from `posts p` and `channels c`. */
 export const postColumns = (sql: Sql): Fragment => sql`
     ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId",
-    c.provider_version as "providerVersion", c.picture,
+    c.provider_version as "providerVersion", c.picture, p.content_clean as "contentClean",
     case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
     case when p.tag_ids = '{}' then '[]'::json else coalesce((
-      select json_agg(json_build_object('id', t.id, 'name', t.name, 'color', t.color) order by lower(t.name))
+      select json_agg(
+        json_build_object('id', t.id, 'name', t.name, 'color', t.color, 'campaignId', k.id)
+        order by lower(t.name)
+      )
       from tags t
+      left join campaigns k on k.tag_id = t.id and k.org_id = t.org_id
       where t.org_id = p.org_id
         and t.id = any(p.tag_ids)
     ), '[]') end as tags,
@@ -51,10 +59,10 @@ const STATES_OF_COMMENTS: Readonly<Record<string, PostRow['firstComment']['state
   ended: 'none',
 };
 
-/** What was read, as the presenters take it. A first comment belongs to the first item of a thread. */
+/** What was read, as the presenters take it: its content is that of the editor and nothing else (T15). A first comment belongs to the first item of a thread. */
 export function postRowOf(
   { channels }: { channels: Pick<ChannelsPort, 'hasComments'> },
-  { providerVersion, commented, ...row }: StoredPost,
+  { providerVersion, commented, contentClean, ...row }: StoredPost,
 ): PostRow {
   const isAsked = row.rootPostId === null && firstCommentOf(row.settings) !== undefined;
   const state = commented
@@ -64,6 +72,7 @@ export function postRowOf(
       : 'none';
   return {
     ...row,
+    content: contentClean ? row.content : cleanContent(row.content),
     firstComment: { state, error: commented?.error ?? null },
     firstCommentPostedAt: commented?.at ? new Date(commented.at) : null,
   };

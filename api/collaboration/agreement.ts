@@ -1,0 +1,113 @@
+import { asCallerError } from '../../src/platform/db/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import type { PostAuthor } from '../../src/publishing/posts/index.ts';
+import {
+  asWritten,
+  canonical,
+  type Contents,
+  DocumentUnreadable,
+  hashOfContents,
+} from '../../src/studio/collaboration/index.ts';
+import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
+import type { Found } from './source.ts';
+
+// How a document and what it stands for are brought together. Each step is conditional on what stands, and repeated when
+// somebody else was first.
+
+const sameContents = (a: Contents, b: Contents): boolean => canonical(a) === canonical(b);
+
+/** An edit from elsewhere enters the document. What both have changed stays as it was typed, and is in a version. */
+async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promise<void> {
+  await write(held);
+  if (!sameContents(ours, held.agreed.document)) await keepVersion(held, 'foreign_edit', ours);
+  const changed = await change(held, held.agreed.document, theirs, theirs);
+  if (!changed) return takeStored(held);
+  if (changed.met) await keepVersion(held, 'foreign_edit', asWritten(theirs));
+}
+
+/** What was typed too late is kept as a version, and the document shows what goes out. */
+async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
+  tell(held, { readOnly: 'published', problem: null });
+  held.typedBy.post.clear();
+  if (sameContents(ours, held.agreed.document)) return true;
+  await keepVersion(held, 'too_late', ours);
+  if (await change(held, undefined, now.contents, now.contents)) return true;
+  await takeStored(held);
+  return false;
+}
+
+/** Who saves: of several who typed, somebody who may not schedule unasked where there is one. */
+function authorOfTyping({ typedBy }: Held): PostAuthor | undefined {
+  const all = [...typedBy.post.values()];
+  return all.find(({ schedulesFreely }) => !schedulesFreely) ?? all.at(-1);
+}
+
+/** Saves what was typed; false: the post was changed meanwhile. */
+async function save(held: Held, ours: Contents, now: Found): Promise<boolean> {
+  const { documents, key, source } = held;
+  const prepared = await source.prepare(ours, held.agreed.document, now, authorOfTyping(held));
+  await write(held, hashOfContents(prepared.contents));
+  try {
+    await prepared.commit();
+  } catch (error) {
+    const code = error instanceof AppError ? error.code : undefined;
+    if (code === 'conflict' || code === 'already_published' || code === 'not_found') return false;
+    throw error;
+  }
+  held.agreed = { post: prepared.contents, document: ours };
+  await documents.writeAgreed(key, held.agreed);
+  return true;
+}
+
+/** The post holds what it did not hold when both agreed: another process has saved it, or somebody has edited it. */
+async function takeChanged(held: Held, ours: Contents, { contents }: Found): Promise<void> {
+  const hash = hashOfContents(contents);
+  if (!held.recent.includes(hash)) await takeStored(held);
+  if (!held.recent.includes(hash) && !sameContents(contents, held.agreed.post))
+    return takeForeign(held, ours, contents);
+  held.agreed = { post: contents, document: asWritten(contents) };
+  await held.documents.writeAgreed(held.key, held.agreed);
+}
+
+/** One try to bring both together; false: something was changed meanwhile. */
+async function tryToAgree(held: Held): Promise<boolean> {
+  const ours = await read(held);
+  const now = await held.source.read();
+  if (!now) {
+    tell(held, { readOnly: 'deleted', problem: null });
+    return true;
+  }
+  held.seen = now.version;
+  if (!sameContents(now.contents, held.agreed.post)) {
+    await takeChanged(held, ours, now);
+    return false;
+  }
+  if (!now.isOpen) return close(held, ours, now);
+  tell(held, { readOnly: null });
+  if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;
+  held.typedBy.post.clear();
+  tell(held, { savedVersion: String(held.version), savedAt: held.clock.now().toISOString(), problem: null });
+  return true;
+}
+
+/**
+ * Brings document and post together; what cannot be saved stays in the document, and `problem` says why.
+ * @throws what may pass, and is to be tried again
+ */
+export async function agree(held: Held): Promise<void> {
+  try {
+    await write(held);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) if (await tryToAgree(held)) return;
+    throw new AppError('busy', 'The post is being changed by many at once, try again shortly');
+  } catch (thrown) {
+    const { orgId, room } = held.key;
+    if (thrown instanceof DocumentUnreadable) {
+      if (held.status.readOnly !== 'unreadable')
+        held.log.error({ orgId, room, err: thrown }, 'a document cannot be built and is read-only');
+      return tell(held, { readOnly: 'unreadable', problem: null });
+    }
+    const { code, message, status } = asCallerError(thrown);
+    tell(held, { problem: { code, message } });
+    if (status >= 500) throw thrown;
+  }
+}

@@ -1,0 +1,113 @@
+import { AppError } from '../../src/platform/kernel/index.ts';
+import type { PostAuthor } from '../../src/publishing/posts/index.ts';
+import type { Contents, DocumentRow, VersionReason } from '../../src/studio/collaboration/index.ts';
+import { openUpdates } from '../../src/studio/collaboration/updates.ts';
+import { agree } from './agreement.ts';
+import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tooMany, write } from './held.ts';
+
+type Opening = Pick<
+  Held,
+  'documents' | 'clock' | 'log' | 'key' | 'source' | 'onUpdate' | 'onStatus' | 'onOtherProcess'
+> & { row: DocumentRow };
+
+const readOnly = () => new AppError('conflict', 'The document cannot be written: its post is out, on its way or gone');
+
+/** Makes the document what a version says, as one more change; what it said before is a version. */
+async function restore(held: Held, contents: Contents, by: PostAuthor): Promise<void> {
+  await agree(held);
+  if (held.status.readOnly) throw readOnly();
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    await write(held);
+    await keepVersion(held, 'restore', await read(held));
+    if (await change(held, undefined, contents, undefined)) {
+      held.typedBy.document.add(by.userId);
+      held.typedBy.post.set(by.userId, by);
+      return agree(held);
+    }
+    await takeStored(held);
+  }
+  throw tooMany();
+}
+
+/**
+ * One document in this process: takes updates in, and brings document and post together. Whatever is written is
+ * conditional on what stands, so any number of processes may hold the same document.
+ */
+export function openDocument({ row, ...opening }: Opening) {
+  const { version, agreed, recent, state } = row;
+  const updates = openUpdates(state);
+  const held: Held = {
+    ...opening,
+    updates,
+    version,
+    agreed,
+    recent,
+    revision: 0,
+    written: 0,
+    seen: undefined,
+    status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
+    typedBy: { document: new Set(), post: new Map() },
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  /** One write at a time in this process. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+
+  return {
+    key: held.key,
+    get status() {
+      return held.status;
+    },
+    get vector() {
+      return updates.vector;
+    },
+    get isWritten() {
+      return held.revision === held.written;
+    },
+    missing: (vector: Uint8Array) => updates.missing(vector),
+    lacks: (vector: Uint8Array) => updates.lacks(vector),
+    isNew: (update: Uint8Array) => updates.isNew(update),
+    /** Takes in what somebody types; false when nothing of it is new. Throws as `Updates.add`. */
+    type(update: Uint8Array, by: PostAuthor): boolean {
+      if (!updates.add(update)) return false;
+      held.revision += 1;
+      held.typedBy.document.add(by.userId);
+      held.typedBy.post.set(by.userId, by);
+      held.onUpdate(update);
+      return true;
+    },
+    /** Takes in what another process sends, and tells nobody; false when nothing of it is new. Throws as `Updates.add`. */
+    receive(update: Uint8Array): boolean {
+      if (!updates.add(update)) return false;
+      held.revision += 1;
+      return true;
+    },
+    write: () => inTurn(() => write(held)),
+    agree: () => inTurn(() => agree(held)),
+    /** Looks again when somebody else has written the document or changed the post. */
+    look(
+      stored: number | undefined,
+      found: { version: string; isOpen: boolean } | undefined,
+    ): Promise<void> | undefined {
+      const stands = found === undefined ? 'deleted' : found.isOpen ? null : 'published';
+      const isKnown = stands === held.status.readOnly || held.status.readOnly === 'unreadable';
+      if (stored === held.version && isKnown && (found === undefined || found.version === held.seen)) return undefined;
+      return inTurn(async () => {
+        await takeStored(held);
+        await agree(held);
+      });
+    },
+    /** Keeps what the document says as a version; undefined when the latest one says the same. */
+    keep: (reason: VersionReason, label: string | null = null) =>
+      inTurn(async () => {
+        await write(held);
+        return keepVersion(held, reason, await read(held), label);
+      }),
+    /** @throws AppError `conflict` while the document may not be written */
+    restore: (contents: Contents, by: PostAuthor) => inTurn(() => restore(held, contents, by)),
+  };
+}
+export type OpenDocument = ReturnType<typeof openDocument>;

@@ -1,0 +1,138 @@
+import type { PostAuthor } from '../../src/publishing/posts/index.ts';
+import { AppError, type Clock } from '../../src/platform/kernel/index.ts';
+import type { Log } from '../../src/platform/telemetry/index.ts';
+import {
+  type Agreed,
+  asWritten,
+  canonical,
+  type Contents,
+  type DocumentKey,
+  type SharedDocuments,
+  type VersionReason,
+} from '../../src/studio/collaboration/index.ts';
+import { openUpdates, type Updates } from '../../src/studio/collaboration/updates.ts';
+import type { Source } from './source.ts';
+
+/** Why a document cannot be written: what it stands for is out or on its way, or gone; it cannot be built. */
+export type ReadOnly = 'published' | 'deleted' | 'unreadable';
+/** What the server says of a document to everybody who has it open. */
+export interface Status {
+  savedVersion: string | null;
+  savedAt: string | null;
+  readOnly: ReadOnly | null;
+  /** Why what is typed is not in the post. */
+  problem: { code: string; message: string } | null;
+}
+
+/** One document in this process, and what is known of it elsewhere. */
+export interface Held {
+  readonly documents: SharedDocuments;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly key: DocumentKey;
+  readonly source: Source;
+  readonly updates: Updates;
+  /** Told what the document gains, whoever has made it. */
+  onUpdate(update: Uint8Array): void;
+  onStatus(status: Status): void;
+  /** Another process has the document open, too. */
+  onOtherProcess(): void;
+  /** Of the stored document, and what stands beside it. */
+  version: number;
+  agreed: Agreed;
+  recent: string[];
+  /** Counts what came in, and says how much of it is written. */
+  revision: number;
+  written: number;
+  /** The version of the post that was seen last. */
+  seen: string | undefined;
+  status: Status;
+  /** Those who have typed since the document was written, and since the post was saved. */
+  readonly typedBy: { document: Set<string>; post: Map<string, PostAuthor> };
+}
+
+/** Tries of a write that met another. */
+export const MOST_TRIES = 10;
+export const tooMany = () => new AppError('busy', 'The document is being written by many at once, try again shortly');
+
+export function tell(held: Held, said: Partial<Status>): void {
+  const next = { ...held.status, ...said };
+  if (canonical(next) === canonical(held.status)) return;
+  held.status = next;
+  held.onStatus(next);
+}
+
+/** Takes in what another process has written. */
+export async function takeStored(held: Held): Promise<void> {
+  const { documents, key, updates } = held;
+  const stored = await documents.find(key);
+  if (!stored) return documents.insert(key, { state: updates.state, agreed: held.agreed });
+  if (stored.version === held.version) return;
+  if (stored.writer !== documents.writer) held.onOtherProcess();
+  held.version = stored.version;
+  held.agreed = stored.agreed;
+  held.recent = stored.recent;
+  const gained = updates.takeIn(stored.state);
+  if (gained) held.onUpdate(gained);
+  // whoever writes has taken in what stood: it may have all of this already
+  if (held.typedBy.document.size === 0 && !openUpdates(stored.state).isNew(updates.state)) held.written = held.revision;
+}
+
+/** Writes the document; `saving`: the hash of what is about to be saved to the post. */
+export async function write(held: Held, saving?: string): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    if (held.revision === held.written && saving === undefined) return;
+    const mine = held.revision;
+    const typed = [...held.typedBy.document];
+    const next = await held.documents.update(held.key, held.version, { state: held.updates.state, saving, typed });
+    if (next !== undefined) {
+      held.version = next;
+      held.written = mine;
+      if (saving !== undefined) held.recent = [saving, ...held.recent];
+      for (const user of typed) held.typedBy.document.delete(user);
+      return;
+    }
+    await takeStored(held);
+  }
+  throw tooMany();
+}
+
+/**
+ * Makes a change of the server: from `base`, or the document as it is, to `theirs`. False: another process has written
+ * the document meanwhile and may have made it; nothing was done.
+ */
+export async function change(
+  held: Held,
+  base: Contents | undefined,
+  theirs: Contents,
+  agreeing: Contents | undefined,
+): Promise<{ met: boolean } | false> {
+  const { documents, key, updates } = held;
+  const [was, mine] = [updates.state, held.revision];
+  const merged = await documents.worker.run('merge', { state: was, base, theirs });
+  const next = openUpdates(was);
+  next.add(merged.update);
+  const agreed = agreeing && { post: agreeing, document: asWritten(agreeing) };
+  const changed = await documents.update(key, held.version, { state: next.state, typed: [], agreed });
+  if (changed === undefined) return false;
+  held.version = changed;
+  held.written = mine;
+  if (agreed) held.agreed = agreed;
+  if (updates.add(merged.update)) held.onUpdate(merged.update);
+  return merged;
+}
+
+/** What the document says. On the way it loses what was deleted. */
+export async function read({ documents, updates }: Held): Promise<Contents> {
+  const was = updates.state;
+  const built = await documents.worker.run('read', { state: was });
+  updates.compact(was, built.state);
+  return built.contents;
+}
+
+export const keepVersion = (
+  { documents, key }: Held,
+  reason: VersionReason,
+  contents: Contents,
+  label: string | null = null,
+): Promise<string | undefined> => documents.keepVersion(key, { reason, label, contents });

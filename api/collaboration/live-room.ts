@@ -1,0 +1,150 @@
+import { randomInt } from 'node:crypto';
+import { mergeUpdates } from 'yjs';
+import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { Log } from '../../src/platform/telemetry/index.ts';
+import { openAwareness } from './awareness.ts';
+import { CLOSE, type Connection } from './connection.ts';
+import type { OpenDocument } from './document.ts';
+import * as frames from './frames.ts';
+import type { Status } from './held.ts';
+import { receiveFrame, type Receiving } from './receive.ts';
+import { openSaving } from './saving.ts';
+
+/** Milliseconds of silence after which a version is kept. */
+const SESSION_MS = 60_000;
+
+/** What a room sends to the same room in other processes. */
+export interface Peers {
+  update(update: Uint8Array): void;
+  awareness(update: Uint8Array): void;
+}
+interface Options {
+  clock: Clock;
+  log: Log;
+  document: OpenDocument;
+  peers: Peers | undefined;
+}
+
+/** Other processes speak for the ids of their clients. */
+const ELSEWHERE = {};
+
+/** A document with those who have it open in this process. */
+export function openLiveRoom({ clock, log, document, peers }: Options) {
+  const connections = new Set<Connection>();
+  const awareness = openAwareness(() => clock.monotonic());
+  const saving = openSaving({ clock, log, document });
+  /** The server among the clients: without a cursor, so that editors show nobody. */
+  const self = { client: randomInt(1, 2 ** 32), clock: 1 };
+  let leaving: Uint8Array[] = [];
+  let isWritable = document.status.readOnly === null;
+  let silence = new AbortController();
+  let isChanged = false;
+
+  const broadcast = (frame: Uint8Array) => {
+    for (const connection of connections) connection.send(frame);
+  };
+  /** Updates of one turn of the process leave as one frame, written once. */
+  const flushUpdates = () => {
+    const update = leaving.length === 1 ? leaving[0]! : mergeUpdates(leaving);
+    leaving = [];
+    broadcast(frames.updateFrame(update));
+    peers?.update(update);
+  };
+  const statusFrame = () =>
+    frames.awarenessFrame(frames.awarenessUpdate([{ ...self, state: JSON.stringify({ server: document.status }) }]));
+
+  async function keepSession(signal: AbortSignal): Promise<void> {
+    await clock.sleep(SESSION_MS, signal);
+    isChanged = false;
+    await document.keep('session');
+  }
+  const touch = () => {
+    saving.touch();
+    isChanged = true;
+    silence.abort();
+    silence = new AbortController();
+    const { signal } = silence;
+    keepSession(signal).catch((error: unknown) => {
+      if (!signal.aborted) log.warn({ room: document.key.room, err: error }, 'a version could not be kept');
+    });
+  };
+
+  const tellAwareness = (update: Uint8Array) => {
+    broadcast(frames.awarenessFrame(update));
+    peers?.awareness(update);
+  };
+  const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
+
+  return {
+    document,
+    connections,
+    /** What the document gains is told to everybody who has it open, and to other processes. */
+    spread(update: Uint8Array): void {
+      if (leaving.length === 0) setImmediate(flushUpdates);
+      leaving.push(update);
+    },
+    tellStatus(status: Status): void {
+      self.clock += 1;
+      broadcast(statusFrame());
+      const opens = !isWritable && status.readOnly === null;
+      isWritable = status.readOnly === null;
+      // what was typed while it was closed lies with the clients: they are asked for it
+      if (opens) broadcast(frames.step1Frame(document.vector));
+    },
+    enter(connection: Connection): void {
+      connections.add(connection);
+      connection.send(frames.step1Frame(document.vector));
+      connection.send(statusFrame());
+      const states = awareness.all();
+      if (states) connection.send(frames.awarenessFrame(states));
+    },
+    leave(connection: Connection): void {
+      if (!connections.delete(connection)) return;
+      const gone = awareness.leave(connection);
+      if (gone) tellAwareness(gone);
+    },
+    /** A frame of a client; one that is none of y-websocket closes its connection and changes nothing. */
+    receive(connection: Connection, frame: Uint8Array): void {
+      try {
+        receiveFrame(receiving, connection, frame);
+      } catch {
+        connection.close(CLOSE.malformed, 'Not a frame of y-websocket');
+      }
+    },
+    /** What another process sends: an update of the document. Throws for bytes that are none. */
+    receiveUpdate(update: Uint8Array): void {
+      if (!document.receive(update)) return;
+      broadcast(frames.updateFrame(update));
+      touch();
+    },
+    receiveAwareness(update: Uint8Array): void {
+      const { told } = awareness.receive(ELSEWHERE, update);
+      if (told) broadcast(frames.awarenessFrame(told));
+    },
+    /** The states of the clients of this process, for another one. */
+    ownAwareness: (): Uint8Array[] => [...connections].flatMap((connection) => awareness.all(connection) ?? []),
+    /** Says something to everybody, so that no client takes the silence for the end of its connection. */
+    heartbeat(): void {
+      self.clock += 1;
+      broadcast(statusFrame());
+      const old = awareness.forgetOld(ELSEWHERE);
+      if (old) broadcast(frames.awarenessFrame(old));
+      for (const connection of connections) connection.probe();
+    },
+    /** Saves everything; ends when it is saved. */
+    flush: () => saving.flush(),
+    /** Saves everything and keeps a version of what was changed. */
+    async end(): Promise<void> {
+      silence.abort();
+      await saving.flush();
+      if (!isChanged) return;
+      isChanged = false;
+      await document.keep('session');
+    },
+    stop(): void {
+      silence.abort();
+      saving.stop();
+    },
+  };
+}
+export type LiveRoom = ReturnType<typeof openLiveRoom>;

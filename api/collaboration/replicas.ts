@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { type ByteChannels, byteChannels } from '../../src/platform/cache/index.ts';
+import { startLoop } from '../../src/platform/flow/index.ts';
+import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { Log } from '../../src/platform/telemetry/index.ts';
+import type { DocumentKey } from '../../src/studio/collaboration/index.ts';
+import type { LiveRoom, Peers } from './live-room.ts';
+
+// The same room in several processes. Messages may be lost, doubled or reordered: state vectors are compared when a room
+// is opened, when Redis comes back, and while it changes.
+
+/** What a message is; the first byte behind the sender. */
+const KIND = { update: 1, awareness: 2, vector: 3, hello: 4 } as const;
+const SENDER_BYTES = 8;
+/** Milliseconds between two comparisons of a room that changes. */
+const COMPARE_MS = 5_000;
+
+interface Options {
+  url: string;
+  clock: Clock;
+  log: Log;
+}
+interface Entered {
+  live: LiveRoom;
+  subscription: AsyncDisposable;
+  hasChanged: boolean;
+}
+
+/** Exchanges updates and awareness of open rooms with other processes over Redis. */
+export async function openReplicas({ url, clock, log }: Options) {
+  const sender = randomBytes(SENDER_BYTES);
+  const entered = new Map<string, Entered>();
+  const nameOf = ({ orgId, room }: DocumentKey) => `collaboration:${orgId}:${room}`;
+  const channels: ByteChannels = await byteChannels({
+    url,
+    clock,
+    onBack: () => {
+      for (const [name, { live }] of entered) send(name, KIND.hello, live.document.vector);
+    },
+    onHandlerError: (error) => log.warn({ err: error }, 'a message of another process was not understood'),
+  });
+  const send = (name: string, kind: number, payload: Uint8Array) =>
+    channels.publish(name, Buffer.concat([sender, Uint8Array.of(kind), payload]));
+
+  function hear(name: string, message: Uint8Array): void {
+    if (sender.equals(message.subarray(0, SENDER_BYTES))) return;
+    const own = entered.get(name);
+    if (!own) return;
+    const { live } = own;
+    const payload = message.slice(SENDER_BYTES + 1);
+    switch (message[SENDER_BYTES] ?? 0) {
+      case KIND.update:
+        own.hasChanged = true;
+        return live.receiveUpdate(payload);
+      case KIND.awareness:
+        return live.receiveAwareness(payload);
+      case KIND.hello:
+        for (const states of live.ownAwareness()) send(name, KIND.awareness, states);
+        send(name, KIND.update, live.document.missing(payload));
+        return send(name, KIND.vector, live.document.vector);
+      case KIND.vector:
+        send(name, KIND.update, live.document.missing(payload));
+        if (live.document.lacks(payload)) send(name, KIND.vector, live.document.vector);
+        return undefined;
+      default: // of a newer release
+        return undefined;
+    }
+  }
+
+  const comparing = startLoop({
+    clock,
+    restMs: COMPARE_MS,
+    firstRestMs: COMPARE_MS,
+    onError: (error) => void log.warn({ err: error }, 'open rooms could not be compared'),
+    async round() {
+      for (const [name, one] of entered) {
+        if (!one.hasChanged) continue;
+        one.hasChanged = !channels.isThere; // compared again when it is heard
+        send(name, KIND.vector, one.live.document.vector);
+      }
+    },
+  });
+
+  return {
+    peersOf(key: DocumentKey): Peers {
+      const name = nameOf(key);
+      return {
+        update(update) {
+          const one = entered.get(name);
+          if (one) one.hasChanged = true;
+          send(name, KIND.update, update);
+        },
+        awareness: (update) => send(name, KIND.awareness, update),
+      };
+    },
+    async enter(key: DocumentKey, live: LiveRoom): Promise<void> {
+      const name = nameOf(key);
+      const subscription = await channels.subscribe(name, (message) => hear(name, message));
+      entered.set(name, { live, subscription, hasChanged: false });
+      send(name, KIND.hello, live.document.vector);
+    },
+    async leave(key: DocumentKey): Promise<void> {
+      const name = nameOf(key);
+      const one = entered.get(name);
+      entered.delete(name);
+      await one?.subscription[Symbol.asyncDispose]();
+    },
+    async [Symbol.asyncDispose]() {
+      await comparing[Symbol.asyncDispose]();
+      await channels[Symbol.asyncDispose]();
+    },
+  };
+}
+export type Replicas = Awaited<ReturnType<typeof openReplicas>>;

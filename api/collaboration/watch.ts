@@ -1,0 +1,59 @@
+import type { Context } from '../../src/context.ts';
+import type { RoomName } from './address.ts';
+import { CLOSE, type Connection } from './connection.ts';
+import type { LiveRoom } from './live-room.ts';
+import { credentialOf, principalsOf, rightsOf } from './rights.ts';
+import { sourceOf } from './source-of.ts';
+
+/** A room that is open in this process. */
+export interface Watched {
+  orgId: string;
+  room: RoomName;
+  live: LiveRoom;
+}
+
+/** Asks again who everybody is and what they may do: who lost the credential or the right to read is closed. */
+export async function judgeRights(context: Context, connections: readonly Connection[]): Promise<void> {
+  const asked = connections.flatMap((connection) => {
+    const credential = credentialOf(connection.principal);
+    return credential ? [{ connection, credential }] : [];
+  });
+  const principals = await principalsOf(
+    context,
+    asked.map(({ credential }) => credential),
+  );
+  for (const [n, { connection }] of asked.entries()) {
+    const principal = principals[n];
+    if (!principal) {
+      connection.close(CLOSE.notAuthenticated, 'The credential has ended');
+      continue;
+    }
+    const rights = rightsOf(principal, connection.author);
+    if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
+    connection.principal = principal;
+    connection.rights = rights;
+  }
+}
+
+/** Looks whether documents were written or posts were changed elsewhere; two statements, and one for each group. */
+export async function lookAtPosts(context: Context, rooms: readonly Watched[]): Promise<void> {
+  const { documents, posts } = context;
+  const single = rooms.filter(({ room }) => room.kind === 'post');
+  const [versions, revisions] = await Promise.all([
+    documents.versionsOf(rooms.map(({ live }) => live.document.key)),
+    posts.findRevisions(single.map(({ orgId, room }) => ({ orgId, postId: room.id }))),
+  ]);
+  const revisionOf = new Map(single.map(({ live }, n) => [live, revisions[n]]));
+  await Promise.all(
+    rooms.map(async ({ room, orgId, live }, n) => {
+      const revision = revisionOf.get(live);
+      const found =
+        room.kind === 'group'
+          ? await sourceOf(context, orgId, room).read()
+          : revision && !revision.isDeleted
+            ? { version: String(revision.version), isOpen: revision.isOpen }
+            : undefined;
+      await live.document.look(versions[n], found);
+    }),
+  );
+}

@@ -1,0 +1,3 @@
+export { type Described, openApi } from './document.ts';
+export type { Json, Shapes } from './schemas.ts';
+export type { WebhookEvent } from './webhooks.ts';

@@ -1,0 +1,58 @@
+import { requireFeature } from '../../src/entitlements/index.ts';
+import type { Surface } from '../../src/oauth-server/index.ts';
+import { type Scope, scopesOfKey, scopesWithin } from '../../src/people/access/index.ts';
+import type { McpPolicy } from '../../src/people/organizations/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import type { Call, Principal, Room } from '../http/route.ts';
+import { type Message, toolOf } from './message.ts';
+import { tools } from './tools.ts';
+
+/** The rooms that the surfaces hand to their tools, and what they need themselves. */
+export const ROOMS = [
+  ...new Set<Room>([
+    ...tools.flatMap((tool) => tool.rooms as readonly Room[]),
+    'audit',
+    'organizations',
+    'config',
+    'cache',
+    'logs',
+  ]),
+];
+
+/** The call of a surface's route, whatever its body. */
+export type SurfaceCall = Omit<Call<Room>, 'params' | 'body' | 'query' | 'idempotency'>;
+
+/** Somebody who calls a surface, with what they may do there now. */
+export interface McpCaller {
+  surface: Surface;
+  call: SurfaceCall;
+  scopes: ReadonlySet<Scope>;
+  policy: McpPolicy;
+}
+
+/** The scopes of a caller: of a token what was granted, of a key by the role of its owner, within the policy (S201). */
+const scopesOf = ({ scopes, roleKey }: Principal, { allowedScopes }: McpPolicy): ReadonlySet<Scope> =>
+  scopes ? scopesWithin(scopes, allowedScopes) : scopesOfKey(roleKey, allowedScopes);
+
+export async function callerOf(surface: Surface, call: SurfaceCall): Promise<McpCaller> {
+  const policy = await call.rooms.organizations.mcpPolicy(call.principal.orgId);
+  return { surface, call, policy, scopes: scopesOf(call.principal, policy) };
+}
+
+/** The scope that a message needs: that of the tool that it calls, and for all else the one to read. */
+function scopeOfMessage({ surface, policy }: Pick<McpCaller, 'surface' | 'policy'>, message: Message): Scope {
+  const tool = toolOf(surface, message);
+  return (policy.allowProposals ? tool?.scopeOfProposals : undefined) ?? tool?.scope ?? 'mcp:read';
+}
+
+/**
+ * Refuses a message of a caller whose plan has no MCP (S58), or who lacks its scope (S200).
+ * @throws AppError `plan_required`, `insufficient_scope`
+ */
+export function checkMessage(caller: McpCaller, message: Message): void {
+  const { plan } = caller.call.principal;
+  if (plan) requireFeature(plan, 'mcp');
+  const scope = scopeOfMessage(caller, message);
+  if (!caller.scopes.has(scope))
+    throw new AppError('insufficient_scope', `This credential lacks the scope ${scope}`, { scope });
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { invalidField } from '../../src/platform/kernel/index.ts';
+
+/** Bytes of a list in one answer: what is longer fills the context of a model. */
+const LIST_BYTES = 25_000;
+
+export const cursor = z
+  .string()
+  .max(200)
+  .optional()
+  .describe('`nextCursor` of the answer before, to get the next part of the list.');
+export const nextCursor = z.string().nullable().describe('Send it as `cursor` to get the next part; null at the end.');
+
+/** Says how many of the items fit into one answer: one at least, so that the list goes on. */
+export function fitting(items: readonly unknown[]): number {
+  let bytes = 0;
+  const over = items.findIndex((item) => (bytes += Buffer.byteLength(JSON.stringify(item)) + 1) > LIST_BYTES);
+  return over < 0 ? items.length : Math.max(over, 1);
+}
+
+/** A part of a list that is known whole, from the place that `cursor` names. */
+export function partOf<T>(items: readonly T[], from: string | undefined): { items: T[]; nextCursor: string | null } {
+  if (from !== undefined && !/^\d{1,6}$/.test(from))
+    throw invalidField('cursor', 'is not the nextCursor of an answer', 'invalid_value');
+  const start = Number(from ?? 0);
+  const rest = items.slice(start);
+  const count = fitting(rest);
+  return { items: rest.slice(0, count), nextCursor: count < rest.length ? String(start + count) : null };
+}

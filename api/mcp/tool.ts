@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import type { Surface } from '../../src/oauth-server/index.ts';
+import type { Permission, Scope } from '../../src/people/access/index.ts';
+import type { Call, Room } from '../http/route.ts';
+
+/** The argument of a tool: the call of a route, with `input` in the place of body, query and parameters. */
+export type ToolCall<R extends Room, I = unknown> = Omit<Call<R>, 'params' | 'body' | 'query' | 'idempotency'> & {
+  input: I;
+};
+
+/** A tool that agents call. It calls the service that its route calls, and answers in the shapes of `api/resources`. */
+export interface ToolDeclaration<R extends Room, I extends z.ZodObject, O extends z.ZodObject> {
+  /** `verb_noun`. */
+  name: string;
+  /** The name that prompts in the field use already: both are listed and act the same. */
+  alias?: string;
+  title: string;
+  /** For a model: what it does, and what to call before or after it. */
+  description: string;
+  surfaces: readonly Surface[];
+  /** The scope that a call needs; one with `mcp:read` changes nothing. */
+  scope: Scope;
+  /** The scope where the organization lets who may only read propose posts (S201). */
+  scopeOfProposals?: Scope;
+  /** Refused as a fault of the tool. */
+  permission?: Permission;
+  input: I;
+  output: O;
+  /** The places of the answer whose text comes from outside, as JSON pointers in which `*` is any element or key. */
+  untrusted?: readonly string[];
+  run(call: ToolCall<R, z.output<I>>): Promise<z.input<O>>;
+}
+
+export interface Tool<
+  R extends Room,
+  I extends z.ZodObject = z.ZodObject,
+  O extends z.ZodObject = z.ZodObject,
+> extends ToolDeclaration<R, I, O> {
+  rooms: readonly R[];
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of tools of all shapes; each was checked where it was declared
+export type AnyTool = Tool<any, any, any>;
+
+/** `tool` for one file, which is given these rooms and no others. */
+export const toolsOf =
+  <R extends Room = never>(...rooms: readonly R[]) =>
+  <I extends z.ZodObject, O extends z.ZodObject>(declaration: ToolDeclaration<R, I, O>): Tool<R, I, O> => ({
+    ...declaration,
+    rooms,
+  });
+
+/** The call of a route's handler that a tool makes. */
+export const asCall = <R extends Room, B = undefined, Q = undefined, P = unknown>(
+  call: ToolCall<R>,
+  parts: { body?: B; query?: Q; params?: P },
+): Call<R, B, Q, P> => ({
+  ...call,
+  body: parts.body as B, // absent where the handler's type has none
+  query: parts.query as Q,
+  params: parts.params as P,
+  idempotency: undefined,
+});

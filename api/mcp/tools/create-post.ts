@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { judgePosts } from '../../resources/posts/preflight.handlers.ts';
+import { PreflightReport, presentPreflight } from '../../resources/posts/preflight.shape.ts';
+import { admitBodies } from '../../resources/posts/handlers.ts';
+import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../post-input.ts';
+import { toolsOf } from '../tool.ts';
+
+export const createPostTool = toolsOf('posts')({
+  name: 'create_post',
+  alias: 'schedulePostTool',
+  title: 'Create or schedule posts',
+  description:
+    'Creates a post for each entry: as a draft, for a date, or to be published now. All are created or none. Call `channel_schema` first, and `preflight_post` when in doubt.',
+  surfaces: ['mcp'],
+  scope: 'mcp:posts:write',
+  permission: 'posts:create',
+  input: SocialPosts.extend({
+    dryRun: z.boolean().optional().describe('Only judge the posts, as `preflight_post` does, and create nothing.'),
+  }),
+  output: z.strictObject({
+    output: z.array(z.strictObject({ postId: z.string(), integration: z.string() })),
+    dryRun: PreflightReport.optional(),
+  }),
+  async run({ input: { dryRun = false, ...posts }, ...call }) {
+    const bodies = bodiesOf(posts);
+    if (!dryRun)
+      return {
+        output: await admitBodies({ ...call, idempotency: undefined }, bodies, {
+          refused: refusalOfEntry,
+          made: byAgents,
+        }),
+      };
+    const entries = await Promise.all(bodies.map((body) => judgePosts(call, body)));
+    return { output: [], dryRun: presentPreflight(entries.flat()) };
+  },
+});

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { File, presentFile } from '../../resources/files/shape.ts';
+import { fileId } from '../fields.ts';
+import { toolsOf } from '../tool.ts';
+
+export const getMediaTool = toolsOf('media')({
+  name: 'get_media',
+  title: 'Get a file',
+  description: 'Answers a file of the library with its alternative text.',
+  surfaces: ['media-mcp'],
+  scope: 'mcp:read',
+  permission: 'media:read',
+  input: z.strictObject({ id: fileId }),
+  output: File,
+  untrusted: ['/attribution/**'],
+  run: async ({ rooms, principal, input }) => presentFile(await rooms.media.get(principal.orgId, input.id)),
+});

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { parse } from '../../../src/platform/kernel/index.ts';
+import type { PostRow } from '../../../src/publishing/posts/index.ts';
+import { listPosts } from '../../resources/posts/handlers.ts';
+import { Range, State } from '../../resources/posts/shape.ts';
+import { cursor, fitting, nextCursor } from '../pages.ts';
+import { asCall, toolsOf } from '../tool.ts';
+
+/** Posts that are read for one answer; most answers are full before. */
+const AT_ONCE = 100;
+const day = (what: string) =>
+  z.string().max(100).optional().describe(`${what} of the range, in UTC, such as 2026-09-01T00:00:00Z.`);
+
+const Listed = z.strictObject({
+  id: z.string(),
+  publishDate: z.string(),
+  state: State,
+  content: z.string(),
+  group: z.string(),
+  integrationId: z.string(),
+  platform: z.string(),
+  integrationName: z.string(),
+});
+const presentListed = (row: PostRow): z.input<typeof Listed> => ({
+  id: row.id,
+  publishDate: row.publishDate.toISOString(),
+  state: row.state,
+  content: row.content,
+  group: row.group,
+  integrationId: row.channelId,
+  platform: row.providerId,
+  integrationName: row.channelName,
+});
+
+export const listPostsTool = toolsOf(
+  'clock',
+  'posts',
+)({
+  name: 'list_posts',
+  alias: 'postsListTool',
+  title: 'List posts by date',
+  description: 'Lists posts of a range of dates; without dates from 30 days back to 30 days ahead.',
+  surfaces: ['mcp'],
+  scope: 'mcp:read',
+  permission: 'posts:read',
+  input: z.strictObject({
+    startDate: day('Start'),
+    endDate: day('End'),
+    customer: z.string().max(255).optional().describe('Only posts of channels of this group, an id of `list_groups`.'),
+    cursor,
+  }),
+  output: z.strictObject({ output: z.strictObject({ posts: z.array(Listed) }), nextCursor }),
+  untrusted: ['/output/posts/*/integrationName'],
+  async run(call) {
+    const part = (limit: number) =>
+      listPosts(asCall(call, { query: parse(Range, { ...call.input, limit: String(limit) }) }));
+    const read = await part(AT_ONCE);
+    const fit = fitting(read.posts.map(presentListed));
+    const { posts, nextCursor: next } = fit < read.posts.length ? await part(fit) : read;
+    return { output: { posts: posts.map(presentListed) }, nextCursor: next ?? null };
+  },
+});

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { presentTimeline, Timeline } from '../../resources/posts/shape.ts';
+import { postId } from '../fields.ts';
+import { toolsOf } from '../tool.ts';
+
+export const postTimelineTool = toolsOf('posts')({
+  name: 'post_timeline',
+  title: 'Get the timeline of a post',
+  description: 'Answers what happened to a post, oldest first.',
+  surfaces: ['mcp'],
+  scope: 'mcp:read',
+  permission: 'posts:read',
+  input: z.strictObject({ id: postId }),
+  output: Timeline,
+  untrusted: ['/items/*/message', '/items/*/data/**'],
+  run: async ({ rooms, principal, input }) => presentTimeline(await rooms.posts.getTimeline(principal.orgId, input.id)),
+});

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { FILE_KINDS, line } from '../../resources/files/handlers.ts';
+import { File, presentFile } from '../../resources/files/shape.ts';
+import { toolsOf } from '../tool.ts';
+
+export const searchMediaTool = toolsOf('media')({
+  name: 'search_media',
+  title: 'Search the media library',
+  description: 'Lists files of the library, newest first, 18 a page.',
+  surfaces: ['media-mcp'],
+  scope: 'mcp:read',
+  permission: 'media:read',
+  input: z.strictObject({
+    search: z.string().max(255).optional().describe('A part of the name or of the alternative text.'),
+    type: z.enum(FILE_KINDS).optional().describe('Only files of this kind.'),
+    folder: line(255).optional().describe('Only files of this folder.'),
+    page: z.int().min(1).max(100_000).optional().describe('The page, from 1.'),
+  }),
+  output: z.strictObject({ results: z.array(File), pages: z.int(), total: z.int() }),
+  untrusted: ['/results/*/attribution/**'],
+  async run({ rooms, principal, input: { search, type, folder, page = 1 } }) {
+    const found = await rooms.media.list(principal.orgId, page, {
+      search: search || undefined,
+      kind: type,
+      folder: folder || undefined,
+    });
+    return { results: found.results.map(presentFile), pages: found.pages, total: found.total };
+  },
+});

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { AppError, notFound } from '../../../src/platform/kernel/index.ts';
+import { authorOfRoom } from '../../collaboration/admission.ts';
+import { readRoom, type RoomName } from '../../collaboration/address.ts';
+import { onDocument } from '../../collaboration/on-document.ts';
+import { credentialOf, rightsOf } from '../../collaboration/rights.ts';
+import { authorOf } from '../../http/own.ts';
+import { type Call, routesOf } from '../../http/route.ts';
+import {
+  presentTicket,
+  presentVersion,
+  presentVersionWithContents,
+  Ticket,
+  Version,
+  VersionWithContents,
+} from './shape.ts';
+
+const route = routesOf('auth', 'clock', 'documents', 'logs', 'posts');
+type Needs = Pick<Call<'posts'>, 'rooms' | 'principal'>;
+
+/** The room of a name, for who may read or write it. Throws `not_found`, `forbidden`. */
+async function roomOf({ rooms, principal }: Needs, name: string, wanted: 'read' | 'write'): Promise<RoomName> {
+  const room = readRoom(name);
+  const author = room && (await authorOfRoom(rooms, principal.orgId, room));
+  if (!room || author === undefined) throw notFound();
+  const rights = rightsOf(principal, author);
+  if (rights === 'none' || (wanted === 'write' && rights !== 'write'))
+    throw new AppError('forbidden', 'Your role may not change this document');
+  return room;
+}
+const keyOf = ({ principal }: Needs, room: RoomName) => ({ orgId: principal.orgId, room: room.name });
+
+const name = z.string().min(1).max(300);
+const Params = z.object({ room: name });
+const VersionParams = Params.extend({ id: z.string().max(255) });
+
+export default [
+  route({
+    method: 'post',
+    path: '/collaboration/ticket',
+    summary: 'Get a ticket for a co-editing room',
+    description:
+      'For `?token=` of the websocket `/collaboration/:room`, where no header can be set. It opens this room for ten minutes, any number of times, and dies with the session, key or token that asked for it.',
+    auth: ['session', 'api-key', 'oauth'],
+    permission: 'posts:read',
+    body: z.strictObject({ room: name }),
+    answer: Ticket,
+    async handle(call) {
+      const room = await roomOf(call, call.body.room, 'read');
+      const credential = credentialOf(call.principal);
+      if (!credential) throw new AppError('forbidden', 'Nobody opens a document as somebody else');
+      const { kind, id: cid, userId: sub, orgId: org } = credential;
+      return call.rooms.auth.tokens.signCollaboration({ sub, org, room: room.name, kind, cid });
+    },
+    present: presentTicket,
+  }),
+  route({
+    method: 'get',
+    path: '/collaboration/:room/versions',
+    summary: 'List versions of a co-edited document',
+    description: 'The latest first; a hundred at most, each kept for 90 days.',
+    auth: ['session', 'api-key', 'oauth'],
+    permission: 'posts:read',
+    params: Params,
+    answer: z.array(Version),
+    async handle(call) {
+      const room = await roomOf(call, call.params.room, 'read');
+      return call.rooms.documents.listVersions(keyOf(call, room));
+    },
+    present: (rows) => rows.map(presentVersion),
+  }),
+  route({
+    method: 'post',
+    path: '/collaboration/:room/versions',
+    summary: 'Keep a version of a co-edited document',
+    auth: ['session', 'api-key', 'oauth'],
+    permission: 'posts:update',
+    impersonation: 'refused',
+    params: Params,
+    body: z.strictObject({ label: z.string().trim().min(1).max(255).optional() }),
+    answer: VersionWithContents,
+    async handle(call) {
+      const room = await roomOf(call, call.params.room, 'write');
+      const id = await onDocument(call, room, (document) => document.keep('manual', call.body.label ?? null));
+      return call.rooms.documents.getVersion(keyOf(call, room), id ?? '');
+    },
+    present: presentVersionWithContents,
+  }),
+  route({
+    method: 'get',
+    path: '/collaboration/:room/versions/:id',
+    summary: 'Get a version of a co-edited document',
+    auth: ['session', 'api-key', 'oauth'],
+    permission: 'posts:read',
+    params: VersionParams,
+    answer: VersionWithContents,
+    async handle(call) {
+      const room = await roomOf(call, call.params.room, 'read');
+      return call.rooms.documents.getVersion(keyOf(call, room), call.params.id);
+    },
+    present: presentVersionWithContents,
+  }),
+  route({
+    method: 'post',
+    path: '/collaboration/:room/versions/:id/restore',
+    summary: 'Restore a version of a co-edited document',
+    description: 'As one more change, so that whoever has it open goes on; what it said before is a version.',
+    auth: ['session', 'api-key', 'oauth'],
+    permission: 'posts:update',
+    impersonation: 'refused',
+    params: VersionParams,
+    answer: VersionWithContents,
+    async handle(call) {
+      const room = await roomOf(call, call.params.room, 'write');
+      const version = await call.rooms.documents.getVersion(keyOf(call, room), call.params.id);
+      await onDocument(call, room, (document) => document.restore(version.contents, authorOf(call.principal)));
+      return version;
+    },
+    present: presentVersionWithContents,
+  }),
+];

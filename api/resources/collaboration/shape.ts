@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { Contents, VersionRow } from '../../../src/studio/collaboration/index.ts';
+import { instant } from '../../http/fields.ts';
+
+export const Ticket = z.strictObject({ token: z.string(), expiresAt: instant });
+export const presentTicket = ({ token, expiresAt }: { token: string; expiresAt: Date }): z.input<typeof Ticket> => ({
+  token,
+  expiresAt: expiresAt.toISOString(),
+});
+
+/** A kept version of a document. `authors`: the users who took part since the version before it. */
+export const Version = z.strictObject({
+  id: z.string(),
+  label: z.string().nullable(),
+  reason: z.enum(['session', 'manual', 'restore', 'foreign_edit', 'too_late']),
+  authors: z.array(z.string()),
+  createdAt: instant,
+});
+export const presentVersion = ({ id, label, reason, authors, createdAt }: VersionRow): z.input<typeof Version> => ({
+  id,
+  label,
+  reason,
+  authors,
+  createdAt: createdAt.toISOString(),
+});
+
+export const VersionWithContents = Version.extend({
+  content: z.string(),
+  settings: z.record(z.string(), z.unknown()),
+  media: z.array(z.unknown()),
+});
+export const presentVersionWithContents = ({
+  contents: { content, settings, media },
+  ...row
+}: VersionRow & { contents: Contents }): z.input<typeof VersionWithContents> => ({
+  ...presentVersion(row),
+  content,
+  settings,
+  media: [...media],
+});

@@ -1,0 +1,6 @@
+import { surfaceRoute } from '../../mcp/routes.ts';
+
+export default [
+  surfaceRoute('/mcp', 'mcp', 'Send messages to the MCP server for publishing'),
+  surfaceRoute('/mcp/:id', 'mcp', 'Send messages to the MCP server by a named path'),
+];

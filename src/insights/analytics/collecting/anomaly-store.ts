@@ -1,0 +1,107 @@
+import type { Sql } from '../../../platform/db/index.ts';
+import type { Deviation } from './anomaly.ts';
+import type { RunKey } from './collection-store.ts';
+import type { DayRange } from '../days.ts';
+import { growthOf, isGrowthOfDay, joinBefore } from './snapshot-store.ts';
+
+export interface FoundAnomaly extends Deviation {
+  integrationId: string;
+  integrationName: string;
+  metric: string;
+  /** A post that a quarter of the day is due to. */
+  topPostId: string | null;
+}
+export interface AnomalyRow extends FoundAnomaly {
+  date: string;
+}
+
+interface SeriesRow {
+  integrationId: string;
+  integrationName: string;
+  metric: string;
+  date: string;
+  value: number;
+}
+
+/** The days of an organization that can be compared: what posts gained since before a gap is more than a day. */
+export const findSeries = (sql: Sql, orgId: string, { from, to }: DayRange): Promise<SeriesRow[]> => sql<SeriesRow[]>`
+  select d.channel_id as "integrationId", c.name as "integrationName", d.metric, d.date::text as date, d.value
+  from analytics_days d
+  join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
+  where d.org_id = ${orgId}
+    and d.date between ${from}::date and ${to}::date
+    and not (
+      d.derived
+      and exists (
+        select
+        from analytics_gaps g
+        where g.org_id = d.org_id
+          and g.channel_id = d.channel_id
+          and g.date = d.date - 1
+      )
+    )`;
+
+/** Channels and metrics with an anomaly in these days. */
+export const findRecent = (
+  sql: Sql,
+  orgId: string,
+  { from, to }: DayRange,
+): Promise<{ integrationId: string; metric: string }[]> => sql<{ integrationId: string; metric: string }[]>`
+  select distinct channel_id as "integrationId", metric
+  from analytics_anomalies
+  where org_id = ${orgId}
+    and date between ${from}::date and ${to}::date`;
+
+/** The post of each channel that gained most of a metric on a day, where that is a quarter of the value. */
+export const findTopPosts = (
+  sql: Sql,
+  { orgId, day }: RunKey,
+  found: readonly Pick<FoundAnomaly, 'integrationId' | 'metric' | 'value'>[],
+) => sql<{ integrationId: string; metric: string; postId: string }[]>`
+  select t.channel_id as "integrationId", t.metric, best.post_id as "postId"
+  from unnest(
+    ${found.map(({ integrationId }) => integrationId)}::uuid[], ${found.map(({ metric }) => metric)}::text[],
+    ${found.map(({ value }) => value)}::float8[]
+  ) as t (channel_id, metric, value)
+  cross join lateral (
+    select n.post_id, ${growthOf(sql, sql`t.metric`)} as growth
+    from analytics_post_days n
+    join posts p on p.id = n.post_id and p.org_id = n.org_id
+    ${joinBefore(sql)}
+    where n.org_id = ${orgId}
+      and n.channel_id = t.channel_id
+      and n.date = ${day}::date
+      and n.counts ? t.metric
+      and ${isGrowthOfDay(sql)}
+    order by growth desc, n.post_id
+    limit 1
+  ) best
+  where best.growth > 0
+    and best.growth >= abs(t.value) / 4`;
+
+export const insertAnomalies = (sql: Sql, { orgId, day }: RunKey, found: readonly FoundAnomaly[]) => sql`
+  insert into analytics_anomalies (org_id, channel_id, metric, date, direction, value, baseline, deviation, top_post_id)
+  select ${orgId}::uuid, t.channel_id, t.metric, ${day}::date, t.direction, t.value, t.baseline, t.deviation, t.top_post_id
+  from unnest(
+    ${found.map(({ integrationId }) => integrationId)}::uuid[], ${found.map(({ metric }) => metric)}::text[],
+    ${found.map(({ direction }) => direction)}::text[], ${found.map(({ value }) => value)}::float8[],
+    ${found.map(({ baseline }) => baseline)}::float8[], ${found.map(({ deviation }) => deviation)}::float8[],
+    ${found.map(({ topPostId }) => topPostId)}::uuid[]
+  ) as t (channel_id, metric, direction, value, baseline, deviation, top_post_id)
+  on conflict (channel_id, metric, date) do nothing`;
+
+/** Most anomalies that one answer tells. */
+const MOST_TOLD = 1_000;
+
+/** The anomalies of these days, the latest first. */
+export const listAnomalyRows = (sql: Sql, orgId: string, { from, to }: DayRange): Promise<AnomalyRow[]> => sql<
+  AnomalyRow[]
+>`
+  select a.channel_id as "integrationId", c.name as "integrationName", a.metric, a.direction, a.value, a.baseline,
+    a.deviation, a.date::text as date, a.top_post_id as "topPostId"
+  from analytics_anomalies a
+  join channels c on c.id = a.channel_id and c.org_id = a.org_id and c.deleted_at is null
+  where a.org_id = ${orgId}
+    and a.date between ${from}::date and ${to}::date
+  order by a.date desc, abs(a.deviation) desc, a.channel_id, a.metric
+  limit ${MOST_TOLD}`;

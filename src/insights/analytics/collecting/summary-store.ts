@@ -1,0 +1,82 @@
+import type { Sql } from '../../../platform/db/index.ts';
+import type { DayRange } from '../days.ts';
+import { STOCKS } from '../rules.ts';
+
+interface DueSummary {
+  orgId: string;
+  timezone: string;
+  /** The local Monday whose summary is done; null: the organization was not looked at yet. */
+  summaryFor: string | null;
+  now: Date;
+}
+
+/** Claims organizations whose week ends, or is to be planned, until the commit. */
+export const claimSummaries = (sql: Sql, limit: number): Promise<DueSummary[]> => sql<DueSummary[]>`/* all orgs */
+  select s.org_id as "orgId", o.timezone, s.summary_for::text as "summaryFor", now() as now
+  from analytics_schedules s
+  join organizations o on o.id = s.org_id
+  where s.summary_at <= now()
+  order by s.summary_at
+  limit ${limit}
+  for update of s
+  skip locked`;
+
+export const moveSummary = (
+  sql: Sql,
+  orgId: string,
+  { summaryFor, nextAt, timezone }: { summaryFor: string; nextAt: Date; timezone: string },
+) => sql`
+  update analytics_schedules
+  set summary_for = ${summaryFor}::date, summary_at = ${nextAt}, summary_zone = ${timezone}
+  where org_id = ${orgId}`;
+
+/** Has the summaries of organizations planned anew whose zone has changed. */
+export const replanSummaries = (sql: Sql) => sql`/* all orgs */
+  update analytics_schedules s
+  set summary_at = now()
+  from organizations o
+  where o.id = s.org_id
+    and s.summary_zone <> o.timezone
+    and s.summary_at > now()`;
+
+/** The last day whose collection is complete. */
+export async function findLastDay(sql: Sql, orgId: string): Promise<string | undefined> {
+  const [last] = await sql<{ day: string }[]>`
+    select day::text as day
+    from analytics_runs r
+    where r.org_id = ${orgId}
+      and r.completed_at is not null
+    order by r.day desc
+    limit 1`;
+  return last?.day;
+}
+
+interface Sum {
+  metric: string;
+  value: number;
+  previous: number;
+  /** Channels with a value in one of the weeks. */
+  channels: number;
+}
+
+/** The values of each metric over all channels of an organization, in a range and in the one before. */
+export const findSums = (sql: Sql, orgId: string, range: DayRange, before: DayRange): Promise<Sum[]> => {
+  const within = ({ from, to }: DayRange) => sql`d.date between ${from}::date and ${to}::date`;
+  const over = (some: DayRange) => sql`
+      case
+        when d.metric = any(${[...STOCKS]}::text[])
+        then (array_agg(d.value order by d.date desc) filter (where ${within(some)}))[1]
+        else sum(d.value) filter (where ${within(some)})
+      end`;
+  return sql<Sum[]>`
+    select metric, coalesce(sum(value), 0) as value, coalesce(sum(previous), 0) as previous, count(*)::int as channels
+    from (
+      select d.channel_id, d.metric, ${over(range)} as value, ${over(before)} as previous
+      from analytics_days d
+      join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
+      where d.org_id = ${orgId}
+        and d.date between ${before.from}::date and ${range.to}::date
+      group by d.channel_id, d.metric
+    ) s
+    group by metric`;
+};

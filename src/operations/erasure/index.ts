@@ -1,0 +1,1 @@
+export { type ErasureRequest, type Erased, type Erasure, openErasure } from './erase.ts';

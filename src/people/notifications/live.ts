@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Cache } from '../../platform/cache/index.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { type Loop, startLoop } from '../../platform/flow/index.ts';
+import { AppError, type Clock } from '../../platform/kernel/index.ts';
+import {
+  idOfStreamPlace,
+  type StreamNews,
+  lookForReaders,
+  type StreamPlace,
+  parseStreamPlace,
+  type StreamReader,
+} from './live-store.ts';
+import type { NotificationRow } from './store.ts';
+
+/** What an open page hears; `alive`: there is nothing new, and the connection goes on. */
+export type LiveEvent =
+  | { kind: 'notification'; id: string; row: NotificationRow }
+  | { kind: 'count'; id: string; total: number }
+  | { kind: 'alive' };
+
+interface Stream {
+  readonly reader: StreamReader;
+  place: StreamPlace | undefined;
+  /** As it was last told. */
+  total: number | undefined;
+  /** What was found and is not taken yet; `ended`: nothing follows. */
+  found: readonly LiveEvent[] | 'ended' | undefined;
+  arrived: PromiseWithResolvers<void>;
+}
+
+interface LiveOptions {
+  sql: Database;
+  cache: Pick<Cache, 'publish' | 'subscribe'>;
+  clock: Clock;
+  log: { warn(detail: object, message: string): void };
+  /** Between two looks that nobody asked for. */
+  lookMs?: number;
+}
+
+/** The open pages of this process. Disposing of it ends them. */
+export type Live = ReturnType<typeof openLive>;
+
+const CHANNEL = 'notifications';
+/** Ended sessions and lost messages are seen so late, and proxies hear that a quiet stream lives. */
+const LOOK_MS = 15_000;
+const AFTER_FAILURE_MS = 1_000;
+const MOST_STREAMS = 5;
+const MOST_AT_ONCE = 500;
+const UserIds = z.array(z.string());
+
+/**
+ * Tells open pages what the database says. Messages between processes only make it sooner: every stream is looked at
+ * again and again, all of a process together.
+ */
+export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptions) {
+  const streams = new Map<string, Set<Stream>>();
+  const changed = new Set<Stream>();
+  let everyAt = 0;
+  let started: { loop: Loop; subscription: Promise<AsyncDisposable> } | undefined;
+
+  const all = (): Stream[] => [...streams.values()].flatMap((some) => [...some]);
+
+  async function round(): Promise<number> {
+    const isEvery = clock.monotonic() >= everyAt;
+    if (isEvery) everyAt = clock.monotonic() + lookMs;
+    const wanted = (isEvery ? all() : [...changed]).filter(({ found }) => found === undefined);
+    for (let n = 0; n < wanted.length; n += MOST_AT_ONCE) await look(wanted.slice(n, n + MOST_AT_ONCE), isEvery);
+    return Math.max(0, everyAt - clock.monotonic());
+  }
+
+  async function look(some: readonly Stream[], isEvery: boolean): Promise<void> {
+    some.forEach((stream) => changed.delete(stream)); // before: what changes meanwhile is looked at again
+    try {
+      const looks = await lookForReaders(sql, some);
+      for (const [n, stream] of some.entries()) settle(stream, looks[n], isEvery);
+    } catch (error) {
+      some.forEach((stream) => changed.add(stream));
+      throw error;
+    }
+  }
+
+  const start = () => ({
+    loop: startLoop({
+      clock,
+      round,
+      restMs: lookMs,
+      onError(error) {
+        log.warn({ err: error }, 'open pages could not be told what is new, repeated');
+        return AFTER_FAILURE_MS;
+      },
+    }),
+    subscription: cache.subscribe(CHANNEL, (message) => {
+      for (const userId of UserIds.parse(JSON.parse(message)))
+        streams.get(userId)?.forEach((stream) => changed.add(stream));
+      if (changed.size > 0) started?.loop.wake();
+    }),
+  });
+
+  function enter(reader: StreamReader, lastEventId: string | undefined): Stream {
+    const own = streams.get(reader.userId) ?? new Set();
+    if (own.size >= MOST_STREAMS)
+      throw new AppError('rate_limited', `You follow your notifications ${MOST_STREAMS} times already: close a page`);
+    const stream: Stream = {
+      reader,
+      place: parseStreamPlace(lastEventId),
+      total: undefined,
+      found: undefined,
+      arrived: Promise.withResolvers(),
+    };
+    streams.set(reader.userId, own.add(stream));
+    changed.add(stream);
+    return stream;
+  }
+
+  function leave(stream: Stream): void {
+    const { userId } = stream.reader;
+    const own = streams.get(userId);
+    own?.delete(stream);
+    if (own?.size === 0) streams.delete(userId);
+    changed.delete(stream);
+  }
+
+  return {
+    /** Streams that are open in this process. */
+    count: () => all().length,
+
+    /** Says that something is new to users, or that they have read it. */
+    async announce(userIds: readonly string[]): Promise<void> {
+      const unique = [...new Set(userIds)];
+      for (let n = 0; n < unique.length; n += MOST_AT_ONCE)
+        await cache.publish(CHANNEL, JSON.stringify(unique.slice(n, n + MOST_AT_ONCE)));
+    },
+
+    /**
+     * Follows what somebody is told in an organization, first what followed on `lastEventId`. Ends with the session, the
+     * membership, or the signal.
+     * @throws AppError `rate_limited` for who follows five times already in this process
+     */
+    async *follow(reader: StreamReader, lastEventId: string | undefined, ends: AbortSignal): AsyncGenerator<LiveEvent> {
+      const stream = enter(reader, lastEventId);
+      const end = () => put(stream, 'ended');
+      ends.addEventListener('abort', end);
+      try {
+        await (started ??= start()).subscription;
+        started.loop.wake();
+        while (!ends.aborted) {
+          const found = await take(stream);
+          if (found === 'ended') return;
+          yield* found;
+          if (changed.has(stream)) started.loop.wake(); // it was passed over while this was told
+        }
+      } finally {
+        ends.removeEventListener('abort', end);
+        leave(stream);
+      }
+    },
+
+    async [Symbol.asyncDispose]() {
+      all().forEach((stream) => put(stream, 'ended'));
+      await started?.loop[Symbol.asyncDispose]();
+      await (await started?.subscription)?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function put(stream: Stream, found: NonNullable<Stream['found']>): void {
+  stream.found = found;
+  stream.arrived.resolve();
+}
+
+async function take(stream: Stream): Promise<NonNullable<Stream['found']>> {
+  await stream.arrived.promise;
+  const found = stream.found!; // it is what has arrived
+  if (found !== 'ended') {
+    stream.found = undefined;
+    stream.arrived = Promise.withResolvers();
+  }
+  return found;
+}
+
+/** Puts down what a look found; nothing where nothing is new, but for the sign of life. */
+function settle(stream: Stream, found: StreamNews | undefined, isEvery: boolean): void {
+  if (stream.found === 'ended') return;
+  if (!found) return put(stream, 'ended');
+  const { place, total, rows } = found;
+  const events: LiveEvent[] = rows.map(({ place: at, ...row }) => ({
+    kind: 'notification',
+    id: idOfStreamPlace(at),
+    row,
+  }));
+  if (total !== stream.total) events.push({ kind: 'count', id: idOfStreamPlace(place), total });
+  stream.place = place;
+  stream.total = total;
+  if (events.length > 0) put(stream, events);
+  else if (isEvery) put(stream, [{ kind: 'alive' }]);
+}

@@ -1,0 +1,1 @@
+export { type Calendar, openCalendar, type OpenFeed } from './service.ts';

@@ -1,0 +1,95 @@
+import { findReply, type Sql } from '../../../platform/db/index.ts';
+import { AppError, notFound } from '../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import { timeline } from '../journal.ts';
+import { post } from '../row.ts';
+import { inFlight, outcomeUnknown } from '../state.ts';
+import { announceDeleted } from './deletion.ts';
+import type { UndonePlan } from './input.ts';
+import type { AppliedPlan } from './plan.ts';
+import { findPlan, PLAN_SCOPE } from './plan-store.ts';
+
+/**
+ * Deletes what the application of a plan has created not longer than ten minutes ago (S124), but for threads of which
+ * something is out, on its way, or changed since: those are named. Posts that are deleted already are not.
+ * @throws AppError `not_found`, `conflict` for a plan that was not applied, `link_expired` after ten minutes
+ */
+export async function undoPlan({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, planId: string): Promise<UndonePlan> {
+  const reply = await findReply(sql, { orgId, scope: PLAN_SCOPE, key: planId });
+  if (reply === undefined) {
+    if (!(await findPlan(sql, orgId, planId))) throw notFound('Plan not found');
+    throw new AppError('conflict', 'The plan was not applied: there is nothing to undo');
+  }
+  const { rows } = JSON.parse(reply) as AppliedPlan; // as `beginPlan` wrote it
+  const postIds = rows.flatMap((row) => row.postIds ?? row.postId ?? []);
+  const [undone] = await removeUnchanged(sql, orgId, postIds);
+  if (undone!.isLate)
+    throw new AppError(
+      'link_expired',
+      'The posts of a plan can be deleted together for ten minutes: delete them singly',
+    );
+  return { deleted: undone!.deleted, kept: undone!.kept ?? [] };
+}
+
+/** Locks channels before posts, both in the order of their ids, as whoever deletes a group does. */
+const removeUnchanged = (sql: Sql, orgId: string, postIds: readonly string[]) => sql<
+  { isLate: boolean; deleted: number; kept: UndonePlan['kept'] | null }[]
+>`
+    with channel as materialized (
+      select c.id
+      from channels c
+      where c.org_id = ${orgId}
+        and c.id in (
+          select p.channel_id
+          from posts p
+          where p.org_id = ${orgId}
+            and p.id = any(${[...postIds]}::uuid[])
+        )
+      order by c.id
+      for no key update
+    ), item as materialized (
+      select p.id, coalesce(p.root_post_id, p.id) as root_id, p.state, p.version, p.created_at,
+        ${inFlight(sql)} or coalesce(${outcomeUnknown(sql)}, false) as in_flight
+      from posts p
+      join channel c on c.id = p.channel_id
+      where p.org_id = ${orgId}
+        and (p.id = any(${[...postIds]}::uuid[]) or p.root_post_id = any(${[...postIds]}::uuid[]))
+        and p.deleted_at is null
+      order by p.id
+      for no key update of p
+    ), judged as (
+      select root_id, case
+          when bool_or(in_flight) then 'in_flight'
+          when bool_or(state = 'PUBLISHED') then 'published'
+          when bool_or(version > 1) then 'changed'
+        end as reason
+      from item
+      group by root_id
+    ), late as (
+      select exists (
+        select
+        from posts p
+        where p.org_id = ${orgId}
+          and p.id = any(${[...postIds]}::uuid[])
+          and p.created_at < now() - interval '10 minutes'
+      ) as is_late
+    ), changed as (
+      update posts p
+      set deleted_at = now(), updated_at = now()
+      from item i, judged j, late
+      where not late.is_late
+        and j.root_id = i.root_id
+        and j.reason is null
+        and p.id = i.id
+        and p.org_id = ${orgId}
+      returning ${post.names(sql, 'fact', 'p')}
+    ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its plan' })},
+    ${announceDeleted(sql)}
+    select late.is_late as "isLate",
+      (select count(*)::int from changed where root_post_id is null) as deleted,
+      (
+        select json_agg(json_build_object('postId', root_id, 'reason', reason) order by root_id)
+        from judged
+        where reason is not null
+      ) as kept
+    from late`;

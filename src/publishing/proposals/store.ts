@@ -1,0 +1,146 @@
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { announce } from '../../platform/outbox/index.ts';
+import { PENDING_DAYS } from './rules.ts';
+
+/** A proposal as it stands; `expired`: nobody decided in time. */
+export interface ProposalRow {
+  id: string;
+  content: Json;
+  contentHash: string;
+  status: ProposalStatus;
+  proposedBy: string | null;
+  program: string | null;
+  createdAt: Date;
+  expiresAt: Date;
+  decidedBy: string | null;
+  decidedAt: Date | null;
+  reason: string | null;
+  postIds: string[] | null;
+}
+export const PROPOSAL_STATUSES = ['pending', 'accepted', 'rejected', 'expired'] as const;
+export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
+
+export interface NewProposal {
+  id: string;
+  content: Json;
+  contentHash: string;
+  proposedBy: string;
+  program: string | null;
+  /** The first words of it, for people. */
+  excerpt: string;
+}
+
+const status = (sql: Sql) =>
+  sql`case when p.state = 'pending' and p.expires_at <= now() then 'expired' else p.state end`;
+const columns = (sql: Sql) => sql`
+  p.id, p.content, p.content_hash as "contentHash", ${status(sql)} as status, p.proposed_by as "proposedBy", p.program,
+  p.created_at as "createdAt", p.expires_at as "expiresAt", p.decided_by as "decidedBy", p.decided_at as "decidedAt",
+  p.reason, p.post_ids as "postIds"`;
+
+/** Held until the commit, so that two at once cannot both be the last that are possible. */
+export async function countPending(sql: Sql, orgId: string): Promise<number> {
+  await sql`select from organizations where id = ${orgId} for no key update`;
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from proposals
+    where org_id = ${orgId}
+      and state = 'pending'
+      and expires_at > now()`;
+  return row!.count;
+}
+
+/** Stores a proposal and announces it. */
+export const insertProposal = (sql: Sql, orgId: string, proposal: NewProposal) => sql`
+  with made as (
+    insert into proposals (id, org_id, content, content_hash, proposed_by, program, expires_at)
+    values (${proposal.id}, ${orgId}, ${sql.json(proposal.content)}, ${proposal.contentHash}, ${proposal.proposedBy},
+      ${proposal.program}, now() + ${PENDING_DAYS}::int * interval '1 day')
+    returning id, org_id, proposed_by, program
+  ),
+  ${announce(sql, {
+    'proposal.created': {
+      from: sql`made`,
+      payload: { proposedBy: sql`proposed_by`, program: sql`program`, excerpt: sql`${proposal.excerpt}::text` },
+    },
+  })}
+  select from made`;
+
+export async function findProposal(sql: Sql, orgId: string, id: string): Promise<ProposalRow | undefined> {
+  const [row] = await sql<ProposalRow[]>`
+    select ${columns(sql)} from proposals p where p.org_id = ${orgId} and p.id = ${id}`;
+  return row;
+}
+
+/** Newest first; `before`: an id of the page before. */
+export const listProposals = (
+  sql: Sql,
+  orgId: string,
+  filter: { status?: ProposalStatus | undefined },
+  page: { limit: number; before?: string | undefined },
+) => sql<ProposalRow[]>`
+  select ${columns(sql)}
+  from proposals p
+  where p.org_id = ${orgId}
+    ${filter.status === undefined ? sql`` : sql`and ${status(sql)} = ${filter.status}`}
+    ${page.before === undefined ? sql`` : sql`and p.id < ${page.before}`}
+  order by p.id desc
+  limit ${page.limit}`;
+
+/** Begins an acceptance of what is pending: from now on nobody rejects it. */
+export async function beginAcceptance(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    update proposals
+    set acceptances = acceptances + 1
+    where org_id = ${orgId}
+      and id = ${id}
+      and state = 'pending'
+      and (expires_at > now() or acceptances > 0)
+    returning 1`;
+  return rows.length > 0;
+}
+
+/** An acceptance that was refused: nothing of it is there. */
+export const dropAcceptance = (sql: Sql, orgId: string, id: string) => sql`
+  update proposals
+  set acceptances = acceptances - 1
+  where org_id = ${orgId}
+    and id = ${id}
+    and state = 'pending'
+    and acceptances > 0`;
+
+/** Ends what is pending; false: somebody else did. */
+export async function decideProposal(
+  sql: Sql,
+  orgId: string,
+  id: string,
+  decision: { by: string; postIds: readonly string[] } | { by: string; reason: string },
+): Promise<boolean> {
+  const isAccepted = 'postIds' in decision;
+  const rows = await sql`
+    update proposals
+    set state = ${isAccepted ? 'accepted' : 'rejected'}, decided_by = ${decision.by}, decided_at = now(),
+      reason = ${isAccepted ? null : decision.reason},
+      post_ids = ${isAccepted ? [...decision.postIds] : null}::uuid[]
+    where org_id = ${orgId}
+      and id = ${id}
+      and state = 'pending'
+      ${isAccepted ? sql`` : sql`and acceptances = 0 and expires_at > now()`}
+    returning 1`;
+  return rows.length > 0;
+}
+
+/** Forgets proposals that ended or expired long ago. */
+export async function dropOldProposals(sql: Sql, days: number, limit: number): Promise<number> {
+  const rows = await sql`/* all orgs */
+    delete from proposals
+    where id in (
+      select id
+      from proposals
+      where expires_at < now() - ${days}::int * interval '1 day'
+      order by expires_at
+      limit ${limit}
+      for update skip locked
+    )
+    returning 1`;
+  return rows.length;
+}

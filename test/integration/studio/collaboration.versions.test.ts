@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { clockWhere } from '../../support/worlds/publishing.ts';
+import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { element, later } from '../../support/worlds/post-routes.ts';
+import { settles } from '../../support/wire/settles.ts';
+
+const world = await openCoEditing();
+const { ann, eve, db, channel, second, key } = world;
+afterAll(world.close);
+const path = (room: string, rest = '') => `/collaboration/${room}/versions${rest}`;
+
+describe('versions of a document', () => {
+  test('are kept on request and when the last client leaves, and say who took part', async () => {
+    const room = `post:${await world.draft()}`;
+    const person = await world.member('editor');
+    const [mine, hers] = [
+      await world.joined(room),
+      await world.joined(room, { headers: { authorization: person.key } }),
+    ];
+    mine.write('mine');
+    hers.write('hers');
+    await settles(() => expect(mine.xml).toContain('hers'));
+    await settles(async () => expect(await world.contentOf(room.slice(5))).toMatch(/mine.*hers|hers.*mine/));
+    expect((await ann.client.post(path(room), { label: 'First' })).body).toMatchObject({
+      content: await world.contentOf(room.slice(5)),
+    });
+    const [kept] = (await ann.client.get(path(room))).body;
+    expect(kept).toMatchObject({ label: 'First', reason: 'manual' });
+    expect(kept.authors.toSorted()).toEqual([ann.userId, person.userId].toSorted());
+    mine.write('more');
+    await Promise.all([mine.close(), hers.close()]);
+    await settles(async () =>
+      expect((await ann.client.get(path(room))).body[0]).toMatchObject({ reason: 'session', authors: [ann.userId] }),
+    );
+    const [latest] = (await key.get(path(room))).body;
+    expect((await key.get(path(room, `/${latest.id}`))).body.content).toContain('more');
+  });
+
+  test('are kept when nobody has typed for a minute', async () => {
+    const quick = await testApp({
+      sql: db.sql,
+      clock: clockWhere((ms) => (ms === 60_000 ? 300 : ms)),
+      ...world.world.beside,
+    });
+    const room = `post:${await world.draft()}`;
+    const editor = await world.joined(room, {}, quick.address);
+    editor.write('typed');
+    await settles(async () => expect((await ann.client.get(path(room))).body).toMatchObject([{ reason: 'session' }]));
+    await editor.close();
+    await quick[Symbol.asyncDispose]();
+    expect((await ann.client.get(path(room))).body).toHaveLength(1); // nothing was typed since
+  });
+
+  test('a restore is one more change: who has the document open types on, and the post says it', async () => {
+    const id = await world.draft();
+    const room = `post:${id}`;
+    const first = (await ann.client.post(path(room), {})).body;
+    const editor = await world.joined(room);
+    editor.write('typed');
+    await world.holds(id, '<p>Hello</p><p>typed</p>');
+    expect((await ann.client.post(path(room, `/${first.id}/restore`), {})).body).toMatchObject({ id: first.id });
+    await settles(() => expect(editor.xml).toBe('<paragraph>Hello</paragraph>'));
+    expect(await world.contentOf(id)).toBe('<p>Hello</p>');
+    editor.write('on');
+    await world.holds(id, '<p>Hello</p><p>on</p>');
+    const before = (await ann.client.get(path(room))).body.find(
+      ({ reason }: { reason: string }) => reason === 'restore',
+    );
+    expect((await ann.client.get(path(room, `/${before.id}`))).body.content).toBe('<p>Hello</p><p>typed</p>');
+    await editor.close();
+  });
+
+  test('are read by who may read the room and restored by who may write it', async () => {
+    const room = `post:${await world.draft()}`;
+    const { id } = (await ann.client.post(path(room), {})).body;
+    const viewer = await world.member('viewer');
+    const member = await world.member('member');
+    expect((await viewer.client.get(path(room))).status).toBe(200);
+    for (const { client } of [viewer, member]) {
+      expect((await client.post(path(room), {})).status).toBe(403);
+      expect((await client.post(path(room, `/${id}/restore`), {})).status).toBe(403);
+    }
+    for (const answer of [
+      await eve.client.get(path(room)),
+      await eve.client.get(path(room, `/${id}`)),
+      await eve.client.post(path(room, `/${id}/restore`), {}),
+      await ann.client.get(path(room, `/${newId()}`)),
+      await ann.client.get(path(`post:${newId()}`)),
+      await ann.client.get(path(`campaign:${newId()}`)),
+    ])
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+  });
+
+  test('a hundred are kept of a document, for 90 days; they go with the post', async () => {
+    const id = await world.draft();
+    const room = `post:${id}`;
+    for (let n = 0; n < 3; n += 1) await ann.client.post(path(room), { label: String(n) });
+    await db.sql`
+      insert into collaboration_versions (id, org_id, room, label, reason, contents)
+      select gen_random_uuid(), ${ann.orgId}, ${room}, 'old', 'session', '{"content":"","settings":{},"media":[]}'
+      from generate_series(1, 120)`;
+    await ann.client.post(path(room), { label: 'last' });
+    expect((await ann.client.get(path(room))).body).toHaveLength(100);
+    await db.sql`update collaboration_versions set created_at = now() - interval '91 days' where room = ${room} and label = 'last'`;
+    await db.sql`update collaboration_documents set checked_at = now() - interval '2 days' where room = ${room}`;
+    const { documents } = world.app.context;
+    await documents.sweep(1_000);
+    expect((await ann.client.get(path(room))).body).toHaveLength(99);
+    expect(await world.stored(room)).toBeDefined();
+    await db.sql`update collaboration_documents set checked_at = now() - interval '2 days' where room = ${room}`;
+    await db.sql`delete from posts where id = ${id}`;
+    await documents.sweep(1_000);
+    expect(await world.stored(room)).toBeUndefined();
+    expect(await db.sql`select from collaboration_versions where room = ${room}`).toHaveLength(0);
+  });
+});
+
+describe('the room of a group', () => {
+  test('holds what its posts have in common, and changes all of them', async () => {
+    const group = newId();
+    const answer = await key.post('/public/v1/posts', {
+      type: 'draft',
+      date: later(),
+      posts: [element(channel, '<p>one</p>', { group }), element(second, '<p>two</p>', { group })],
+    });
+    const ids = answer.body.map(({ postId }: { postId: string }) => postId);
+    const editor = await world.joined(`group:${group}`);
+    const settings = editor.doc.getMap<unknown>('settings');
+    expect(settings.toJSON()).toMatchObject({ title: null, tags: [], publishDate: expect.any(String) });
+    const date = later(7_200_000);
+    editor.doc.transact(() => {
+      settings.set('title', 'Launch');
+      settings.set('publishDate', date);
+      settings.set('tags', [{ label: 'spring', color: '#112233' }]);
+    });
+    await settles(async () => {
+      for (const id of ids)
+        expect((await db.sql`select title, publish_date as date from posts where id = ${id}`)[0]).toEqual({
+          title: 'Launch',
+          date: new Date(date),
+        });
+    });
+    expect((await world.read(ids[1])).tags).toMatchObject([{ tag: { name: 'spring' } }]);
+    settings.set('colour', 'red');
+    await settles(() => expect(editor.server?.['problem']).toMatchObject({ code: 'unknown_field' }));
+    settings.delete('colour');
+    expect((await ann.client.send('PATCH', `/posts/${ids[0]}`, { title: 'By the API' })).status).toBe(200);
+    await settles(() => expect(settings.get('title')).toBe('By the API'));
+    await editor.close();
+    const { key: foreign } = await eve.withKey();
+    expect((await world.join(`group:${group}`, { headers: { authorization: foreign } }).closed).code).toBe(4404);
+  });
+});
