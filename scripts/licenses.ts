@@ -29,6 +29,9 @@ const ALLOWED: Readonly<Record<string, { why: string; packages?: RegExp }>> = {
   },
 };
 
+/** SPDX compares ids without their case. */
+const ALLOWED_BY_ID = new Map(Object.entries(ALLOWED).map(([id, allowed]) => [id.toLowerCase(), allowed]));
+
 /** Says whether an SPDX expression allows the use of a package: one side of `OR`, each side of `AND`. */
 export const isAllowed = (name: string, expression: string): boolean =>
   expression
@@ -36,7 +39,7 @@ export const isAllowed = (name: string, expression: string): boolean =>
     .split(' OR ')
     .some((choice) =>
       choice.split(' AND ').every((id) => {
-        const allowed = Object.hasOwn(ALLOWED, id) ? ALLOWED[id] : undefined;
+        const allowed = ALLOWED_BY_ID.get(id.toLowerCase());
         return allowed !== undefined && (allowed.packages?.test(name) ?? true);
       }),
     );
