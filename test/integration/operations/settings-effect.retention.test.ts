@@ -411,6 +411,17 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([-0.2]),
+    circuits: async () =>
+      expect(
+        await left(
+          'circuits',
+          [1.2, 0.2],
+          (age, id) => sql`
+            insert into circuits (provider_id, provider_version, lane, probe_at) values (${id}, 'v1', '', ${ago(age)})`,
+          'circuits',
+          'provider_id',
+        ),
+      ).toEqual([0.2]),
     'change-counters': async () => {
       const ended = 2_147_483_647; // no connection has this number
       await sql`insert into change_counters (org_id, backend, changes) values (${bob.orgId}, ${ended}, 7)`;
