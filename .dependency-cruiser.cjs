@@ -55,7 +55,15 @@ const ROOMS = {
     proposals: [],
   },
   insights: { analytics: [], competitors: [], streaks: [] },
-  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'], collaboration: [] },
+  studio: {
+    budget: [],
+    models: [],
+    text: ['budget', 'models'],
+    'media-jobs': ['budget', 'models'],
+    collaboration: [],
+    runs: ['budget', 'models', 'media-jobs'],
+    designer: ['models', 'media-jobs', 'runs'],
+  },
   operations: { health: [], sandbox: [], retention: [], erasure: [], admin: [], cli: ['retention'] },
 };
 const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';

@@ -13,6 +13,7 @@ import { openBudget } from './budget/index.ts';
 import { openDocuments } from './collaboration/index.ts';
 import { openMediaJobs } from './media-jobs/index.ts';
 import { openModels } from './models/index.ts';
+import { openRuns } from './runs/index.ts';
 import { openTexts } from './text/index.ts';
 
 export interface StudioNeeds {
@@ -67,14 +68,28 @@ export async function openStudioWing({
       retentionDays: config.retention.mediaJobs,
     }),
   );
+  const runs = opened.use(
+    openRuns({
+      sql,
+      clock,
+      log: logs.of('runs'),
+      incarnation,
+      budget,
+      models,
+      providers,
+      mediaJobs,
+      traceDays: config.retention.traces,
+    }),
+  );
   const documents = opened.use(openDocuments({ sql, clock, incarnation }));
   return wing(opened, {
-    rooms: { budget, models, texts, mediaJobs, documents },
+    rooms: { budget, models, texts, mediaJobs, documents, runs },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
       { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
       { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
+      { name: 'ai-traces', everyMs: HOUR, run: (limit) => runs.sweepTraces(limit) },
     ],
-    workers: [() => mediaJobs.start()],
+    workers: [() => mediaJobs.start(), () => runs.start()],
   });
 }

@@ -23,6 +23,8 @@ import * as store from './store.ts';
  * that a body calls otherwise.
  */
 export interface NewMedia extends WantedModel {
+  /** Made by the caller where it may ask twice: a job that is there already is answered, and nothing made. */
+  id?: string;
   operation: MediaOperation;
   request: Given<Omit<AskedJob, 'sources'>> & Pick<AskedJob, 'sources'>;
   at?: string;
@@ -44,7 +46,9 @@ const RETRY_MS = 60_000;
  * @throws AppError 400 for what no provider that is set up takes, 402 at a limit, 429 where too many wait
  */
 export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
-  const { operation, at = '' } = wanted;
+  const { operation, at = '', id = newId() } = wanted;
+  const known = wanted.id === undefined ? undefined : await store.findJob(deps.sql, orgId, id);
+  if (known) return known;
   const given = Object.entries(wanted.request).filter(([, value]) => value !== undefined);
   const request = Object.fromEntries(given) as AskedJob; // the same without what is absent
   const candidates = await deps.models.resolveMedia(orgId, wanted);
@@ -55,7 +59,6 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
   );
   const [first, ...others] = able as [MediaCandidate, ...MediaCandidate[]]; // else the check has thrown
   await deps.media.made.expectStorage(orgId);
-  const id = newId();
   const provider = providerOf(first);
   const estimateMicros = deps.providers.mediaService(first.adapter, first.use).estimate({
     operation,

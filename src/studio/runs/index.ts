@@ -1,0 +1,17 @@
+export type {
+  ClaimedStep,
+  NewRun,
+  NewStep,
+  Question,
+  RoundEnd,
+  RunEvent,
+  RunKey,
+  RunKind,
+  RunRow,
+  StepRow,
+  StepState,
+  StepTools,
+} from './contract.ts';
+export { faultOfSteps } from './rules.ts';
+export { openRuns, type Runs } from './service.ts';
+export { aiTracesRetention, type TraceRow } from './traces.ts';
