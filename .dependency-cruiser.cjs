@@ -62,7 +62,7 @@ const ROOMS = {
     'media-jobs': ['budget', 'models'],
     collaboration: [],
     runs: ['budget', 'models', 'media-jobs'],
-    designer: ['models', 'media-jobs', 'runs'],
+    designer: ['budget', 'text', 'media-jobs', 'runs'],
   },
   operations: { health: [], sandbox: [], retention: [], erasure: [], admin: [], cli: ['retention'] },
 };

@@ -1,4 +1,5 @@
 import type { Billing } from '../entitlements/index.ts';
+import type { BrandKits } from '../library/brand-kits/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
@@ -9,8 +10,10 @@ import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import type { Channels } from '../publishing/channels/index.ts';
+import type { Posts } from '../publishing/posts/index.ts';
 import { openBudget } from './budget/index.ts';
 import { openDocuments } from './collaboration/index.ts';
+import { openDesigner } from './designer/index.ts';
 import { openMediaJobs } from './media-jobs/index.ts';
 import { openModels } from './models/index.ts';
 import { openRuns } from './runs/index.ts';
@@ -28,6 +31,8 @@ export interface StudioNeeds {
   providerSettings: ProviderSettings;
   media: MediaRoom;
   channels: Channels;
+  posts: Posts;
+  brandKits: BrandKits;
 }
 
 const MINUTE = 60_000;
@@ -46,6 +51,8 @@ export async function openStudioWing({
   providerSettings,
   media,
   channels,
+  posts,
+  brandKits,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
   const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets });
@@ -79,15 +86,31 @@ export async function openStudioWing({
       providers,
       mediaJobs,
       traceDays: config.retention.traces,
+      runDays: config.retention.designerSessions,
     }),
   );
+  const designer = openDesigner({
+    sql,
+    runs,
+    budget,
+    mediaJobs,
+    channels,
+    brandKits,
+    posts,
+    billing,
+    agentTimeoutMs: config.ai.designer.agentTimeoutMs,
+    assetTimeoutMs: config.ai.designer.assetTimeoutMs,
+    stuckMinutes: config.ai.designer.stuckSessionMinutes,
+  });
   const documents = opened.use(openDocuments({ sql, clock, incarnation }));
   return wing(opened, {
-    rooms: { budget, models, texts, mediaJobs, documents, runs },
+    rooms: { budget, models, texts, mediaJobs, documents, runs, designer },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
       { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
       { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
+      { name: 'stuck-sessions', everyMs: MINUTE, run: (limit) => designer.rollBackStuck(limit) },
+      { name: 'old-runs', everyMs: HOUR, run: (limit) => runs.sweepRuns(limit) },
       { name: 'ai-traces', everyMs: HOUR, run: (limit) => runs.sweepTraces(limit) },
     ],
     workers: [() => mediaJobs.start(), () => runs.start()],

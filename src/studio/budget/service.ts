@@ -1,6 +1,6 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { bind, type FieldError, fieldError, validationFailed } from '../../platform/kernel/index.ts';
+import { bind, type FieldError, fieldError, newId, validationFailed } from '../../platform/kernel/index.ts';
 import { append } from '../../platform/outbox/index.ts';
 import type { Cost, Providers } from '../../providers/registry/index.ts';
 import {
@@ -82,6 +82,27 @@ async function releaseCost(_: object, sql: Sql, key: store.CallKey): Promise<voi
   await store.endReservation(sql, key, undefined);
 }
 
+/**
+ * Checks that the caps have room for calls that are planned, all of them; nothing is reserved.
+ *
+ * @throws AppError as `reserve` does
+ */
+async function checkRoomFor(
+  { sql, enforce }: Pick<BudgetDeps, 'sql' | 'enforce'>,
+  calls: readonly Omit<Reservation, 'ref'>[],
+): Promise<void> {
+  if (!enforce || calls.length === 0) return;
+  const undone = new Error('only asked');
+  await sql
+    .begin(async (tx) => {
+      for (const call of calls) await reserveCost({ enforce }, tx, { ...call, ref: newId() });
+      throw undone;
+    })
+    .catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
+}
+
 /** Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. */
 async function settleLapsed({ sql }: Pick<BudgetDeps, 'sql'>, limit: number): Promise<number> {
   const lapsed = await store.lapsedReservations(sql, limit);
@@ -161,6 +182,7 @@ export const openBudget = (deps: BudgetDeps) =>
     reserve: reserveCost,
     settle: settleCost,
     release: releaseCost,
+    checkRoomFor,
     settleLapsed,
     get: getBudget,
     change: changeBudget,

@@ -11,6 +11,8 @@ import {
   checkMediaRequest,
   type MediaOperation,
   type SourceFile,
+  type Takes,
+  takesOf,
 } from '../../providers/registry/index.ts';
 import type { MediaCandidate, WantedModel } from '../models/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
@@ -91,6 +93,48 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
   });
   deps.wake();
   return row;
+}
+
+/** What a job would cost at most, and who would do it; `sources` are files that are not made yet. */
+export interface MediaQuote {
+  domain: 'media';
+  providerId: string;
+  model: string | null;
+  micros: number | undefined;
+}
+
+/**
+ * Judges a request before the files that it starts from are there.
+ *
+ * @throws AppError 400 for what no provider that is set up takes
+ */
+export async function quoteJob(
+  deps: Pick<Deps, 'models' | 'providers'> & Pick<MediaJobsDeps, 'backendUrl'>,
+  orgId: string,
+  { operation, request, sources }: Pick<NewMedia, 'operation' | 'request'> & { sources: readonly SourceFile['kind'][] },
+): Promise<MediaQuote> {
+  const candidates = await deps.models.resolveMedia(orgId, { operation });
+  const asked = { ...request, sources: sources.map((kind) => ({ kind, publicUrl: deps.backendUrl }) as SourceFile) };
+  const [first] = takingOf(candidates, operation, asked as Omit<AskedMedia, 'operation' | 'model'>, '');
+  const { adapter, use, model } = first!; // else the check has thrown
+  const cost = deps.providers.mediaService(adapter, use).estimate({ operation, ...request, model } as Estimated);
+  return { domain: 'media', providerId: adapter.id, model, micros: cost?.micros };
+}
+type Estimated = Parameters<ReturnType<MediaJobsDeps['providers']['mediaService']>['estimate']>[0];
+
+/** What the first provider that is set up for an operation takes; undefined: none is. */
+export async function findTakes(
+  { models }: Pick<Deps, 'models'>,
+  orgId: string,
+  operation: MediaOperation,
+): Promise<Takes | undefined> {
+  try {
+    const [first] = await models.resolveMedia(orgId, { operation });
+    return first && takesOf(first.adapter, operation, first.model);
+  } catch (error) {
+    if (error instanceof AppError && error.status === 400) return undefined;
+    throw error;
+  }
 }
 
 /** The files that a request starts from, and the candidates that take it. */

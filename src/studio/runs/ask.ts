@@ -37,13 +37,7 @@ export function openAsk(deps: Deps, step: ClaimedRow, signal: AbortSignal) {
     signal.throwIfAborted();
     const { adapter, use, model } = candidate;
     const ai = deps.providers.ai(adapter, use);
-    const request: ObjectRequest = {
-      model,
-      instruction: question.instruction,
-      turns: [{ role: 'user', parts: [{ type: 'text', text: question.data }] }],
-      maxTokens: question.maxTokens,
-      schema: z.toJSONSchema(question.form),
-    };
+    const request = requestOf(question, model);
     const key: CallKey = { orgId: step.orgId, ref: newId() };
     const micros = ai.estimate(request)?.micros;
     const write = takeUnsettled();
@@ -125,6 +119,26 @@ export function openAsk(deps: Deps, step: ClaimedRow, signal: AbortSignal) {
     }
   }
   return { ask, takeUnsettled };
+}
+
+const requestOf = ({ instruction, data, maxTokens, form }: Question<unknown>, model: string): ObjectRequest => ({
+  model,
+  instruction,
+  turns: [{ role: 'user', parts: [{ type: 'text', text: data }] }],
+  maxTokens,
+  schema: z.toJSONSchema(form),
+});
+
+/** What a question would cost at most, and who would be asked first. @throws AppError 400 where nobody is set up */
+export async function quoteQuestion(
+  { models, providers }: Pick<Deps, 'models' | 'providers'>,
+  orgId: string,
+  question: Question<unknown>,
+) {
+  const [first] = await models.resolveAi(orgId, { purpose: 'text' });
+  const { adapter, use, model } = first!; // it throws where there is none
+  const micros = providers.ai(adapter, use).estimate(requestOf(question, model))?.micros;
+  return { domain: 'ai' as const, providerId: adapter.id, model, micros };
 }
 
 const WRONG: Readonly<Record<string, string>> = {

@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import type { NewMedia, ShownJob } from '../media-jobs/index.ts';
 
+export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'skipped', 'timed_out', 'cancelled'] as const;
 /** `waiting`: for steps before it, or for its turn. `timed_out`: its deadline came first; a media job goes on. */
-export type StepState = 'waiting' | 'running' | 'done' | 'failed' | 'skipped' | 'timed_out' | 'cancelled';
+export type StepState = (typeof STEP_STATES)[number];
 
 export interface RunKey {
   orgId: string;

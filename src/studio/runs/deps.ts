@@ -21,6 +21,7 @@ export interface RunsOptions {
   providers: Pick<Providers, 'ai'>;
   mediaJobs: Pick<MediaJobs, 'create' | 'get' | 'show' | 'wait' | 'cancel'>;
   traceDays: number;
+  runDays: number;
 }
 
 /** What the use cases are handed. */

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { RunEvent, RunKey } from './contract.ts';
-import { selectEvents } from './store.ts';
+import { selectEvents } from './events-store.ts';
 
 /** Those in this process who read the events of runs, told at once of what it writes itself. */
 export interface RunReaders {

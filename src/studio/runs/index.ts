@@ -1,3 +1,4 @@
+export { STEP_STATES } from './contract.ts';
 export type {
   ClaimedStep,
   NewRun,
@@ -14,4 +15,5 @@ export type {
 } from './contract.ts';
 export { faultOfSteps } from './rules.ts';
 export { openRuns, type Runs } from './service.ts';
+export { runsRetention } from './retention.ts';
 export { aiTracesRetention, type TraceRow } from './traces.ts';

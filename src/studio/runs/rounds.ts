@@ -2,6 +2,7 @@ import type { Json, Sql } from '../../platform/db/index.ts';
 import type { NewRun, NewStep, RoundEnd, RunKey, RunRow } from './contract.ts';
 import { endOpenSteps } from './claim-store.ts';
 import type { RunsDeps } from './deps.ts';
+import { insertEvents } from './events-store.ts';
 import { faultOfSteps } from './rules.ts';
 import * as store from './store.ts';
 
@@ -36,12 +37,20 @@ async function insertRound(
 ): Promise<void> {
   await store.insertSteps(sql, key, round, steps);
   await store.advanceRound(sql, key, round);
-  await store.insertEvents(sql, key, [{ kind: 'state', data: { state } }]);
+  await insertEvents(sql, key, [{ kind: 'state', data: { state } }]);
 }
 
 function checkSteps(steps: readonly NewStep[]): void {
   const fault = steps.length === 0 ? 'a round has no step' : faultOfSteps(steps);
   if (fault !== undefined) throw new Error(`Steps of a run: ${fault}`);
+}
+
+export interface RunStop {
+  from: readonly string[];
+  state: string;
+  error: string | null;
+  /** Only where nobody has touched its round for so long. */
+  untouchedMinutes?: number;
 }
 
 /**
@@ -52,11 +61,13 @@ export async function stopRun(
   { budget }: Pick<RunsDeps, 'budget'>,
   sql: Sql,
   key: RunKey,
-  { from, state, error }: { from: readonly string[]; state: string; error: string },
+  { from, state, error, untouchedMinutes }: RunStop,
 ): Promise<RunRow | undefined> {
   const run = await store.lockRun(sql, key);
   if (!run || !from.includes(run.state)) return undefined;
-  const ended = await endOpenSteps(sql, key, { state: 'cancelled', error });
+  if (untouchedMinutes !== undefined && run.isActive && !(await store.isUntouched(sql, key, untouchedMinutes)))
+    return undefined;
+  const ended = await endOpenSteps(sql, key, { state: 'cancelled', error: error ?? 'Cancelled' });
   for (const { orgId, ref } of ended) if (ref) await budget.settle(sql, { orgId, ref }, undefined, { marked: true });
   await writeEnd(sql, key, { state, error });
   return run;
@@ -65,9 +76,7 @@ export async function stopRun(
 /** Writes how a round has ended, and tells those who follow. */
 export async function writeEnd(sql: Sql, key: RunKey, end: RoundEnd): Promise<void> {
   await store.updateRun(sql, key, end);
-  await store.insertEvents(sql, key, [
-    { kind: 'state', data: { state: end.state, ...(end.error && { error: end.error }) } },
-  ]);
+  await insertEvents(sql, key, [{ kind: 'state', data: { state: end.state, ...(end.error && { error: end.error }) } }]);
 }
 
 /** Changes what a run has come to beside its rounds, such as a plan or a message, and tells those who follow. */
@@ -79,7 +88,7 @@ export async function changeRun(
 ): Promise<void> {
   if (output !== undefined)
     await sql`update runs set output = ${sql.json(output)} where org_id = ${key.orgId} and id = ${key.id}`;
-  await store.insertEvents(sql, key, [event]);
+  await insertEvents(sql, key, [event]);
 }
 
 /** After the commit of what concerns a run: steps that are due are taken up, ended ones aborted, readers told. */

@@ -143,34 +143,49 @@ export async function advanceRound(
   return { skipped, isOpen: open > 0 };
 }
 
-/** Writes what open pages hear, numbered; the run is locked by the caller, or by the first statement here. */
-export async function insertEvents(
+export const setOutputOfStep = (sql: Sql, { orgId, id }: RunKey, output: Json) => sql`
+  update run_steps
+  set output = ${sql.json(output)}
+  where org_id = ${orgId}
+    and id = ${id}`;
+
+/** Runs in these states that nobody has touched for so long, the longest untouched first. */
+export const findUntouched = (
   sql: Sql,
-  { orgId, id }: RunKey,
-  events: readonly { kind: string; data: Json }[],
-): Promise<void> {
-  if (events.length === 0) return;
-  await sql`
-    with counted as (
-      update runs
-      set events = events + ${events.length}::int, touched_at = now()
+  { kind, states, minutes, limit }: { kind: string; states: readonly string[]; minutes: number; limit: number },
+) => sql<RunRow[]>`
+  /* all orgs */
+  select ${runColumns(sql)}
+  from runs r
+  where r.kind = ${kind}
+    and r.state = any(${[...states]}::text[])
+    and (r.touched_at < now() - ${minutes}::float8 * interval '1 minute' or not r.is_active)
+  order by r.touched_at
+  limit ${limit}`;
+
+/** The media jobs of a run that may still go on. */
+export const jobsOfRun = async (sql: Sql, { orgId, id }: RunKey): Promise<string[]> =>
+  (
+    await sql<{ id: string }[]>`
+      select id
+      from run_steps
       where org_id = ${orgId}
-        and id = ${id}
-      returning events
-    )
-    insert into run_events (run_id, org_id, n, kind, data)
-    select ${id}, ${orgId}, c.events - ${events.length}::int + t.place, t.event ->> 'kind', t.event -> 'data'
-    from counted c
-    cross join jsonb_array_elements(${sql.json(events as unknown as Json)}::jsonb) with ordinality as t (event, place)`;
+        and run_id = ${id}
+        and has_job
+        and next_at is not null`
+  ).map((row) => row.id);
+
+export async function deleteRun(sql: Sql, { orgId, id }: RunKey): Promise<boolean> {
+  const { count } = await sql`delete from runs where org_id = ${orgId} and id = ${id} and not is_active`;
+  return count > 0;
 }
 
-export const selectEvents = (sql: Sql, { orgId, id }: RunKey, after: number, limit: number) => sql<
-  { n: number; kind: string; data: Json; at: Date }[]
->`
-  select n, kind, data, at
-  from run_events
-  where org_id = ${orgId}
-    and run_id = ${id}
-    and n > ${after}
-  order by n
-  limit ${limit}`;
+export async function isUntouched(sql: Sql, { orgId, id }: RunKey, minutes: number): Promise<boolean> {
+  const rows = await sql`
+    select
+    from runs
+    where org_id = ${orgId}
+      and id = ${id}
+      and touched_at < now() - ${minutes}::float8 * interval '1 minute'`;
+  return rows.length > 0;
+}

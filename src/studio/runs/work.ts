@@ -5,6 +5,7 @@ import { ClaimLost, openAsk } from './ask.ts';
 import { type ClaimedRow, endOpenSteps, endStep, setJob, setNextLook, type StepEnd } from './claim-store.ts';
 import type { RunKind, StepTools } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
+import { insertEvents } from './events-store.ts';
 import { writeEnd } from './rounds.ts';
 import { LATE_LOOK_MS, MOST_CLAIMS, MOST_LOST } from './rules.ts';
 import * as store from './store.ts';
@@ -115,7 +116,7 @@ function toolsOf(deps: RunsDeps, step: ClaimedRow, signal: AbortSignal, ask: Ste
     async tell(event, data) {
       await deps.sql.begin(async (tx) => {
         await store.lockRun(tx, run);
-        await store.insertEvents(tx, run, [{ kind: event, data }]);
+        await insertEvents(tx, run, [{ kind: event, data }]);
       });
       deps.readers.written(step.runId);
     },
@@ -147,7 +148,7 @@ async function finish(
       ))
         events.push(stepEvent(name, 'skipped'));
     const { skipped, isOpen } = await store.advanceRound(tx, key, step.round);
-    await store.insertEvents(tx, key, [...events, ...skipped.map((name) => stepEvent(name, 'skipped'))]);
+    await insertEvents(tx, key, [...events, ...skipped.map((name) => stepEvent(name, 'skipped'))]);
     if (isOpen || !run.isActive) return;
     const steps = await store.selectSteps(tx, key);
     await writeEnd(
@@ -188,7 +189,7 @@ async function lookAfterJob(deps: RunsDeps, kind: RunKind, step: ClaimedRow): Pr
       if (!(await setNextLook(tx, step, null)) || !run || !shown) return;
       const found = (await store.selectSteps(tx, key)).find(({ id }) => id === step.id)!; // the run is locked
       await kind.hearLate?.(tx, run, found, shown);
-      await store.insertEvents(tx, key, [
+      await insertEvents(tx, key, [
         { kind: 'late', data: { name: step.name, fileIds: shown.files.map(({ id }) => id) } },
       ]);
     });

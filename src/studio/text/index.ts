@@ -1,2 +1,9 @@
 export { TextWish } from './actions.ts';
-export { openTexts, type Texts, type WritingEvent, type WrittenByModel } from './service.ts';
+export {
+  limitOfChannel,
+  openTexts,
+  type TextLimit,
+  type Texts,
+  type WritingEvent,
+  type WrittenByModel,
+} from './service.ts';

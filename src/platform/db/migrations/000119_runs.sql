@@ -17,7 +17,8 @@ create table runs (
   touched_at timestamptz not null default now()       -- by a person, a step or its progress
 );
 create index runs_of_org on runs (org_id, kind, id desc);                         -- lists
-create index runs_touched on runs (kind, touched_at);                             -- retention, and stuck ones
+create index runs_touched on runs (touched_at);                                   -- retention
+create index runs_active on runs (kind, state, touched_at);                       -- those that are stuck
 create index runs_of_user on runs (user_id) where user_id is not null;            -- when a person is deleted
 
 create table run_steps (
