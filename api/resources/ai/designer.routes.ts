@@ -72,7 +72,6 @@ export default [
     ...WRITES,
     planLimit: 'ai_budget',
     idempotent: true,
-    creates: true,
     body: z.strictObject({ content: z.string().trim().min(1).max(8_000) }),
     answer: Session,
     handle: ({ rooms, principal: { orgId }, params: { id }, body }) =>

@@ -14,8 +14,8 @@ export async function requestOfStep(
 ): Promise<Pick<NewMedia, 'operation'> & { request: Omit<NewMedia['request'], 'sources'> }> {
   const operation = kind as 'image' | 'video' | 'edit'; // a copy makes no file
   const takes = await mediaJobs.takes(orgId, operation);
-  const { seconds, secondsNeeded } = takes ?? {};
-  const shortest = secondsNeeded && seconds && ('from' in seconds ? seconds.from : seconds[0]);
+  const seconds = takes?.seconds;
+  const shortest = seconds && ('from' in seconds ? seconds.from : Math.min(...seconds));
   return {
     operation,
     request: {

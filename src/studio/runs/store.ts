@@ -97,7 +97,7 @@ export async function updateRun(
 export async function insertSteps(sql: Sql, { orgId, id }: RunKey, round: number, steps: readonly NewStep[]) {
   await sql`
     insert into run_steps ${sql(
-      steps.map(({ name, input = null, after = [], anyway = false, deadlineMs }, place) => ({
+      steps.map(({ name, input = {}, after = [], anyway = false, deadlineMs }, place) => ({
         id: newId(),
         run_id: id,
         org_id: orgId,

@@ -124,6 +124,10 @@ beforeAll(async () => {
   await db.sql`
     insert into proposals (id, org_id, content, content_hash)
     values (${hers['proposal']!}, ${ann.orgId}, '{"socialPost": []}', 'canary')`;
+  hers['session-of-designer'] = newId();
+  await db.sql`
+    insert into runs (id, org_id, kind, state, is_active, input, output)
+    values (${hers['session-of-designer']}, ${ann.orgId}, 'designer', 'awaiting_plan', false, '{"prompt": "Canary"}', null)`;
   hers['notification'] = newId();
   await db.sql`
     insert into notifications (id, org_id, user_id, source, category, title, content)
@@ -162,6 +166,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/brand-kits\/:/, 'kit'],
   [/^\/competitors\/:/, 'competitor'],
   [/^\/(mcp|sse|message)\/:/, 'org'],
+  [/^\/ai\/designer\/sessions\/:/, 'session-of-designer'],
   [/^\/proposals\/:/, 'proposal'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
@@ -181,6 +186,7 @@ const BODIES: Record<string, object> = {
   'POST /integrations/:id/settings': { additionalSettings: '[]' },
   'POST /comments/:id/reply': { content: 'x' },
   'PATCH /comments/:id': { done: true },
+  'POST /ai/designer/sessions/:id/messages': { content: 'x' },
 };
 
 /** A page that nobody has is no error to whoever comes back from it (S64). */
@@ -240,6 +246,9 @@ const fingerprint = async () => {
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,
     db.sql`select * from proposals where org_id = ${ann.orgId}`,
+    db.sql`select * from runs where org_id = ${ann.orgId}`,
+    db.sql`select * from run_steps where org_id = ${ann.orgId}`,
+    db.sql`select * from run_events where org_id = ${ann.orgId}`,
   ]);
   return sha256(JSON.stringify(tables)).toString('hex');
 };
