@@ -5,7 +5,8 @@ import { workOn } from './work.ts';
 
 /** Steps of this process at once: most of them wait for a provider. */
 const MOST_AT_ONCE = 128;
-const REST_MS = 500;
+/** What other processes begin is seen so late. */
+const REST_MS = 1_000;
 
 /** Works on steps that are due, until it is disposed of: what is under way then is left to others. */
 export function startSteps(deps: RunsDeps): AsyncDisposable & { wake(): void } {
