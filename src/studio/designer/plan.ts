@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { sha256Hex } from '../../platform/kernel/index.ts';
 import { faultOfSteps } from '../runs/index.ts';
 
-export const STEP_KINDS = ['copy', 'image', 'video', 'edit'] as const;
+const STEP_KINDS = ['copy', 'image', 'video', 'edit'] as const;
 export type DesignKind = (typeof STEP_KINDS)[number];
 const MOST_STEPS = 20;
 

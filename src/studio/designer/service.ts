@@ -138,7 +138,9 @@ async function rollBackStuck(deps: DesignerDeps, limit: number): Promise<number>
     );
     if (!stopped) continue; // somebody went on meanwhile
     deps.runs.announce(run.id, { isStopped: true });
-    const steps = (await deps.runs.steps(run)).filter(({ round, name }) => round === run.round && name !== PLAN_STEP);
+    const steps = (await deps.runs.steps(run.orgId, [run.id])).filter(
+      ({ round, name }) => round === run.round && name !== PLAN_STEP,
+    );
     const drafts = steps.flatMap(({ id, input }) => (input as PlannedStep).channelIds.map((one) => draftIdOf(id, one)));
     await dropDrafts(deps, run.orgId, drafts);
     await deps.sql.begin(async (tx) => {

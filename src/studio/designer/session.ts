@@ -54,27 +54,25 @@ export const assetsOf = (steps: readonly StepRow[]) =>
 /** Sessions as people see them. */
 async function shown(deps: Pick<DesignerDeps, 'runs'>, orgId: string, rows: readonly RunRow[]) {
   const ids = rows.map(({ id }) => id);
-  const said = ids.length === 0 ? [] : await deps.runs.events(orgId, ids, 'message');
-  return Promise.all(
-    rows.map(async (run): Promise<DesignerSession> => {
-      const steps = await deps.runs.steps(run);
-      const planned = steps.filter(isPlanned);
-      const last = planned.at(-1)?.round;
-      return {
-        id: run.id,
-        state: run.state as SessionState, // the kind writes no other
-        messages: said
-          .filter(({ runId }) => runId === run.id)
-          .map(({ data, at }) => ({ ...SessionMessage.parse(data), at })),
-        plan: outputOf(run).plan,
-        steps: planned.filter(({ round }) => round === last),
-        assets: assetsOf(steps),
-        error: run.error,
-        createdAt: run.createdAt,
-        updatedAt: run.touchedAt,
-      };
-    }),
-  );
+  const [said, made] = await Promise.all([deps.runs.events(orgId, ids, 'message'), deps.runs.steps(orgId, ids)]);
+  return rows.map((run): DesignerSession => {
+    const steps = made.filter(({ runId }) => runId === run.id);
+    const planned = steps.filter(isPlanned);
+    const last = planned.at(-1)?.round;
+    return {
+      id: run.id,
+      state: run.state as SessionState, // the kind writes no other
+      messages: said
+        .filter(({ runId }) => runId === run.id)
+        .map(({ data, at }) => ({ ...SessionMessage.parse(data), at })),
+      plan: outputOf(run).plan,
+      steps: planned.filter(({ round }) => round === last),
+      assets: assetsOf(steps),
+      error: run.error,
+      createdAt: run.createdAt,
+      updatedAt: run.touchedAt,
+    };
+  });
 }
 
 /** @throws AppError `not_found` */

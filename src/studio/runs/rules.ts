@@ -11,8 +11,8 @@ const MOST_TRACED = 16_000;
 /** A job that was given up is looked at so often, for what it makes late. */
 export const LATE_LOOK_MS = 10_000;
 
-export const OPEN_STATES: readonly StepState[] = ['waiting', 'running'];
-export const isOpen = ({ state }: Pick<StepRow, 'state'>): boolean => OPEN_STATES.includes(state);
+const OPEN_STATES: readonly StepState[] = ['waiting', 'running'];
+const isOpen = ({ state }: Pick<StepRow, 'state'>): boolean => OPEN_STATES.includes(state);
 
 interface Ordered extends Pick<StepRow, 'name' | 'state'> {
   after: readonly string[];

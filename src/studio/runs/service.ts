@@ -36,7 +36,7 @@ async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>
   await store.deleteRun(sql, key);
 }
 
-const listSteps = ({ sql }: Reads, key: RunKey) => store.selectSteps(sql, key);
+const listSteps = ({ sql }: Reads, orgId: string, ids: readonly string[]) => store.selectStepsOf(sql, orgId, ids);
 const listEvents = ({ sql }: Reads, orgId: string, ids: readonly string[], kind: string) =>
   selectEventsOfKind(sql, orgId, ids, kind);
 const findStuck = ({ sql }: Reads, wanted: Parameters<typeof store.findUntouched>[1]) =>

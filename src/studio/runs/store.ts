@@ -5,7 +5,7 @@ import { unfold } from './rules.ts';
 
 // Lock order: a run, then its steps. Whoever writes a step has locked its run.
 
-export const runColumns = (sql: Sql): Fragment => sql`
+const runColumns = (sql: Sql): Fragment => sql`
   r.id, r.org_id as "orgId", r.user_id as "userId", r.kind, r.state, r.is_active as "isActive", r.round, r.input,
   r.output, r.error, r.created_at as "createdAt", r.touched_at as "touchedAt"`;
 const stepColumns = (sql: Sql): Fragment => sql`
@@ -35,6 +35,14 @@ export const selectRuns = (
     ${cursor === undefined ? sql`` : sql`and r.id < ${cursor}`}
   order by r.id desc
   limit ${limit + 1}`;
+
+/** The same of several runs. */
+export const selectStepsOf = (sql: Sql, orgId: string, ids: readonly string[]) => sql<(StepRow & { runId: string })[]>`
+  select ${stepColumns(sql)}, s.run_id as "runId"
+  from run_steps s
+  where s.org_id = ${orgId}
+    and s.run_id = any(${[...ids]}::uuid[])
+  order by s.run_id, s.round, s.place`;
 
 /** The steps of all rounds, in their order. */
 export const selectSteps = (sql: Sql, { orgId, id }: RunKey): Promise<StepRow[]> => sql<StepRow[]>`

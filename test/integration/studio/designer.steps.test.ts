@@ -184,6 +184,26 @@ describe('a deadline', () => {
   }, 60_000);
 });
 
+describe('a cap that is reached', () => {
+  test('while a plan is executed ends it with what is there', async () => {
+    world.work();
+    world.maker.plan('Make slow', { polls: ['running'] });
+    const id = await executing(
+      step('slow', 'image'),
+      copyStep({ dependsOn: ['slow'] }),
+      step('last', 'image', { dependsOn: ['post'] }),
+    );
+    await eventually('the job is under way', () => (world.maker.jobs('Make slow').at(-1)?.polls ?? 0) > 0);
+    await ann.client.put('/ai/budget', { monthlyCents: 1 });
+    world.maker.plan('Make slow', { polls: ['done'] });
+    const over = await world.comes(ann, id, 'completed');
+    expect(['slow', 'post', 'last'].map((one) => stateOf(over, one))).toEqual(['done', 'failed', 'skipped']);
+    expect(over['messages'].at(-1).content).toContain('has no room');
+    expect(over['assets']).toHaveLength(1);
+    expect(world.script.copies).toEqual([]);
+  });
+});
+
 describe('a cancelled session', () => {
   test('aborts its texts, cancels its jobs and keeps no money', async () => {
     world.work();
