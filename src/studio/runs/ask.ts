@@ -40,20 +40,27 @@ export function openAsk(deps: Deps, step: ClaimedRow, signal: AbortSignal) {
     const request = requestOf(question, model);
     const key: CallKey = { orgId: step.orgId, ref: newId() };
     const micros = ai.estimate(request)?.micros;
-    const write = takeUnsettled();
-    await deps.sql.begin(async (tx) => {
-      await lockRun(tx, { orgId: step.orgId, id: step.runId });
-      await write?.(tx);
-      if (!(await setReservation(tx, step, { ref: key.ref }))) throw new ClaimLost();
-      await deps.budget.reserve(tx, {
-        ...key,
-        userId: step.userId,
-        domain: 'ai',
-        providerId: adapter.id,
-        model,
-        micros,
+    const before = takeUnsettled();
+    await deps.sql
+      .begin(async (tx) => {
+        await lockRun(tx, { orgId: step.orgId, id: step.runId });
+        await before?.(tx);
+        if (!(await setReservation(tx, step, { ref: key.ref }))) throw new ClaimLost();
+        const { orgId, ref } = key;
+        await deps.budget.reserve(tx, {
+          orgId,
+          ref,
+          userId: step.userId,
+          domain: 'ai',
+          providerId: adapter.id,
+          model,
+          micros,
+        });
+      })
+      .catch((error: unknown) => {
+        unsettled = before; // what was undone is still to be written
+        throw error;
       });
-    });
     const trace: Omit<NewTrace, 'ended' | 'endedAt' | 'model'> = {
       id: key.ref,
       orgId: step.orgId,
