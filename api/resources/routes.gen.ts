@@ -1,6 +1,7 @@
 // Written by `npm run gen` from the files beside it.
 import type { AnyRoute } from '../http/route.ts';
 import actorsAdmin from './actors/admin.ts';
+import aiContentPipelineRoutes from './ai/content-pipeline.routes.ts';
 import aiDesignerRoutes from './ai/designer.routes.ts';
 import aiRoutes from './ai/routes.ts';
 import aiTracesRoutes from './ai/traces.routes.ts';
@@ -101,6 +102,7 @@ import wellKnownRoutes from './well-known/routes.ts';
 
 export const routes: readonly AnyRoute[] = [
   ...actorsAdmin,
+  ...aiContentPipelineRoutes,
   ...aiDesignerRoutes,
   ...aiRoutes,
   ...aiTracesRoutes,

@@ -5,17 +5,21 @@ import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { type Clock, hmacHex } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
 import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import type { Channels } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
+import { openBriefs } from './briefs/index.ts';
 import { openBudget } from './budget/index.ts';
 import { openDocuments } from './collaboration/index.ts';
+import { openContentPipeline } from './content-pipeline/index.ts';
 import { openDesigner } from './designer/index.ts';
 import { openMediaJobs } from './media-jobs/index.ts';
 import { openModels } from './models/index.ts';
+import { openPages } from './pages/index.ts';
 import { openRuns } from './runs/index.ts';
 import { openTexts } from './text/index.ts';
 
@@ -30,9 +34,10 @@ export interface StudioNeeds {
   providers: Providers;
   providerSettings: ProviderSettings;
   media: MediaRoom;
+  brandKits: BrandKits;
+  outbound: Outbound;
   channels: Channels;
   posts: Posts;
-  brandKits: BrandKits;
 }
 
 const MINUTE = 60_000;
@@ -50,9 +55,10 @@ export async function openStudioWing({
   providers,
   providerSettings,
   media,
+  brandKits,
+  outbound,
   channels,
   posts,
-  brandKits,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
   const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets });
@@ -89,6 +95,19 @@ export async function openStudioWing({
       runDays: config.retention.designerSessions,
     }),
   );
+  const contentPipeline = openContentPipeline({
+    sql,
+    clock,
+    outbound,
+    brandKits,
+    posts,
+    budget,
+    models,
+    pages: openPages({ outbound, clock }),
+    runs,
+    timeouts: { totalMs: config.ai.pipeline.totalTimeoutMs, agentMs: config.ai.pipeline.agentTimeoutMs },
+  });
+  const briefs = openBriefs({ sql });
   const designer = openDesigner({
     sql,
     runs,
@@ -104,7 +123,7 @@ export async function openStudioWing({
   });
   const documents = opened.use(openDocuments({ sql, clock, incarnation }));
   return wing(opened, {
-    rooms: { budget, models, texts, mediaJobs, documents, runs, designer },
+    rooms: { budget, models, texts, mediaJobs, documents, runs, designer, contentPipeline },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
       { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
@@ -112,6 +131,7 @@ export async function openStudioWing({
       { name: 'stuck-sessions', everyMs: MINUTE, run: (limit) => designer.rollBackStuck(limit) },
       { name: 'old-runs', everyMs: HOUR, run: (limit) => runs.sweepRuns(limit) },
       { name: 'ai-traces', everyMs: HOUR, run: (limit) => runs.sweepTraces(limit) },
+      { name: 'agent-briefs', everyMs: 5 * MINUTE, run: (limit) => briefs.tellAgentWeeks(limit) },
     ],
     workers: [() => mediaJobs.start(), () => runs.start()],
   });

@@ -402,11 +402,9 @@ const ai = {
   }),
   CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: whole(300_000, 'Milliseconds for a whole content pipeline.', {
     min: 1,
-    later: 'AI',
   }),
   CONTENT_PIPELINE_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent of a content pipeline.', {
     min: 1,
-    later: 'AI',
   }),
 };
 

@@ -97,6 +97,8 @@ const MORE: readonly Row[] = [
   ['GET /ai/designer/sessions/:id/events', '60/minute', 'org'], // each page opens one, again when it broke off
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
+  ['POST /ai/content-pipeline', '30/minute', 'org'], // as every route of AI
+  ['GET /ai/content-pipeline/:id/events', '60/minute', 'org'], // each page opens one, again when it broke off
   ['GET /health', 'none', 'address'],
   ['GET /health/live', 'none', 'address'],
   ['GET /health/ready', 'none', 'address'],

@@ -128,6 +128,10 @@ beforeAll(async () => {
   await db.sql`
     insert into runs (id, org_id, kind, state, is_active, input, output)
     values (${hers['session-of-designer']}, ${ann.orgId}, 'designer', 'awaiting_plan', false, '{"prompt": "Canary"}', null)`;
+  hers['pipeline'] = newId();
+  await db.sql`
+    insert into runs (id, org_id, user_id, kind, state, is_active, input)
+    values (${hers['pipeline']}, ${ann.orgId}, ${ann.userId}, 'content-pipeline', 'running', true, '{}')`;
   hers['notification'] = newId();
   await db.sql`
     insert into notifications (id, org_id, user_id, source, category, title, content)
@@ -168,6 +172,7 @@ const OWNERS: [RegExp, string][] = [
   [/^\/(mcp|sse|message)\/:/, 'org'],
   [/^\/ai\/designer\/sessions\/:/, 'session-of-designer'],
   [/^\/proposals\/:/, 'proposal'],
+  [/^\/ai\/content-pipeline\/:/, 'pipeline'],
   [/(^|\/v1)\/webhooks\/(test-ping\/)?:/, 'webhook'],
 ];
 const ownerOf = ({ path }: AnyRoute): string | undefined => OWNERS.find(([pattern]) => pattern.test(path))?.[1];

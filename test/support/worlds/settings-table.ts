@@ -256,6 +256,14 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
     'test/integration/studio/designer.steps.test.ts',
     'for as long as the setting says is taken back, also where its plan is still made [DS2]',
   ],
+  CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: [
+    'test/integration/studio/content-pipeline.test.ts',
+    'all of it ends after the total, with the drafts that are whole [DS5]',
+  ],
+  CONTENT_PIPELINE_AGENT_TIMEOUT_MS: [
+    'test/integration/studio/content-pipeline.test.ts',
+    'an agent ends after its own: the run is timed_out with the drafts that are whole [DS6]',
+  ],
   DISABLE_X_ANALYTICS: [
     'test/integration/insights/analytics.product.test.ts',
     'is not asked at all with DISABLE_X_ANALYTICS [DE37]',
