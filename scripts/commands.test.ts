@@ -19,7 +19,7 @@ function words(line: string): string[] {
 }
 const OURS = /^(npm|npx|node|jest|\.\/rookery\.mjs)$/;
 
-const pages = ['*.md', '{src,api,actors,dapr,docs,components,sandbox,test}/**/*.md'].flatMap((pattern) =>
+const pages = ['*.md', '{src,api,actors,clients,dapr,docs,components,sandbox,test}/**/*.md'].flatMap((pattern) =>
   globSync(pattern, { exclude: (name) => name.includes('node_modules') }),
 );
 const commands: Command[] = pages.flatMap((page) => {
@@ -32,7 +32,7 @@ const commands: Command[] = pages.flatMap((page) => {
 });
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 const testFiles = [
-  '{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts',
+  '{src,actors,api,clients,sandbox,dapr,scripts}/**/*.test.ts',
   'test/{integration,contract,e2e,chaos}/**/*.test.ts',
 ].flatMap((pattern) => globSync(pattern));
 /** `[address]` and `<folder>` stand for what a person puts there. */

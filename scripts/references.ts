@@ -16,6 +16,9 @@ const fixture = (name: string) =>
     (text) => JSON.parse(text) as unknown,
   );
 
+/** The whole OpenAPI document; the types of the client are made from it, too. */
+export const openApiReference = (): string => `${JSON.stringify(openApi(routes, described), null, 1)}\n`;
+
 /** The generated pages of `docs/`, each made from the code that is running. */
 export const references: readonly { file: URL; make: () => string | Promise<string> }[] = [
   {
@@ -32,5 +35,5 @@ export const references: readonly { file: URL; make: () => string | Promise<stri
   },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
   { file: doc('mcp.gen.md'), make: () => mcpReference(tools) },
-  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes, described), null, 1)}\n` },
+  { file: doc('openapi.gen.json'), make: openApiReference },
 ];
