@@ -18,6 +18,9 @@ export interface Output {
   hide(secret: string): void;
 }
 
+/** What is shorter is no secret, and would be found in other words. */
+const SHORTEST = 8;
+
 /** Texts of others could steer the terminal. */
 // oxlint-disable-next-line no-control-regex -- these are what is taken out
 const plain = (value: unknown) => String(value ?? '').replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
@@ -50,7 +53,7 @@ export function openOutput(write: { out: (text: string) => void; err: (text: str
     },
     raw: out,
     say: (text) => write.err(`${safe(text)}\n`),
-    hide: (secret) => void (secret !== '' && secrets.add(secret)),
+    hide: (secret) => void (secret.length >= SHORTEST && secrets.add(secret)),
   };
   return output;
 }

@@ -37,6 +37,9 @@ export interface Session {
   readStdin(): Promise<Buffer>;
 }
 
+/** Shorter waits are not worth a word. */
+const TOLD_MS = 1_000;
+
 export function openSession(world: World, program: Command): Session {
   const globals = () => program.opts<Globals>();
   const output = openOutput(world, () => globals().json === true);
@@ -47,7 +50,11 @@ export function openSession(world: World, program: Command): Session {
   function clientOf(url: string, key?: string): Rookery {
     originOf(url);
     if (key !== undefined) output.hide(key);
-    return openRookery({ url, ...(key !== undefined && { credential: key }) });
+    return openRookery({
+      url,
+      ...(key !== undefined && { credential: key }),
+      onWait: (ms, why) => ms >= TOLD_MS && output.say(`waiting ${Math.ceil(ms / 1_000)} s: ${why.message}`),
+    });
   }
   const session: Session = {
     output,

@@ -25,6 +25,8 @@ export interface RookeryOptions {
   maxWaitMs?: number;
   /** How long one attempt may be without an answer: 60 seconds unless told. An upload has no such end. */
   timeoutMs?: number;
+  /** Told of each wait before it begins, and why. */
+  onWait?: (ms: number, why: Error) => void;
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
 }
@@ -58,6 +60,7 @@ export function openRookery(options: RookeryOptions) {
     clock,
     maxWaitMs: options.maxWaitMs ?? 60_000,
     timeoutMs: options.timeoutMs ?? 60_000,
+    onWait: options.onWait,
   });
   const api: Api<paths> = createClient<paths>({
     baseUrl: url,

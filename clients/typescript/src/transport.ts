@@ -14,6 +14,8 @@ export interface TransportOptions {
   maxWaitMs: number;
   /** How long one attempt may be without an answer. */
   timeoutMs: number;
+  /** Told of each wait before it begins, and why. */
+  onWait?: ((ms: number, why: Error) => void) | undefined;
 }
 export interface Transport {
   /** Sends what `make` makes, anew for each attempt; `once` for a body that can be read a single time. */
@@ -37,7 +39,7 @@ function pauseOf({ status, code, retryAfterSeconds }: RookeryError, repeatable: 
 }
 
 /** Shows the credential, renews it, waits as the service asks, and throws for each refusal. */
-export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs }: TransportOptions): Transport {
+export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, onWait }: TransportOptions): Transport {
   async function attemptOnce(request: Request, limited: boolean): Promise<Response> {
     const abort = new AbortController();
     const stop = () => abort.abort(request.signal.reason);
@@ -82,6 +84,7 @@ export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs }
         }
         if (pauseMs === undefined || waitedMs + pauseMs > maxWaitMs) throw failure;
         waitedMs += pauseMs;
+        onWait?.(pauseMs, failure);
         await clock.sleep(pauseMs, request.signal);
       }
     },

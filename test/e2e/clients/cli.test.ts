@@ -103,8 +103,10 @@ describe('login', () => {
     expect((await world.ann.client.get('/user/api-keys')).body[0]).toMatchObject({ name: 'CLI' });
     expect(await rookery(['whoami', '--json'], { env: {} })).toMatchObject({ json: { orgId: world.ann.orgId } });
   });
-  test('with a key that is not accepted keeps nothing [T19]', async () => {
-    const words = ['login', '--url', world.product.address, '--key', 'pm_live_wrong'];
+  test('with a revoked key keeps nothing [T19]', async () => {
+    const { body: made } = await world.ann.client.post('/user/api-keys', { name: 'gone' });
+    await world.ann.client.delete(`/user/api-keys/${made.id}`);
+    const words = ['login', '--url', world.product.address, '--key', made.plaintext];
     expect(await rookery(words, { env: {} })).toMatchObject({
       status: 3,
       err: expect.stringMatching(/^rookery: Invalid API key\n/),
