@@ -62,7 +62,8 @@ function fault([program, first = '', ...rest]: readonly string[]): string | unde
     return rest.slice(1).find((path) => !testFiles.some((file) => file.includes(path)));
   }
   if (program === 'npm' && first === 'run') {
-    const [script = '', dashes, ...args] = rest.flatMap((word) => word.replace(/^\[--$/, '--').split(' '));
+    const named = rest[0] === '-s' ? rest.slice(1) : rest; // npm says nothing of its own
+    const [script = '', dashes, ...args] = named.flatMap((word) => word.replace(/^\[--$/, '--').split(' '));
     const runs = manifest.scripts[script];
     if (runs === undefined) return `there is no script ${script}`;
     if (dashes !== undefined && dashes !== '--') return 'arguments follow a --';

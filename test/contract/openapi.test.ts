@@ -284,10 +284,10 @@ test('a route that is to be removed is marked, and its answers say since when an
   expect(open['paths']['/public/v1/posts'].get.deprecated).toBeUndefined();
 });
 
-test('each operation of the public API has a call by curl', () => {
+test('each operation of the public API has a call by curl and one by the client', () => {
   for (const { name, at: one } of published) {
-    const [{ source }] = one['x-codeSamples'] as [{ source: string }];
-    expect([name, source.startsWith('curl')]).toEqual([name, true]);
+    const [curl, client] = one['x-codeSamples'] as [{ source: string }, { source: string }];
+    expect([name, curl.source.startsWith('curl'), client.source.includes('rookery.')]).toEqual([name, true, true]);
   }
   const [{ source }] = open['paths']['/public/v1/tags'].post['x-codeSamples'];
   expect(source).toBe(

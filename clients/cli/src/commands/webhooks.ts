@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { dataOf } from '../../../typescript/src/index.ts';
 import { atMost } from '../at-most.ts';
-import { countOf, each } from '../input.ts';
+import { countOf } from '../input.ts';
 import type { Session } from '../session.ts';
+import { addCreate } from './webhooks-create.ts';
 import { addListen, eventColumns } from './webhooks-listen.ts';
 import { addVerify } from './webhooks-verify.ts';
 
@@ -12,37 +13,6 @@ export function addWebhooks(program: Command, session: Session): void {
   addOthers(webhooks, session);
   addListen(webhooks, session);
   addVerify(webhooks, session);
-}
-
-interface Options {
-  channel?: string[];
-  event?: string[];
-  secret?: boolean;
-}
-
-function addCreate(webhooks: Command, session: Session): void {
-  webhooks
-    .command('create')
-    .description('Create a webhook.')
-    .argument('<name>', 'what you call it')
-    .argument('<address>', 'https address that is told')
-    .option('--channel <id>', 'only of this channel; may be repeated', each)
-    .option('--event <event>', 'event in place of the usual ones; may be repeated', each)
-    .option('--secret', 'with a secret of its own to sign with, which is shown once')
-    .action(async (name: string, url: string, { channel = [], event, secret }: Options) => {
-      const { api } = await session.client();
-      const body = {
-        name,
-        url,
-        integrations: channel.map((id) => ({ id })),
-        ...(event && { events: event }),
-        ...(secret && { secret }),
-      };
-      session.output.one(await dataOf(api.POST('/public/v1/webhooks', { body })), [
-        ['id', ({ id }) => id],
-        ['secret', (webhook) => webhook.secret],
-      ]);
-    });
 }
 
 function addOthers(webhooks: Command, session: Session): void {
