@@ -28,23 +28,41 @@ export function requireNoFiles({ media = [] }: PostOptions): void {
     );
 }
 
-/** The body that the options describe. Files are uploaded on the way. */
-export async function bodyOf(session: Session, rookery: Rookery, options: PostOptions): Promise<CreateBody> {
-  const { channel = [], text, thread = [], media = [], date, draft, settings = {}, tag = [] } = options;
-  if (channel.length === 0) throw new UsageError('Say where to publish by --channel, or give a body by --file');
+/** What a post cannot be without. */
+export function requireContent({ channel = [], text, media = [] }: PostOptions): { channel: string[]; text?: string } {
+  if (channel.length === 0) throw new UsageError('Say where to publish by --channel');
   if (text === undefined && media.length === 0) throw new UsageError('Say what to publish by --text or --media');
-  const content = text === '-' ? await readText(session, '-') : (text ?? '');
-  const image: { id?: string; path: string }[] = [];
+  return { channel, ...(text !== undefined && { text }) };
+}
+export const typeOf = ({ draft, date }: PostOptions) =>
+  draft ? ('draft' as const) : date === undefined ? ('now' as const) : ('schedule' as const);
+
+/** Addresses as they are, files after their upload. */
+export async function imagesOf(
+  session: Session,
+  rookery: Rookery,
+  media: readonly string[] = [],
+): Promise<{ id?: string; path: string }[]> {
+  const images: { id?: string; path: string }[] = [];
   for (const one of media) {
-    if (isAddress(one)) image.push({ path: one });
+    if (isAddress(one)) images.push({ path: one });
     else {
       const { id, path } = await uploadFile(rookery, one, session.signal);
-      image.push({ id, path });
+      images.push({ id, path });
     }
   }
+  return images;
+}
+
+/** The body that the options describe. */
+export async function bodyOf(session: Session, rookery: Rookery, options: PostOptions): Promise<CreateBody> {
+  const { channel, text = '' } = requireContent(options);
+  const { thread = [], date, settings = {}, tag = [] } = options;
+  const content = text === '-' ? await readText(session, '-') : text;
+  const image = await imagesOf(session, rookery, options.media);
   const value = [{ content, image }, ...thread.map((item) => ({ content: item, image: [] }))];
   return {
-    type: draft ? 'draft' : date === undefined ? 'now' : 'schedule',
+    type: typeOf(options),
     date: date ?? new Date().toISOString(),
     creationMethod: 'CLI',
     shortLink: false,

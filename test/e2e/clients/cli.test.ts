@@ -105,7 +105,9 @@ describe('login', () => {
   });
   test('with a revoked key keeps nothing [T19]', async () => {
     const { body: made } = await world.ann.client.post('/user/api-keys', { name: 'gone' });
-    await world.ann.client.delete(`/user/api-keys/${made.id}`);
+    const keys = (await world.ann.client.get('/user/api-keys')).body as { id: string; name: string }[];
+    const { id } = keys.find(({ name }) => name === 'gone')!;
+    expect((await world.ann.client.delete(`/user/api-keys/${id}`)).status).toBe(200);
     const words = ['login', '--url', world.product.address, '--key', made.plaintext];
     expect(await rookery(words, { env: {} })).toMatchObject({
       status: 3,
@@ -171,6 +173,33 @@ describe('posts', () => {
   test('a text of somebody else does not steer the terminal', async () => {
     const id = await draft('a\u001b[31mred');
     expect((await rookery(['posts', 'get', id])).out).not.toContain('\u001b');
+  });
+});
+
+describe('proposals', () => {
+  test('create nothing before a person accepts them', async () => {
+    const words = [
+      '--channel',
+      world.channelId,
+      '--text',
+      'May I?',
+      '--date',
+      '2030-03-04T05:06:07Z',
+      '--settings',
+      '{"a":[1]}',
+    ];
+    const { proposalId } = await done('proposals', 'create', ...words);
+    expect(await done('proposals', 'get', proposalId)).toMatchObject({ status: 'pending', postIds: null });
+    expect((await world.ann.client.post(`/proposals/${proposalId}/accept`, {})).status).toBeLessThan(300);
+    const { status, postIds } = await done('proposals', 'get', proposalId);
+    expect(status).toBe('accepted');
+    const post = await done('posts', 'get', postIds[0]);
+    expect([post.content, post.publishDate, JSON.parse(post.settings)]).toEqual([
+      'May I?',
+      '2030-03-04T05:06:07.000Z',
+      expect.objectContaining({ a: [1] }),
+    ]);
+    expect(await rookery(['proposals', 'get', 'away'])).toMatchObject({ status: 4 });
   });
 });
 

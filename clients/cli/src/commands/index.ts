@@ -10,6 +10,7 @@ import { addLogout } from './logout.ts';
 import { addMcpConfig } from './mcp-config.ts';
 import { addMedia } from './media.ts';
 import { addPosts } from './posts.ts';
+import { addProposals } from './proposals.ts';
 import { addUpload } from './upload.ts';
 import { addWebhooks } from './webhooks.ts';
 import { addWhoami } from './whoami.ts';
@@ -21,6 +22,7 @@ export function addCommands(program: Command, session: Session): void {
     addWhoami,
     addChannels,
     addPosts,
+    addProposals,
     addBulk,
     addCalendar,
     addUpload,
