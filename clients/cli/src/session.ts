@@ -50,6 +50,9 @@ export function openSession(world: World, program: Command): Session {
   function clientOf(url: string, key?: string): Rookery {
     originOf(url);
     if (key !== undefined) output.hide(key);
+    // an error of a header would quote it
+    if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+      throw new CredentialError('The key has characters that no key has');
     return openRookery({
       url,
       ...(key !== undefined && { credential: key }),

@@ -342,6 +342,7 @@ describe('the end of a command', () => {
     [2, ['posts', 'create', '--date', 'soon'], {}],
     [2, ['nothing'], {}],
     [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_wrong' }],
+    [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_broken\nkey' }],
     [4, ['posts', 'get', 'away'], {}],
     [4, ['posts', 'explain', 'away'], {}],
     [7, ['channels'], { ROOKERY_URL: 'http://127.0.0.1:9' }],
@@ -349,6 +350,7 @@ describe('the end of a command', () => {
     const ran = await rookery(words, { env: { ...machine(), ...env } });
     expect([ran.status, ran.out]).toEqual([status, '']);
     expect(ran.err).not.toBe('');
+    expect(ran.err).not.toContain('pm_live');
   });
   test('says a refusal as JSON on the standard error with --json', async () => {
     const { out, err } = await rookery(['posts', 'get', 'away', '--json']);
