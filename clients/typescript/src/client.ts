@@ -51,7 +51,8 @@ const idOf = (post: string | { id: string } | { postId: string }) =>
 
 /** A client of one service with one credential. Each method answers data or throws. */
 export function openRookery(options: RookeryOptions) {
-  const url = options.url.replace(/\/+$/, '');
+  let { url } = options;
+  while (url.endsWith('/')) url = url.slice(0, -1);
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const clock = options.clock ?? systemClock;
   const transport = openTransport({

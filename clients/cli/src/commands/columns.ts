@@ -7,7 +7,7 @@ type ListedPost = Schemas['PublicPost'];
 const textOf = (html: string): string =>
   html
     .replaceAll(/<\/(?:p|h\d|li)>|<br\s*\/?>/g, ' ')
-    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/<[^<>]*>/g, '')
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&quot;', '"')

@@ -21,12 +21,11 @@ export function addMcpConfig(program: Command, session: Session): void {
     .addArgument(createArgument('<client>', 'which assistant').choices(Object.keys(CLIENTS)))
     .option('--media', 'the tools for media instead of those for posts')
     .action(async (client: string, { media }: { media?: boolean }) => {
-      const url = await session.findUrl();
-      if (url === undefined) throw new UsageError('Say which service by --url, ROOKERY_URL, or log in');
+      const given = await session.findUrl();
+      if (given === undefined) throw new UsageError('Say which service by --url, ROOKERY_URL, or log in');
+      const { url } = session.clientOf(given);
       const { file, of } = CLIENTS[client]!;
       session.output.say(`Put this into ${file}:`);
-      session.output.raw(
-        JSON.stringify(of(`${url.replace(/\/+$/, '')}${media ? '/media-mcp' : '/mcp'}`), undefined, 2),
-      );
+      session.output.raw(JSON.stringify(of(`${url}${media ? '/media-mcp' : '/mcp'}`), undefined, 2));
     });
 }
