@@ -45,7 +45,9 @@ export function openSession(world: World, program: Command): Session {
   const output = openOutput(world, () => globals().json === true);
   const profiles = openProfiles(world.configFolder);
   const profileName = () => globals().profile ?? (world.env['ROOKERY_PROFILE'] || 'default');
-  const givenUrl = () => globals().url ?? (world.env['ROOKERY_URL'] || undefined);
+  const urlOfEnvironment = () => world.env['ROOKERY_URL'] || undefined;
+  /** A profile that is asked for is meant, whatever the environment says. */
+  const isAsked = () => globals().profile !== undefined;
 
   function clientOf(url: string, key?: string): Rookery {
     originOf(url);
@@ -66,11 +68,14 @@ export function openSession(world: World, program: Command): Session {
     profiles,
     profileName,
     clientOf,
-    findUrl: async () => givenUrl() ?? (await profiles.find(profileName()))?.url,
+    async findUrl() {
+      const kept = (await profiles.find(profileName()))?.url;
+      return globals().url ?? (isAsked() ? (kept ?? urlOfEnvironment()) : (urlOfEnvironment() ?? kept));
+    },
     async client() {
-      const key = world.env['ROOKERY_API_KEY'] || undefined;
+      const key = isAsked() ? undefined : world.env['ROOKERY_API_KEY'] || undefined;
       const profile = key === undefined ? await profiles.find(profileName()) : undefined;
-      const url = givenUrl() ?? profile?.url;
+      const url = globals().url ?? (isAsked() ? undefined : urlOfEnvironment()) ?? profile?.url;
       if (key !== undefined && url === undefined) throw new UsageError('ROOKERY_API_KEY needs ROOKERY_URL or --url');
       if (key !== undefined) return clientOf(url!, key);
       if (!profile)

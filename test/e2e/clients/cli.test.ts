@@ -29,17 +29,25 @@ interface How {
   env?: Record<string, string>;
   stdin?: string;
   signal?: AbortSignal;
+  /** Told the words as they come. */
+  heard?: (text: string) => void;
 }
 const machine = () => ({ ROOKERY_URL: world.product.address, ROOKERY_API_KEY: world.key.key });
 
-async function rookery(words: readonly string[], { env = machine(), stdin = '', signal }: How = {}): Promise<Ran> {
+async function rookery(
+  words: readonly string[],
+  { env = machine(), stdin = '', signal, heard }: How = {},
+): Promise<Ran> {
   const ran = { out: '', err: '' };
   const status = await runCli(words, {
     env,
     configFolder: join(home, 'rookery'),
     stdin: Readable.from([Buffer.from(stdin)]),
     out: (text) => void (ran.out += text),
-    err: (text) => void (ran.err += text),
+    err: (text) => {
+      ran.err += text;
+      heard?.(text);
+    },
     signal: signal ?? new AbortController().signal,
   });
   expect(ran.out + ran.err).not.toContain(world.key.key);
@@ -82,6 +90,11 @@ describe('login', () => {
     chmodSync(file, 0o644);
     expect(await rookery(['whoami'], { env })).toMatchObject({ status: 3, err: expect.stringContaining('chmod 600') });
     chmodSync(file, 0o600);
+    const other = { ...machine(), ROOKERY_API_KEY: 'pm_live_of_nobody' };
+    const second = ['--profile', 'second'];
+    expect(await rookery(['login', '--key', world.key.key, ...second], { env: other })).toMatchObject({ status: 0 });
+    expect(await rookery(['whoami', ...second], { env: other })).toMatchObject({ status: 0 });
+    expect(await rookery(['whoami'], { env: other })).toMatchObject({ status: 3 });
     expect(await rookery(['logout'], { env })).toMatchObject({ status: 0 });
     expect(await rookery(['whoami'], { env })).toMatchObject({ status: 3, err: expect.stringContaining('login') });
   });
@@ -260,18 +273,11 @@ describe('webhooks', () => {
       '--secret',
     );
     expect(made.secret).toMatch(/^whsec_/);
-    const listening = rookery([
-      'webhooks',
-      'listen',
-      made.id,
-      '--count',
-      '1',
-      '--interval',
-      '1',
-      '--after',
-      '0',
-      '--json',
-    ]);
+    let words = '';
+    const listening = rookery(['webhooks', 'listen', made.id, '--count', '1', '--interval', '1', '--json'], {
+      heard: (text) => (words += text),
+    });
+    await settles(() => expect(words).toBe('listening behind 0\n'));
     const [{ postId }] = await done('posts', 'create', '--channel', world.channelId, '--text', 'Told');
     const heard = await listening;
     expect([heard.status, JSON.parse(heard.json.body)]).toEqual([
@@ -340,7 +346,11 @@ describe('the end of a command', () => {
   test.each([
     [2, ['posts', 'create'], {}],
     [2, ['posts', 'create', '--date', 'soon'], {}],
+    [2, ['posts', 'create', '--channel', 'c', '--text', 'x', '--timeout', '5'], {}],
+    [2, ['posts', 'create', '--channel', 'c', '--text', 'x', '--dry-run', '--wait'], {}],
+    [2, ['posts', 'create', '--file', '-', '--draft'], {}],
     [2, ['nothing'], {}],
+    [3, ['channels', '--profile', 'away'], {}],
     [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_wrong' }],
     [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_broken\nkey' }],
     [4, ['posts', 'get', 'away'], {}],

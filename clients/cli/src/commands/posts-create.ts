@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { RefusedError } from '../exit.ts';
+import { RefusedError, UsageError } from '../exit.ts';
 import { countOf, dateOf, each, objectOf, readObject } from '../input.ts';
 import { bodyOf, type CreateBody, type PostOptions, requireNoFiles } from '../post-body.ts';
 import type { Session } from '../session.ts';
@@ -32,8 +32,8 @@ export function addCreate(posts: Command, session: Session): void {
     .option('--wait', 'wait until the posts are out')
     .option('--timeout <seconds>', 'wait at most so long', countOf)
     .action(async (options: Options) => {
+      requireSense(options);
       const rookery = await session.client();
-      if (options.dryRun) requireNoFiles(options);
       const body =
         options.file === undefined
           ? await bodyOf(session, rookery, options)
@@ -54,4 +54,15 @@ export function addCreate(posts: Command, session: Session): void {
       const wait = ({ postId }: { postId: string }) => waitWithWords(session, rookery, postId, options.timeout);
       for (const post of await Promise.all(created.map(wait))) requirePublished(post);
     });
+}
+
+/** No option is taken and left without an effect. */
+function requireSense({ file, dryRun, wait, timeout, idempotencyKey, ...post }: Options): void {
+  const [other] = Object.keys(post);
+  if (file !== undefined && other !== undefined)
+    throw new UsageError(`--file is the whole body: --${other} has no place`);
+  if (timeout !== undefined && !wait) throw new UsageError('--timeout is of --wait');
+  if (!dryRun) return;
+  if (wait || idempotencyKey !== undefined) throw new UsageError('A dry run creates nothing');
+  requireNoFiles(post);
 }
