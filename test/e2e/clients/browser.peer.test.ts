@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,11 +24,12 @@ await describePeer('chromium', findBrowser, ({ start }) => {
     world = await mcpWorld();
     browser = await start();
     folder = mkdtempSync(join(tmpdir(), 'rookery-browser-client-'));
-    await packClients(folder);
+    const { typescript } = await packClients(folder);
+    execFileSync('tar', ['xzf', typescript, '-C', folder]);
     site = await startReceiver({
       answer: (response, { path }) => {
         const isPage = path === '/';
-        const file = path === '/openapi-fetch.js' ? FETCH : join(folder, 'typescript/dist', path);
+        const file = path === '/openapi-fetch.js' ? FETCH : join(folder, 'package/dist', path);
         response.setHeader('content-type', isPage ? 'text/html' : 'text/javascript');
         response.end(isPage ? PAGE : readFileSync(file));
       },

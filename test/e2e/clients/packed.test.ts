@@ -63,7 +63,7 @@ describe('the command line', () => {
     expect(stdout).toMatch(/\nstate +PUBLISHED\n/);
     expect(stdout).toMatch(/ published /);
     expect(stdout + stderr).not.toContain(world.key.key);
-  }, 60_000);
+  }, 120_000);
   test('holds nothing that it does not need', async () => {
     const { stdout } = await run('tar', ['tzf', packed.cli]);
     const files = stdout.trim().split('\n');
@@ -101,5 +101,5 @@ describe('the TypeScript client', () => {
       ROOKERY_API_KEY: world.key.key,
     });
     expect(stdout).toMatch(/^PUBLISHED http/);
-  }, 60_000);
+  }, 120_000);
 });

@@ -83,7 +83,7 @@ describe('the samples', () => {
       ({ stdout }: { stdout: string }) => expect(stdout).toBe(''),
     );
     expect(of('Client')).toHaveLength(of('curl').length);
-  }, 60_000);
+  }, 120_000);
 
   test('of the client call their routes', async () => {
     const rookery = openRookery({ url: service.url, credential: 'key', maxWaitMs: 0 });
