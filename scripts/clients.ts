@@ -22,7 +22,7 @@ async function pack(name: (typeof PACKAGES)[number], folder: string): Promise<st
   try {
     for (const file of [`clients/${name}/package.json`, `clients/${name}/README.md`, 'LICENSE'])
       await cp(join(ROOT, file), join(place, basename(file)));
-    const project = join(ROOT, 'clients', name);
+    const project = join(ROOT, 'clients', name, 'tsconfig.build.json');
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
     await run(process.execPath, [compiler, '-p', project, '--outDir', join(place, 'dist')]);
     if (name === 'cli') await chmod(join(place, 'dist/cli/src/main.js'), 0o755);

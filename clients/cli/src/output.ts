@@ -1,5 +1,6 @@
 /** A column of a table: its head, and the text of a row. */
-export type Column<T> = readonly [head: string, text: (row: T) => unknown];
+export type Column<T> = readonly [head: string, text: (row: T) => Cell];
+type Cell = string | number | boolean | null | undefined;
 
 export interface Output {
   /** Data: JSON with `--json`, else a table of the columns. */
@@ -23,7 +24,7 @@ const SHORTEST = 8;
 
 /** Texts of others could steer the terminal. */
 // oxlint-disable-next-line no-control-regex -- these are what is taken out
-const plain = (value: unknown) => String(value ?? '').replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+const plain = (value: Cell) => String(value ?? '').replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 
 export function openOutput(write: { out: (text: string) => void; err: (text: string) => void }, isJson: () => boolean) {
   const secrets = new Set<string>();

@@ -75,8 +75,10 @@ describe('openRookery', () => {
       for (let n = 0; n < 64; n += 1) yield Buffer.alloc(size / 64);
     }
     const file = await rookery.upload(sound(), { name: 'quiet.wav', type: 'audio/wav' });
-    const [listed] = await Array.fromAsync(rookery.files({ type: 'audio' }));
-    expect(listed).toMatchObject({ id: file.id, originalName: 'quiet.wav', size: size + 44 });
+    const listed = [];
+    for await (const { id, originalName, size: bytes } of rookery.files({ type: 'audio' }))
+      listed.push([id, originalName, bytes]);
+    expect(listed).toEqual([[file.id, 'quiet.wav', size + 44]]);
   });
   test('throws a refusal with its faults [S3]', async () => {
     const wrong = { ...body('x'), posts: [{ integration: { id: 'nobody' }, value: [{ content: 'x' }] }] };

@@ -56,7 +56,7 @@ export function addBulk(program: Command, session: Session): void {
     });
 }
 
-function showRows<T extends Schemas['Plan'] | Schemas['Applied']>({ output }: Session, plan: T): void {
+function showRows({ output }: Session, plan: Pick<Schemas['Plan'], 'rows'>): void {
   output.many(plan, plan.rows, columns);
   const wrong = plan.rows.filter(({ valid }) => !valid).length;
   if (wrong > 0) throw new RefusedError(`${wrong} of ${plan.rows.length} rows are refused`);
