@@ -21,7 +21,8 @@ import { type Answerer, askHost, startFakeSidecar } from '../wire/fake-sidecar.t
 import { freePorts } from '../wire/ports.ts';
 import { testLog } from './dapr-engine.ts';
 
-export const HOST_TOKEN = { 'dapr-api-token': 'app-secret' };
+/** Of a call that comes from a process of the same instance, as daprd passes it on. */
+export const HOST_TOKEN = { 'dapr-api-token': 'app-secret', 'x-actor-caller': 'caller-secret' };
 const thing = actorContract('Thing', {
   methods: {
     hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
@@ -114,6 +115,7 @@ export async function openThingHosts() {
         appPort: port,
         apiToken: 'api-secret',
         appToken: 'app-secret',
+        callerToken: 'caller-secret',
         clock: systemClock,
         log: testLog,
         sql: database.sql,

@@ -6,6 +6,7 @@ import type { Tracing } from '../../telemetry/index.ts';
 import type { Subscriptions } from './bus.ts';
 import { escapeName, isDigest, readName, unescapeName } from './escape.ts';
 import {
+  CALLER_HEADER,
   COMMAND_HEADER,
   decode,
   decodeFreight,
@@ -29,6 +30,8 @@ export interface ServerOptions {
   port: number;
   /** What daprd must send with every request but the health probe (`APP_API_TOKEN`); unset, nothing is checked. */
   token: string | undefined;
+  /** What a process of this instance sends with each call of a method. */
+  callerToken: string;
   log: RuntimeLog;
   tracing?: Tracing | undefined;
   idleMs: number;
@@ -189,10 +192,30 @@ async function actor(
   const to = addressOf(serving, type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
   const called = unescapeName(name);
   if (!to || called === undefined || reminder !== undefined) return { status: 404 };
+  const body = await bodyOf(request);
+  const caller = request.headers[CALLER_HEADER];
+  if (typeof caller !== 'string' || !equalSecrets(caller, serving.callerToken))
+    return answerNeighbour(serving, to, called, body);
   const commandId = request.headers[COMMAND_HEADER];
-  const given = input(await bodyOf(request));
+  const given = input(body);
   const call = () => serving.host.call(to, called, given, typeof commandId === 'string' ? commandId : undefined);
   return { status: 200, body: encode(await continued(serving, request, to.type, call)) };
+}
+
+/**
+ * A call by another application. The client of Dapr's makers sends its arguments as a list, and takes any 200 for a
+ * result: an error has a status of its own here, which daprd makes a failure of the call.
+ */
+async function answerNeighbour({ host, log }: Serving, to: Address, method: string, body: string): Promise<Reply> {
+  try {
+    const given = input(body);
+    const argument = Array.isArray(given) && given.length < 2 ? given[0] : given;
+    return { status: 200, body: encode(await host.callByNeighbour(to, method, argument ?? {})) };
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    if (error.code === 'internal') log.error({ to, method, err: error.cause ?? error }, 'a call by a neighbour failed');
+    return { status: error.status, body: JSON.stringify(error) };
+  }
 }
 
 /** A call as a span below that of the process that makes it. */
