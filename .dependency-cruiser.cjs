@@ -32,7 +32,7 @@ const ROOMS = {
     wing: ['telemetry', 'outbox'],
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
-  delivery: { email: [], push: [], webhooks: [] },
+  delivery: { email: [], push: [], webhooks: [], neighbours: ['webhooks'] },
   library: { media: [], stock: ['media'], 'brand-kits': [] },
   people: {
     access: [],
@@ -70,6 +70,7 @@ const OWNERS = {
   '@block65': 'src/delivery/push/',
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',
   '@grpc': 'src/platform/actor-runtime/dapr/',
+  '@dapr': 'src/delivery/neighbours/',
   jose: 'src/(people/auth|oauth-server)/',
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',

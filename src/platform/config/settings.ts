@@ -172,6 +172,10 @@ const actors = {
       'in production.',
   ),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
+  DAPR_EVENTS_PUBSUB: anyText(
+    'Component of Dapr on which events are published for other Dapr applications, on topics `rookery.<event>`. ' +
+      'Unset: nothing is published.',
+  ),
   DAPR_PLACEMENT_HEALTH_URL: address(
     ['http', 'https'],
     'Health address of the placement service, for the table of who hosts what.',

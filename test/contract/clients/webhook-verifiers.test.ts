@@ -130,7 +130,7 @@ const asVector = ({ headers, body }: Received, secret: string): Delivery => ({
 
 /** What each verifier must do. */
 function cases(verify: Verify): void {
-  test.each(vectors.map(({ name, ...vector }) => [name, vector]))('judges %s as the list says', async (_, vector) => {
+  test.each(vectors.map(({ name, ...vector }): [string, Omit<Vector, "name">] => [name, vector]))('judges %s as the list says', async (_, vector) => {
     expect(await verify(vector)).toBe(vector.expected);
   });
 
