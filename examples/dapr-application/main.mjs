@@ -12,8 +12,10 @@ const TOPICS = ['rookery.post.published', 'rookery.post.scheduled', 'rookery.pos
 // The client finds its sidecar by DAPR_HTTP_PORT and DAPR_API_TOKEN.
 const dapr = new DaprClient({ daprHost: '127.0.0.1', logger: { level: LogLevel.Error } });
 
-/** The type of the actor is the name of the class. */
-class Post {}
+/** The type of the actor is the name of the class; its methods are run by the service. */
+class Post {
+  async setDate() {}
+}
 const posts = new ActorProxyBuilder(Post, dapr);
 /** Never await the proxy itself: that would call its method `then`. */
 const postOf = (orgId, postId) => posts.build(new ActorId(`${orgId}:${postId}`));

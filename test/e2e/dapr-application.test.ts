@@ -85,7 +85,11 @@ const redisUrl = process.env['TEST_REDIS_URL'];
       // its sidecar is ready when it has found its app, placement and the API
       await eventually(
         'the application reaches the API',
-        () => own('/channels').then(({ status }) => status === 200, () => false),
+        () =>
+          own('/channels').then(
+            ({ status }) => status === 200,
+            () => false,
+          ),
         WAIT_MS,
       ).catch((error: unknown) => Promise.reject(new Error(`${String(error)}\n${service.lastWords(30)}`)));
     }, START_MS);

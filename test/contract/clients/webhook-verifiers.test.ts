@@ -130,9 +130,12 @@ const asVector = ({ headers, body }: Received, secret: string): Delivery => ({
 
 /** What each verifier must do. */
 function cases(verify: Verify): void {
-  test.each(vectors.map(({ name, ...vector }): [string, Omit<Vector, "name">] => [name, vector]))('judges %s as the list says', async (_, vector) => {
-    expect(await verify(vector)).toBe(vector.expected);
-  });
+  test.each(vectors.map(({ name, ...vector }): [string, Omit<Vector, 'name'>] => [name, vector]))(
+    'judges %s as the list says',
+    async (_, vector) => {
+      expect(await verify(vector)).toBe(vector.expected);
+    },
+  );
 
   test('takes deliveries of the product, before and after a rotation, and refuses them when changed [WH25, WH26]', async () => {
     const [first, second] = sent as [(typeof sent)[0], (typeof sent)[0]];

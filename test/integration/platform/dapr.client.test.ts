@@ -36,6 +36,7 @@ describe('client of a process for its sidecar', () => {
     });
     expect(asked!.headers).toMatchObject({
       'dapr-api-token': 'api-secret',
+      'x-actor-caller': 'caller-secret',
       'x-command-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
   });

@@ -75,7 +75,13 @@ export interface ClusterOptions {
   resources?: string | undefined;
 }
 
-export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken, resources: more }: ClusterOptions): Promise<DaprCluster> {
+export async function startDapr({
+  databaseUrl,
+  redisUrl,
+  apiToken,
+  appToken,
+  resources: more,
+}: ClusterOptions): Promise<DaprCluster> {
   if (!programs) throw new Error(MISSING);
   const folder = mkdtempSync(join(tmpdir(), 'rookery-dapr-'));
   const resources = join(folder, 'components');

@@ -28,7 +28,13 @@ const thing = actorContract('Thing', {
     hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
     fail: method({ input: z.strictObject({ how: z.enum(['business', 'unknown']) }) }),
     count: method({ input: z.strictObject({ fail: z.boolean().optional() }), output: z.int() }),
-    nothing: method({ input: z.strictObject({}) }),
+    nothing: method({ input: z.strictObject({}), neighbours: z.strictObject({}) }),
+    /** Others may ask for less than we. */
+    ask: method({
+      input: z.strictObject({ what: z.string(), as: z.string().optional() }),
+      output: z.string(),
+      neighbours: z.strictObject({ what: z.enum(['said', 'business', 'unknown']) }),
+    }),
     plan: method({ input: z.strictObject({ name: z.string(), due: z.coerce.date() }) }),
   },
   reminders: { ring: reminder, poke: nudge },
@@ -69,6 +75,11 @@ const thingActor = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
       return turn.state.n;
     },
     async nothing() {},
+    async ask({ what, as }) {
+      if (what === 'business') throw new AppError('plan_required', 'Not on this plan');
+      if (what === 'unknown') throw new Error('secret detail');
+      return `${what} as ${as ?? 'nobody'}`;
+    },
     plan: async ({ name, due }, { remind }) => remind(name as 'ring', due, { owner: 'org', data: { hint: 'ü' } }),
   },
   reminders: {

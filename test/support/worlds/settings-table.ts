@@ -229,6 +229,10 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   APP_API_TOKEN: OPERATED,
   APP_PORT: OPERATED,
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
+  DAPR_EVENTS_PUBSUB: [
+    'test/integration/delivery/neighbours.test.ts',
+    'publishes what webhooks tell of as cloud events on a topic for each event',
+  ],
   METRICS_PORT: OPERATED,
   METRICS_LISTEN_HOST: [
     'src/platform/config/settings.test.ts',
