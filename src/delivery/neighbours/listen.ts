@@ -14,9 +14,9 @@ export function neighboursListener({
     topics: EVENT_TYPES.flatMap(({ topics }) => topics),
     isOff: publish === undefined,
     async hear() {}, // its place in the outbox is all that is written
-    async tell(facts) {
+    async tell(facts, ending) {
       const byTopic = Map.groupBy(facts.filter(isHeard), topicOf);
-      await Promise.all([...byTopic].map(([topic, some]) => publish?.(topic, some.map(cloudEventOf))));
+      await Promise.all([...byTopic].map(([topic, some]) => publish?.(topic, some.map(cloudEventOf), ending)));
     },
   });
 }

@@ -9,8 +9,8 @@ export interface PublishOptions {
   apiToken: string | undefined;
   clock: Clock;
 }
-/** Publishes events on one topic, all of them or it throws. */
-export type Publish = (topic: string, events: readonly CloudEvent[]) => Promise<void>;
+/** Publishes events on one topic, all of them or it throws; also when it is ended. */
+export type Publish = (topic: string, events: readonly CloudEvent[], ending?: AbortSignal) => Promise<void>;
 
 const AT_ONCE = 100;
 const DEADLINE_MS = 10_000;
@@ -36,9 +36,10 @@ export function openPublish({ pubsub, grpcPort, apiToken, clock }: PublishOption
   }
 
   /** The client waits for ever, and answers failures in the place of throwing them. */
-  async function publishSome(topic: string, events: readonly CloudEvent[]): Promise<void> {
+  async function publishSome(topic: string, events: readonly CloudEvent[], ending?: AbortSignal): Promise<void> {
     const done = new AbortController();
-    const late = clock.sleep(DEADLINE_MS, done.signal).then(() => {
+    const waits = ending ? AbortSignal.any([done.signal, ending]) : done.signal;
+    const late = clock.sleep(DEADLINE_MS, waits).then(() => {
       throw new Error(`The sidecar did not answer within ${DEADLINE_MS / 1_000} s`);
     });
     const published = (client ??= open()).then((dapr) =>
@@ -61,7 +62,8 @@ export function openPublish({ pubsub, grpcPort, apiToken, clock }: PublishOption
     }
   }
 
-  return async (topic, events) => {
-    for (let at = 0; at < events.length; at += AT_ONCE) await publishSome(topic, events.slice(at, at + AT_ONCE));
+  return async (topic, events, ending) => {
+    for (let at = 0; at < events.length; at += AT_ONCE)
+      await publishSome(topic, events.slice(at, at + AT_ONCE), ending);
   };
 }

@@ -43,9 +43,10 @@ export interface Listener<T extends Topic = Topic> {
   hear(sql: Sql, facts: readonly Fact<T>[], wake: Wake, afterCommit: AfterCommit): Promise<unknown>;
   /**
    * Tells others of the facts, outside of the database and before that transaction begins, so that nobody waits for
-   * them in it: at least once. What it throws sets no fact aside; all of it is told again.
+   * them in it: at least once. What it throws sets no fact aside; all of it is told again. `ending`: this process does
+   * not wait for it any longer.
    */
-  tell?(facts: readonly Fact<T>[]): Promise<unknown>;
+  tell?(facts: readonly Fact<T>[], ending?: AbortSignal): Promise<unknown>;
   /** Of a listener that a setting turns on. While it is off it has no cursor, as facts are kept for the slowest one. */
   isOff?: boolean;
 }
@@ -101,12 +102,15 @@ export function startListeners({ listeners: all, ...options }: ListenersOptions)
     registered = undefined;
     return register();
   };
-  const loops = listeners.map((one) => startListener(one, { ...options, register, registerAgain }));
+  const ending = new AbortController();
+  const { signal } = ending;
+  const loops = listeners.map((one) => startListener(one, { ...options, register, registerAgain, ending: signal }));
   const wake = () => loops.forEach((loop) => loop.wake());
   bus.subscribe(OUTBOX_TOPIC, async () => wake());
   return {
     wake,
     async [Symbol.asyncDispose]() {
+      ending.abort();
       await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()));
     },
   };
@@ -130,6 +134,7 @@ const isFactsFault = (error: unknown): boolean => {
 type ListenerOptions = Omit<ListenersOptions, 'listeners'> & {
   register(): Promise<unknown>;
   registerAgain(): Promise<unknown>;
+  ending: AbortSignal;
 };
 
 /** Others could not be told; the database and the facts are not at fault. */
@@ -208,7 +213,7 @@ async function look(reader: Reader): Promise<Batch | undefined> {
 type Heard = Pick<Batch, 'from' | 'to' | 'rows'>;
 
 async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<void> {
-  const { sql, listener: listening } = reader;
+  const { sql, ending, listener: listening } = reader;
   const { name } = listening;
   if (rows.length === 0) {
     reader.deletedBelow = await passOver(sql, name, from, to, reader.deletedBelow);
@@ -217,7 +222,7 @@ async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<
   const keysOf = new Map<string, Set<string>>();
   const acts: (() => Promise<unknown>)[] = [];
   const facts = rows.map(parsedFact);
-  await listening.tell?.(facts).catch((cause: unknown) => {
+  await listening.tell?.(facts, ending).catch((cause: unknown) => {
     throw new NotTold(`Others could not be told of ${facts.length} facts`, { cause });
   });
   await sql.begin(async (tx) => {

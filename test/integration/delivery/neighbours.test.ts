@@ -122,8 +122,11 @@ describe('events for other Dapr applications', () => {
     expect(said.length).toBe(2);
   });
 
-  test('a sidecar that does not answer keeps no other listener from its facts', async () => {
-    const world = await start({ publishes: () => undefined });
+  test('a sidecar that does not answer keeps neither other listeners from their facts nor this process from its end', async () => {
+    const world = await start({
+      publishes: () => undefined,
+      clock: clockWhere((ms) => (ms === 10_000 ? 1_000_000_000 : ms)), // in this test nothing ends by the deadline
+    });
     const orgId = await rows.org();
     const channelId = await rows.channel(orgId);
     await announce(db.sql, orgId, 'post.published', [await rows.post(orgId, channelId)]);
@@ -136,7 +139,9 @@ describe('events for other Dapr applications', () => {
       const [passed] = await db.sql`select since > ${most}::xid8 as is from outbox_cursors where listener = 'webhooks'`;
       expect(passed!['is']).toBe(true);
     });
-    world.state.publishes = () => [];
+    await cleanUp.disposeAsync();
+    cleanUp = new AsyncDisposableStack();
+    expect(world.bulks).toHaveLength(1);
   });
 
   test('has no cursor where no component is named, so that no fact waits for it', async () => {
