@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Running, startProcess } from '../../dapr/processes.ts';
 import { call } from '../../src/operations/cli/call.ts';
-import { systemClock } from '../../src/platform/kernel/index.ts';
+import { newId, systemClock } from '../../src/platform/kernel/index.ts';
 import { postBody, type ServiceClient, signUpAt } from '../support/processes/client.ts';
 import { describeDapr } from '../support/processes/describe-dapr.ts';
 import { type Service, startCluster } from '../support/processes/service.ts';
@@ -136,8 +136,11 @@ const redisUrl = process.env['TEST_REDIS_URL'];
       const moved = await own('/move', { orgId, postId, date });
       expect([moved.status, moved.body]).toEqual([200, { state: 'QUEUE', publishDate: date }]);
       expect(await client.api(`/public/v1/posts/${postId}`, One)).toMatchObject({ publishDate: date });
-      const unknown = await own('/move', { orgId, postId: 'p_unknown', date });
-      expect([unknown.status, unknown.text]).toEqual([502, expect.stringMatching(/ERR_ACTOR_INVOKE_METHOD.*404/)]);
+      const unknown = await own('/move', { orgId, postId: newId(), date });
+      expect([unknown.status, unknown.text]).toEqual([
+        502,
+        expect.stringMatching(/ERR_ACTOR_INVOKE_METHOD.*\(400\).*not_found/),
+      ]);
     }, 120_000);
 
     test('cannot call what the contracts keep to the instance', async () => {

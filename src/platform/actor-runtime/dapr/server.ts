@@ -214,7 +214,8 @@ async function answerNeighbour({ host, log }: Serving, to: Address, method: stri
   } catch (thrown) {
     const error = asAppError(thrown);
     if (error.code === 'internal') log.error({ to, method, err: error.cause ?? error }, 'a call by a neighbour failed');
-    return { status: error.status, body: JSON.stringify(error) };
+    // of a 404 daprd says that there is no such method, and nothing of the body
+    return { status: error.status === 404 ? 400 : error.status, body: JSON.stringify(error) };
   }
 }
 
