@@ -116,6 +116,10 @@ const redisUrl = process.env['TEST_REDIS_URL'];
       const path = `${sidecar.http}/v1.0/invoke/rookery-api/method/public/v1/posts`;
       const nobody = await call('POST', path, { headers: sidecar.token, body: {}, timeoutMs: 60_000 });
       expect([nobody.status, nobody.body]).toEqual([401, expect.objectContaining({ msg: 'No API Key found' })]);
+      // it comes from the sidecar on the API's machine, and is not taken for a program there
+      const numbers = `${sidecar.http}/v1.0/invoke/rookery-api/method/metrics`;
+      expect((await call('GET', numbers, { headers: sidecar.token, timeoutMs: 60_000 })).status).toBe(404);
+      expect((await call('GET', `${service.url}/metrics`, { timeoutMs: 60_000 })).status).toBe(200);
     });
 
     test('hears events as cloud events with the body of webhooks, under one id each', async () => {
