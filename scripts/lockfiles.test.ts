@@ -37,7 +37,12 @@ function installedIn(folder: string): { path: string; name: string }[] {
     .flatMap((name) => [{ path: `${folder}/${name}`, name }, ...installedIn(`${folder}/${name}/node_modules`)]);
 }
 const peers = readdirSync(`${ROOT}test/peers`).filter((name) => existsSync(`${ROOT}test/peers/${name}/package.json`));
-const folders = ['', ...peers.map((name) => `test/peers/${name}/`), 'examples/dapr-application/'];
+const folders = [
+  '',
+  ...peers.map((name) => `test/peers/${name}/`),
+  'examples/dapr-application/',
+  'clients/automation/zapier/',
+];
 
 describe.each(folders.map((folder) => [folder || 'the program', folder]))('%s', (_, folder) => {
   const { packages } = read(`${folder}package-lock.json`) as Lock;
