@@ -46,8 +46,7 @@ const mayAsk = ({ headers }) => {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 };
 
-// By node:http, on this machine alone: the server of the client's package listens on every interface.
-const server = createServer(async (request, response) => {
+async function handle(request, response) {
   const answer = (status, body) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body ?? null));
   try {
@@ -58,8 +57,11 @@ const server = createServer(async (request, response) => {
     for await (const chunk of request) chunks.push(chunk);
     answer(200, await route(chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {}));
   } catch (error) {
-    answer(502, { error: String(error.message ?? error) }); // an event that fails comes again
+    answer(502, { error: String(error.message ?? error) }); // an event that fails comes again where the sidecar has a retry for it
   }
-});
+}
+
+// By node:http, on this machine alone: the server of the client's package listens on every interface.
+const server = createServer((request, response) => void handle(request, response));
 server.listen(Number(APP_PORT), '127.0.0.1', () => console.log(`listens on 127.0.0.1:${APP_PORT}`));
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(0));

@@ -15,8 +15,9 @@ export function neighboursListener({
     isOff: publish === undefined,
     async hear() {}, // its place in the outbox is all that is written
     async tell(facts, ending) {
+      if (!publish) return;
       const byTopic = Map.groupBy(facts.filter(isHeard), topicOf);
-      await Promise.all([...byTopic].map(([topic, some]) => publish?.(topic, some.map(cloudEventOf), ending)));
+      await Promise.all([...byTopic].map(([topic, some]) => publish(topic, some.map(cloudEventOf), ending)));
     },
   });
 }
