@@ -407,6 +407,7 @@ describe('the tables of wings and rooms', () => {
     expect(misplaced(planted)).toEqual([
       'src/archives is not there',
       'src/delivery/fax is not there',
+      'src/delivery/neighbours is no room',
       'src/delivery/webhooks is no room',
       'src/library/brand-kits is no room',
       'src/library/media is no room',
