@@ -32,6 +32,8 @@ type Given<T> = { [Key in keyof T]?: T[Key] | undefined };
 export interface JobOwner {
   orgId: string;
   userId: string;
+  /** The key or approval of a program that may spend only so much a day. */
+  programId?: string | undefined;
 }
 type Deps = Pick<MediaJobsDeps, 'sql' | 'billing' | 'budget' | 'models' | 'media' | 'providers' | 'wake'>;
 
@@ -43,7 +45,7 @@ const RETRY_MS = 60_000;
  *
  * @throws AppError 400 for what no provider that is set up takes, 402 at a limit, 429 where too many wait
  */
-export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
+export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
   const { operation, at = '' } = wanted;
   const given = Object.entries(wanted.request).filter(([, value]) => value !== undefined);
   const request = Object.fromEntries(given) as AskedJob; // the same without what is absent
@@ -68,6 +70,7 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
     id,
     orgId,
     userId,
+    programId: programId ?? null,
     operation,
     request,
     inputHash: sha256Hex(JSON.stringify([operation, provider.providerId, provider.model, request])),
@@ -120,15 +123,17 @@ function renamed(error: unknown, names: Readonly<Record<string, string>>): unkno
 export const reservationOf = ({
   orgId,
   userId,
+  programId,
   providerId,
   model,
   estimateMicros,
   reservation,
-}: Pick<store.NewJob, 'orgId' | 'providerId' | 'model' | 'estimateMicros' | 'reservation'> & {
+}: Pick<store.NewJob, 'orgId' | 'programId' | 'providerId' | 'model' | 'estimateMicros' | 'reservation'> & {
   userId: string | null;
 }) => ({
   orgId,
   userId,
+  programId,
   domain: 'media' as const,
   providerId,
   model,
