@@ -7,6 +7,7 @@ import { type AnyRoute, routesOf } from '../../api/http/route.ts';
 import { described } from '../../api/resources/openapi/described.ts';
 import { routes } from '../../api/resources/routes.gen.ts';
 import { webhookBodies } from '../../api/resources/webhooks/events.shape.ts';
+import { MCP_TOOLS } from '../fixtures/mcp-tools.ts';
 import { EVENT_TYPES } from '../../src/delivery/webhooks/index.ts';
 
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- a document, judged by each test
@@ -208,6 +209,34 @@ describe('examples', () => {
     for (const [event, { post }] of Object.entries(whole['webhooks'] as Json)) {
       const { example } = post.requestBody.content['application/json'];
       expect([event, webhookBodies[event]!.safeParse(example).error?.issues ?? []]).toEqual([event, []]);
+    }
+  });
+});
+
+describe('x-mcp', () => {
+  test.each(['/', '/public/v1/'])('has every tool with its scope and schemas in the document below %s', (prefix) => {
+    const { surfaces, tools } = openApi(routes, { ...described, prefix })['x-mcp'] as Json;
+    expect(surfaces).toEqual([
+      { name: 'mcp', path: '/mcp' },
+      { name: 'media-mcp', path: '/media-mcp' },
+    ]);
+    const scopes = { R: 'mcp:read', W: 'mcp:posts:write' };
+    const on = { mcp: ['mcp'], media: ['media-mcp'], both: ['mcp', 'media-mcp'] };
+    const byHand = Object.entries(MCP_TOOLS).map(([name, tool]) => [
+      name,
+      tool.alias,
+      scopes[tool.scope],
+      tool.permission,
+      on[tool.on],
+    ]);
+    expect(
+      tools.map(({ name, alias, scope, permission, surfaces: shown }: Json) => [name, alias, scope, permission, shown]),
+    ).toEqual(expect.arrayContaining(byHand));
+    expect(tools).toHaveLength(byHand.length);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const { inputSchema, outputSchema } of tools) {
+      expect(ajv.compile(inputSchema)([])).toBe(false);
+      expect(ajv.compile(outputSchema)([])).toBe(false);
     }
   });
 });
