@@ -79,7 +79,7 @@ await describePeer('prism', find, () => {
     expect((await ask('POST', '/posts/bulk', { items: [body] })).status).toBe(201);
     expect((await ask('POST', '/tags', { name: 'Ours', color: '#112233' })).status).toBe(201);
     const form = new FormData();
-    form.append('file', new Blob([HEADS.png as Uint8Array<ArrayBuffer>]), 'a.png');
+    form.append('file', new Blob([HEADS['png'] as Uint8Array<ArrayBuffer>]), 'a.png');
     await ask('POST', '/upload', form);
     expect((await ask('DELETE', `/posts/${id}`)).status).toBe(200);
     expect((await ask('GET', `/posts/${id}`)).status).toBe(404);
