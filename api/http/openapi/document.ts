@@ -63,7 +63,10 @@ function usedSchemes(shown: readonly AnyRoute[]): Json {
 }
 
 /** The OpenAPI 3.1 document of the routes below a prefix, in the order of their paths (S267). */
-export function openApi(routes: readonly AnyRoute[], { shapes, events, mcp, prefix = '/', version = '0' }: Described): Json {
+export function openApi(
+  routes: readonly AnyRoute[],
+  { shapes, events, mcp, prefix = '/', version = '0' }: Described,
+): Json {
   const schemas = openSchemas(shapes);
   const writer = { schemas, ids: operationIds(routes) };
   const paths: Record<string, Json> = {};
