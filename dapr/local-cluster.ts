@@ -18,6 +18,7 @@ import {
   API_APP_ID,
   APP_ID,
   ask,
+  COMPONENTS,
   describeExit,
   endOfLog,
   type Running,
@@ -232,10 +233,11 @@ async function startMember(cluster: Cluster, options: MemberOptions): Promise<Me
       name: `${name}-daprd`,
       programs,
       appId,
-      ports: own,
+      ports: { ...own, app: own.app ?? Number(httpPort) }, // the API is called where everybody calls it
       placement: ports.placement,
       scheduler: ports.scheduler,
       logFile: logOf(cluster, `${name}-daprd`),
+      resources: [COMPONENTS, ...(environment['DAPR_RESOURCES'] ? [environment['DAPR_RESOURCES']] : [])],
       environment: { ...shared, REDIS_HOST: redis.host, REDIS_PASSWORD: decodeURIComponent(redis.password) },
     }),
   );

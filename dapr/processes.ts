@@ -14,6 +14,7 @@ const HERE = '127.0.0.1';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 export const COMPONENTS = join(ROOT, 'components');
 const CONFIG = join(ROOT, 'dapr', 'config.yaml');
+const API_CONFIG = join(ROOT, 'dapr', 'config-api.yaml');
 /** Daprd takes folders only, and passes over what is not YAML. */
 const RESILIENCY_FOLDER = join(ROOT, 'dapr');
 /** Above a drain: our health turns 503 long before. */
@@ -251,7 +252,22 @@ export interface SidecarStart extends Common {
   resources?: readonly string[];
 }
 
-/** One daprd, on 127.0.0.1 only. It probes its app as `PROBE` says: the drain of a host is built on these flags. */
+/** How daprd watches a host: the drain is built on these flags. */
+const OF_HOSTS = [
+  '--enable-app-health-check',
+  '--app-health-check-path',
+  '/healthz',
+  '--app-health-probe-interval',
+  `${PROBE.intervalMs / 1_000}`,
+  '--app-health-probe-timeout',
+  `${PROBE.timeoutMs}`,
+  '--app-health-threshold',
+  `${PROBE.threshold}`,
+  '--dapr-block-shutdown-duration',
+  BLOCK_SHUTDOWN, // ends when the app turns unhealthy; without an app, never before its time
+];
+
+/** One daprd, on 127.0.0.1 only. It probes a host as `PROBE` says. */
 export const startSidecar = ({
   name,
   programs,
@@ -271,25 +287,10 @@ export const startSidecar = ({
     args: [
       '--app-id',
       appId,
-      ...(ports.app === undefined
-        ? []
-        : [
-            '--app-port',
-            `${ports.app}`,
-            '--app-protocol',
-            'http',
-            '--enable-app-health-check',
-            '--app-health-check-path',
-            '/healthz',
-            '--app-health-probe-interval',
-            `${PROBE.intervalMs / 1_000}`,
-            '--app-health-probe-timeout',
-            `${PROBE.timeoutMs}`,
-            '--app-health-threshold',
-            `${PROBE.threshold}`,
-            '--dapr-block-shutdown-duration',
-            BLOCK_SHUTDOWN, // ends when the app turns unhealthy; without an app, never before its time
-          ]),
+      ...(ports.app === undefined ? [] : ['--app-port', `${ports.app}`, '--app-protocol', 'http']),
+      ...(ports.app !== undefined && appId === APP_ID ? OF_HOSTS : []),
+      // it hosts no actor and hears no topic: it is called, and is not asked for either
+      ...(ports.app !== undefined && appId === API_APP_ID ? ['--disable-init-endpoints', 'config,subscribe'] : []),
       '--dapr-listen-addresses',
       HERE,
       '--dapr-http-port',
@@ -316,6 +317,6 @@ export const startSidecar = ({
       '--resources-path',
       RESILIENCY_FOLDER,
       '--config',
-      CONFIG,
+      appId === APP_ID ? CONFIG : API_CONFIG,
     ],
   });

@@ -19,6 +19,7 @@ const lanes: (() => Promise<Ran>)[][] = [
         'src',
         'actors',
         'api',
+        'clients',
         'sandbox',
         'dapr',
         'rookery.ts',

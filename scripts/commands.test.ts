@@ -19,7 +19,7 @@ function words(line: string): string[] {
 }
 const OURS = /^(npm|npx|node|jest|\.\/rookery\.mjs)$/;
 
-const pages = ['*.md', '{src,api,actors,dapr,docs,components,sandbox,test}/**/*.md'].flatMap((pattern) =>
+const pages = ['*.md', '{src,api,actors,clients,dapr,docs,components,sandbox,test}/**/*.md'].flatMap((pattern) =>
   globSync(pattern, { exclude: (name) => name.includes('node_modules') }),
 );
 const commands: Command[] = pages.flatMap((page) => {
@@ -32,7 +32,7 @@ const commands: Command[] = pages.flatMap((page) => {
 });
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 const testFiles = [
-  '{src,actors,api,sandbox,dapr,scripts}/**/*.test.ts',
+  '{src,actors,api,clients,sandbox,dapr,scripts}/**/*.test.ts',
   'test/{integration,contract,e2e,chaos}/**/*.test.ts',
 ].flatMap((pattern) => globSync(pattern));
 /** `[address]` and `<folder>` stand for what a person puts there. */
@@ -62,7 +62,8 @@ function fault([program, first = '', ...rest]: readonly string[]): string | unde
     return rest.slice(1).find((path) => !testFiles.some((file) => file.includes(path)));
   }
   if (program === 'npm' && first === 'run') {
-    const [script = '', dashes, ...args] = rest.flatMap((word) => word.replace(/^\[--$/, '--').split(' '));
+    const named = rest[0] === '-s' ? rest.slice(1) : rest; // npm says nothing of its own
+    const [script = '', dashes, ...args] = named.flatMap((word) => word.replace(/^\[--$/, '--').split(' '));
     const runs = manifest.scripts[script];
     if (runs === undefined) return `there is no script ${script}`;
     if (dashes !== undefined && dashes !== '--') return 'arguments follow a --';

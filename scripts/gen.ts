@@ -29,8 +29,13 @@ export async function generate({ check, say }: { check: boolean; say: (line: str
     await refresh(SHAPES_FILE, await generateShapeList()),
   ];
   if (!lists.every(Boolean)) return 1;
-  const { references } = await import('./references.ts');
+  const { openApiReference, references } = await import('./references.ts');
   const fresh: boolean[] = [];
   for (const { file, make } of references) fresh.push(await refresh(file, await make()));
+  const { areClientTypesFresh, CLIENT_TYPES_FILE, makeClientTypes } = await import('./client-types.ts');
+  const document = JSON.parse(openApiReference()) as object;
+  // the generator has to be installed: not in a check, and not for what is fresh
+  if (!(await areClientTypesFresh(document)))
+    fresh.push(await refresh(CLIENT_TYPES_FILE, check ? '' : await makeClientTypes(document)));
   return fresh.every(Boolean) ? 0 : 1;
 }

@@ -21,7 +21,7 @@ interface Verdict {
 type Check = (source: string, flags: string, options: { timeout: number }) => Promise<Verdict>;
 const { check } = createRequire(import.meta.url)('recheck') as { check: Check }; // CommonJS
 
-const FOLDERS = ['src', 'api', 'actors', 'sandbox', 'dapr'];
+const FOLDERS = ['src', 'api', 'actors', 'clients/cli/src', 'clients/typescript/src', 'sandbox', 'dapr'];
 /** Of `recheck`, for one pattern: what it has not found by then is given as unknown. */
 const TIMEOUT_MS = 60_000;
 

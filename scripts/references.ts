@@ -8,6 +8,7 @@ import { routes } from '../api/resources/routes.gen.ts';
 import { settingsReference } from '../src/platform/config/index.ts';
 import { Documents, Proofs, providersReference } from '../src/providers/registry/index.ts';
 import { adapters } from '../src/providers/registry/registry.gen.ts';
+import { automationDescription } from './automation.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 /** The fixtures record what each adapter was tried against. */
@@ -16,7 +17,10 @@ const fixture = (name: string) =>
     (text) => JSON.parse(text) as unknown,
   );
 
-/** The generated pages of `docs/`, each made from the code that is running. */
+/** The whole OpenAPI document; the types of the client are made from it, too. */
+export const openApiReference = (): string => `${JSON.stringify(openApi(routes, described), null, 1)}\n`;
+
+/** The generated pages of `docs/` and files of `clients/`, each made from the code that is running. */
 export const references: readonly { file: URL; make: () => string | Promise<string> }[] = [
   {
     file: doc('providers.gen.md'),
@@ -32,5 +36,9 @@ export const references: readonly { file: URL; make: () => string | Promise<stri
   },
   { file: doc('permissions.gen.md'), make: () => permissionMatrix(routes) },
   { file: doc('mcp.gen.md'), make: () => mcpReference(tools) },
-  { file: doc('openapi.gen.json'), make: () => `${JSON.stringify(openApi(routes, described), null, 1)}\n` },
+  { file: doc('openapi.gen.json'), make: openApiReference },
+  {
+    file: new URL('../clients/automation/zapier/description.gen.json', import.meta.url),
+    make: () => automationDescription(openApi(routes, described)),
+  },
 ];

@@ -78,7 +78,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const paths = globSync(
     [
       '*.{md,ts,mjs}',
-      '{src,api,actors,dapr,sandbox,scripts,test,docs,components,deploy,web}/**/*.{ts,mjs,js,sql,proto,md}',
+      '{src,api,actors,clients,dapr,sandbox,scripts,test,docs,components,deploy,web}/**/*.{ts,mjs,js,sql,proto,md}',
     ],
     {
       exclude: (name) => name.includes('node_modules'),

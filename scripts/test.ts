@@ -11,7 +11,7 @@ interface File {
   name: string;
   status: string;
   message: string;
-  assertionResults: { status: string }[];
+  assertionResults: { status: string; fullName: string }[];
 }
 
 /**
@@ -81,6 +81,9 @@ ran &&= untested.length === 0;
 const last = failedOf(files);
 for (const { name, message, assertionResults } of last)
   if (assertionResults.length === 0) say(`did not run: ${name}\n${message}`);
+  else
+    for (const { fullName, status } of assertionResults)
+      if (status === 'failed') say(`failed: ${relative('.', name)} › ${fullName}`);
 const unsteady = first
   .filter(({ name }) => !last.some((file) => file.name === name))
   .map(({ name }) => relative('.', name));

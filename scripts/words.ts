@@ -1,4 +1,4 @@
-// node scripts/node24.mjs scripts/words.ts: prints each use of a retired word in src, api and actors: in identifiers,
+// node scripts/node24.mjs scripts/words.ts: prints each use of a retired word in src, api, actors and clients: in identifiers,
 // in texts (summaries, logs, errors, SQL) and in names of files; and each name that two files of src export.
 // docs/glossary.md has the terms that are used.
 import { globSync, readFileSync } from 'node:fs';
@@ -135,9 +135,15 @@ export function repeatedNames(sources: readonly Source[]): string[] {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const paths = globSync('{src,api,actors}/**/*.ts').filter((path) => !path.endsWith('.gen.ts'));
-  const sources = paths.map((path): Source => ({ path, text: readFileSync(path, 'utf8') }));
-  const faults = [...sources.flatMap(wordFaults), ...repeatedNames(sources)];
-  process.stdout.write(faults.map((line) => `${line}\n`).join('') + `${paths.length} files, ${faults.length} faults\n`);
+  const read = (pattern: string) =>
+    globSync(pattern)
+      .filter((path) => !path.endsWith('.gen.ts'))
+      .map((path): Source => ({ path, text: readFileSync(path, 'utf8') }));
+  const service = read('{src,api,actors}/**/*.ts');
+  const sources = [...service, ...read('clients/*/src/**/*.ts')];
+  const faults = [...sources.flatMap(wordFaults), ...repeatedNames(service)];
+  process.stdout.write(
+    faults.map((line) => `${line}\n`).join('') + `${sources.length} files, ${faults.length} faults\n`,
+  );
   process.exitCode = faults.length > 0 ? 1 : 0;
 }

@@ -38,6 +38,7 @@ import { commentsRetention } from './publishing/comments/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
 import { campaignsRetention, type DueChange, postsRetention } from './publishing/posts/index.ts';
 import { mediaJobsRetention } from './studio/media-jobs/index.ts';
+import { aiTracesRetention, runsRetention } from './studio/runs/index.ts';
 import { openStudioWing } from './studio/open.ts';
 
 /** What is kept for a while only, and for how long: a line for each rule, which stands beside its table. */
@@ -50,6 +51,8 @@ export const RETENTION_RULES: readonly RetentionRule[] = [
   filesRetention,
   tracesRetention,
   mediaJobsRetention,
+  runsRetention,
+  aiTracesRetention,
   auditRetention,
   commentsRetention,
   campaignsRetention,

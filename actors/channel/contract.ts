@@ -11,7 +11,7 @@ const move = z.strictObject({ by: AuditActor.optional() });
 /** One actor per channel: its next due time, one post at a time, its login. The id is `<orgId>:<channelId>`. */
 export const channelActor = actorContract('Channel', {
   methods: {
-    wake: method({ input: none }), // something may be due, or due earlier than before
+    wake: method({ input: none, neighbours: none }), // something may be due, or due earlier than before
     enable: method({ input: move }),
     disable: method({ input: move }),
     remove: method({ input: move }),

@@ -3,6 +3,9 @@ import { actorContract, method, reminder } from '../../src/platform/actor-runtim
 import { PostAuthor, PostChange } from '../../src/publishing/posts/index.ts';
 
 const by = PostAuthor.optional();
+/** What a neighbour may say of a date and a status: it speaks for no user. */
+const NewDate = z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']) });
+const NewStatus = z.strictObject({ status: z.enum(['draft', 'schedule']) });
 const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date() });
 
 /**
@@ -12,11 +15,8 @@ const Changed = z.strictObject({ state: z.string(), publishDate: z.coerce.date()
 export const postActor = actorContract('Post', {
   methods: {
     edit: method({ input: PostChange, output: Changed }),
-    setDate: method({
-      input: z.strictObject({ date: z.coerce.date(), action: z.enum(['schedule', 'update']), by }),
-      output: Changed,
-    }),
-    setStatus: method({ input: z.strictObject({ status: z.enum(['draft', 'schedule']), by }), output: Changed }),
+    setDate: method({ input: NewDate.extend({ by }), output: Changed, neighbours: NewDate }),
+    setStatus: method({ input: NewStatus.extend({ by }), output: Changed, neighbours: NewStatus }),
     cancel: method({ input: z.strictObject({ by }) }), // deletes the post with what follows it in its thread
     retry: method({ input: z.strictObject({ confirm: z.boolean(), by }) }),
     setRelease: method({ input: z.strictObject({ releaseId: z.string(), by }) }),

@@ -98,6 +98,7 @@ async function identify(
         authorizationId: holder.authorizationId,
         program: holder.program,
         scopes: scopesOfToken(holder.scope),
+        limits: holder.limits,
         plan: billing.planOf(holder, clock.now()),
       });
       return;
@@ -108,6 +109,7 @@ async function identify(
     exchange.principal = principalOf('api-key', holder, {
       apiKeyId: holder.apiKeyId,
       program: holder.program,
+      limits: holder.limits,
       plan: billing.planOf(holder, clock.now()),
     });
     return;

@@ -2,7 +2,8 @@ import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { networkOf, siteOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
-import type { AnyRoute } from './route.ts';
+import { programOf } from './program.ts';
+import type { AnyRoute, Principal } from './route.ts';
 
 const WINDOW_MS = { minute: 60_000, hour: 3_600_000 };
 const FAILED_PER_HOUR = 120;
@@ -15,6 +16,8 @@ const scaled = (limit: number, { config }: Pick<Counting, 'config'>): number =>
 interface Bucket {
   bucket: string;
   limit: number;
+  /** What somebody has decided: it is counted by the hour, and no scale changes it. */
+  isOwn?: boolean;
 }
 
 /**
@@ -29,9 +32,9 @@ async function take(
 ): Promise<void> {
   const { headers } = exchange;
   const hits = await Promise.all(
-    buckets.map(async ({ bucket, limit }) => {
-      const most = scaled(limit, context);
-      return { most, ...(await context.cache.hit(bucket, most, windowMs)) };
+    buckets.map(async ({ bucket, limit, isOwn }) => {
+      const most = isOwn ? limit : scaled(limit, context);
+      return { most, ...(await context.cache.hit(bucket, most, isOwn ? WINDOW_MS.hour : windowMs)) };
     }),
   );
   const refused = hits.find(({ allowed }) => !allowed);
@@ -76,6 +79,12 @@ function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
  */
 const ORGS_OF_A_PERSON = 3;
 
+/** The bucket of a program that may ask only so often, whatever it asks for. */
+function bucketOfProgram(principal: Principal): Bucket[] {
+  const limit = principal.limits?.requestsPerHour;
+  return limit == null ? [] : [{ bucket: `program|${programOf(principal)}`, limit, isOwn: true }];
+}
+
 /**
  * One bucket for each (route, caller): the org when it is known, else the address (RL2 to RL5). Behind that of an org
  * stands one of the person. `names`: what is counted in the place of the route.
@@ -89,11 +98,13 @@ export function throttle(
   if (route.limit === 'none') return undefined;
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);
   const { principal, request } = exchange;
-  const buckets = names.flatMap((name) => {
+  const ofProgram = principal ? bucketOfProgram(principal) : [];
+  const buckets = names.flatMap((name): Bucket[] => {
     if (!principal || route.limitBy === 'ip') return bucketsOf(name, request.ip, count);
     const person = `${name}|user:${principal.userId}`;
-    if (route.limitBy === 'person') return [{ bucket: person, limit: count }];
+    if (route.limitBy === 'person') return [{ bucket: person, limit: count }, ...ofProgram];
     return [
+      ...ofProgram,
       { bucket: `${name}|org:${principal.orgId}`, limit: count },
       { bucket: person, limit: ORGS_OF_A_PERSON * count },
     ];

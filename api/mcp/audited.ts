@@ -1,12 +1,9 @@
 import { asCallerError } from '../../src/platform/db/index.ts';
 import { isId, newId } from '../../src/platform/kernel/index.ts';
 import { auditActor } from '../http/audit-actor.ts';
+import { programOf } from '../http/program.ts';
 import type { McpCaller } from './caller.ts';
 import type { AnyTool } from './tool.ts';
-
-/** The key or the approval that a caller uses. */
-const credentialOf = ({ call: { principal } }: McpCaller): string =>
-  principal.apiKeyId ?? principal.authorizationId ?? '';
 
 const idIn = (input: unknown): string | null => {
   const id = typeof input === 'object' && input !== null ? (input as { id?: unknown }).id : undefined;
@@ -25,7 +22,11 @@ export async function audited<T>(
   if (tool.scope === 'mcp:read') return work();
   const { rooms, principal, request } = caller.call;
   const act = newId();
-  const common = { credential: credentialOf(caller), ...(principal.program && { program: principal.program }), client };
+  const common = {
+    credential: programOf(principal) ?? '',
+    ...(principal.program && { program: principal.program }),
+    client,
+  };
   const note = (detail: Record<string, string>) =>
     rooms.audit.write(auditActor({ principal, request }), {
       orgId: principal.orgId,

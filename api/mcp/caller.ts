@@ -11,6 +11,7 @@ import { tools } from './tools.ts';
 export const ROOMS = [
   ...new Set<Room>([
     ...tools.flatMap((tool) => tool.rooms as readonly Room[]),
+    'brandKits',
     'audit',
     'organizations',
     'config',

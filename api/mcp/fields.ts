@@ -46,3 +46,4 @@ export const daysBack = z.int().min(1).max(548).optional().describe('Whole days 
 export const fileId = idOf('Id of a file of the media library.');
 export const jobId = idOf('Id of a media job.');
 export const proposalId = idOf('`proposalId` of `propose_post`.');
+export const brandKitId = idOf('Id of a brand kit.');

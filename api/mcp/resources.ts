@@ -3,6 +3,7 @@ import { AppError, isId } from '../../src/platform/kernel/index.ts';
 import { answerOf } from './call-tool.ts';
 import type { McpCaller } from './caller.ts';
 import { partOf } from './pages.ts';
+import { readBrandKit, readBrandKits } from './read-brand-kits.ts';
 import { quotedAnswer } from './result.ts';
 import type { AnyTool } from './tool.ts';
 import { channelSchemaTool } from './tools/channel-schema.ts';
@@ -15,7 +16,7 @@ import { searchMediaTool } from './tools/search-media.ts';
 
 /** What agents may read by address: the answer of a tool, with its permission. */
 interface Readable {
-  surface: Surface;
+  surfaces: readonly Surface[];
   /** A URI template (RFC 6570, level 1). */
   template: string;
   name: string;
@@ -38,7 +39,7 @@ const byId = (id: string) => (isId(id) ? { id } : undefined);
 
 const READABLE: readonly Readable[] = [
   {
-    surface: 'mcp',
+    surfaces: ['mcp'],
     template: 'rookery://channels',
     name: 'channels',
     title: 'Channels',
@@ -47,7 +48,7 @@ const READABLE: readonly Readable[] = [
     inputOf: () => ({}),
   },
   {
-    surface: 'mcp',
+    surfaces: ['mcp'],
     template: 'rookery://networks/{platform}/rules',
     name: 'network-rules',
     title: 'Rules of a network',
@@ -56,7 +57,7 @@ const READABLE: readonly Readable[] = [
     inputOf: (platform) => ({ platform }),
   },
   {
-    surface: 'mcp',
+    surfaces: ['mcp'],
     template: 'rookery://posts/{id}',
     name: 'post',
     title: 'Post',
@@ -65,7 +66,7 @@ const READABLE: readonly Readable[] = [
     inputOf: byId,
   },
   {
-    surface: 'mcp',
+    surfaces: ['mcp'],
     template: 'rookery://posts/{id}/timeline',
     name: 'post-timeline',
     title: 'Timeline of a post',
@@ -74,7 +75,7 @@ const READABLE: readonly Readable[] = [
     inputOf: byId,
   },
   {
-    surface: 'mcp',
+    surfaces: ['mcp'],
     template: 'rookery://calendar/{month}',
     name: 'calendar-month',
     title: 'Month of the calendar',
@@ -83,7 +84,25 @@ const READABLE: readonly Readable[] = [
     inputOf: month,
   },
   {
-    surface: 'media-mcp',
+    surfaces: ['mcp', 'media-mcp'],
+    template: 'rookery://brand-kits',
+    name: 'brand-kits',
+    title: readBrandKits.title,
+    description: readBrandKits.description,
+    tool: readBrandKits,
+    inputOf: () => ({}),
+  },
+  {
+    surfaces: ['mcp', 'media-mcp'],
+    template: 'rookery://brand-kits/{id}',
+    name: 'brand-kit',
+    title: readBrandKit.title,
+    description: readBrandKit.description,
+    tool: readBrandKit,
+    inputOf: byId,
+  },
+  {
+    surfaces: ['media-mcp'],
     template: 'rookery://media',
     name: 'media',
     title: 'Media library',
@@ -92,7 +111,7 @@ const READABLE: readonly Readable[] = [
     inputOf: () => ({}),
   },
   {
-    surface: 'media-mcp',
+    surfaces: ['media-mcp'],
     template: 'rookery://media/{id}',
     name: 'file',
     title: 'File',
@@ -115,7 +134,7 @@ const shown = ({ name, title, description }: Readable) => ({ name, title, descri
 
 /** The addresses of a surface with a place to fill in. */
 export const listTemplates = (surface: Surface) =>
-  READABLE.filter((one) => one.surface === surface && isTemplate(one)).map((one) => ({
+  READABLE.filter((one) => one.surfaces.includes(surface) && isTemplate(one)).map((one) => ({
     uriTemplate: one.template,
     ...shown(one),
   }));
@@ -123,7 +142,7 @@ export const listTemplates = (surface: Surface) =>
 /** The whole addresses of a surface: those without a place to fill in, and the rules of each network in use. */
 export async function listReadable(caller: McpCaller, cursor: string | undefined) {
   const { surface, call } = caller;
-  const whole = READABLE.filter((one) => one.surface === surface && !isTemplate(one)).map((one) => ({
+  const whole = READABLE.filter((one) => one.surfaces.includes(surface) && !isTemplate(one)).map((one) => ({
     uri: one.template,
     ...shown(one),
   }));
@@ -145,7 +164,7 @@ export async function listReadable(caller: McpCaller, cursor: string | undefined
  */
 export async function readResource(caller: McpCaller, uri: string) {
   for (const one of READABLE) {
-    const value = one.surface === caller.surface ? valueIn(one, uri) : undefined;
+    const value = one.surfaces.includes(caller.surface) ? valueIn(one, uri) : undefined;
     const input = value === undefined ? undefined : one.inputOf(value);
     if (!input) continue;
     const answer = await answerOf(caller, one.tool, input).catch((error: unknown) => {

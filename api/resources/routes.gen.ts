@@ -1,7 +1,10 @@
 // Written by `npm run gen` from the files beside it.
 import type { AnyRoute } from '../http/route.ts';
 import actorsAdmin from './actors/admin.ts';
+import aiContentPipelineRoutes from './ai/content-pipeline.routes.ts';
+import aiDesignerRoutes from './ai/designer.routes.ts';
 import aiRoutes from './ai/routes.ts';
+import aiTracesRoutes from './ai/traces.routes.ts';
 import analyticsPublic from './analytics/public.ts';
 import analyticsRoutes from './analytics/routes.ts';
 import auditAdmin from './audit/admin.ts';
@@ -99,7 +102,10 @@ import wellKnownRoutes from './well-known/routes.ts';
 
 export const routes: readonly AnyRoute[] = [
   ...actorsAdmin,
+  ...aiContentPipelineRoutes,
+  ...aiDesignerRoutes,
   ...aiRoutes,
+  ...aiTracesRoutes,
   ...analyticsPublic,
   ...analyticsRoutes,
   ...auditAdmin,

@@ -1,4 +1,6 @@
 // Written by `npm run gen` from the files beside it.
+import * as aiContentPipelineShape from './ai/content-pipeline.shape.ts';
+import * as aiDesignerShape from './ai/designer.shape.ts';
 import * as aiShape from './ai/shape.ts';
 import * as analyticsShape from './analytics/shape.ts';
 import * as auditShape from './audit/shape.ts';
@@ -46,6 +48,8 @@ import * as webhooksEventsShape from './webhooks/events.shape.ts';
 import * as webhooksShape from './webhooks/shape.ts';
 
 export const shapeModules: readonly object[] = [
+  aiContentPipelineShape,
+  aiDesignerShape,
   aiShape,
   analyticsShape,
   auditShape,

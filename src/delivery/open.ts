@@ -8,6 +8,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { EmailAdapter, Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openEmail, openOverride, type MailTransport, siteOf } from './email/index.ts';
+import { neighboursListener } from './neighbours/index.ts';
 import { openPush } from './push/index.ts';
 import { openWebhooks, webhooksListener } from './webhooks/index.ts';
 
@@ -27,7 +28,7 @@ export interface DeliveryNeeds {
 
 const HOUR = 3_600_000;
 
-/** Opens what carries messages to people and to other services: mail and webhooks. */
+/** Opens what carries messages to people and to other services: mail, pushes, webhooks, events for neighbours. */
 export async function openDeliveryWing({
   config,
   incarnation,
@@ -82,7 +83,10 @@ export async function openDeliveryWing({
       { name: 'pushes', everyMs: HOUR, run: (limit) => push.dropOld(limit) },
       { name: 'webhook-deliveries', everyMs: HOUR, run: (limit) => webhooks.dropOld(limit) },
     ],
-    listeners: [webhooksListener],
+    listeners: [
+      webhooksListener,
+      neighboursListener({ ...config.actors.dapr, pubsub: config.actors.dapr.eventsPubsub, clock }),
+    ],
     workers: [() => email.startSender(), () => push.startSender()],
   });
 }

@@ -3,6 +3,7 @@ import type { Database } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
 import type { Outbound } from '../platform/outbound/index.ts';
 import { type Access, openAccess } from './access.ts';
+import { type ApprovalLimits, openApprovalLimits } from './approval-limits.ts';
 import { type Apps, openApps } from './apps.ts';
 import { type ConsentRoom, openConsent } from './consent.ts';
 import { dropOldDevices } from './device-store.ts';
@@ -16,6 +17,7 @@ import { dropOldTokens } from './token-store.ts';
 export interface OAuth extends AsyncDisposable {
   readonly apps: Apps;
   readonly consent: ConsentRoom;
+  readonly limits: ApprovalLimits;
   readonly tokens: OAuthTokens;
   readonly access: Access;
   readonly devices: Devices;
@@ -42,6 +44,7 @@ export function openOAuth({ sql, clock, auth, outbound, issuer, failed }: OAuthO
     access,
     apps: openApps(shared),
     consent: openConsent({ ...shared, flush: access.flush, outbound }),
+    limits: openApprovalLimits(shared),
     tokens: openOAuthTokens(shared),
     devices: openDevices({ sql, clock, auth }),
     register: (metadata) => registerClient(sql, metadata),

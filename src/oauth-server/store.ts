@@ -192,6 +192,18 @@ export const approvalsOf = (sql: Sql, orgId: string, userId: string) => sql<Appr
     and a.user_id = ${userId}
   order by a.created_at desc, a.id desc`;
 
+/** Keeps an approval of a user from going until the commit; false where it is not there. */
+export async function lockApproval(sql: Sql, orgId: string, userId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from oauth_authorizations
+    where org_id = ${orgId}
+      and user_id = ${userId}
+      and id = ${id}
+    for key share`;
+  return rows.length > 0;
+}
+
 export async function deleteApproval(sql: Sql, orgId: string, userId: string, id: string): Promise<boolean> {
   const rows = await sql`
       delete from oauth_authorizations

@@ -1,5 +1,5 @@
 import type { Permission, Scope } from '../people/access/index.ts';
-import type { Subscribed } from '../entitlements/index.ts';
+import { limitsOfProgram, type ProgramLimits, type Subscribed } from '../entitlements/index.ts';
 import { groupCommit, type Sql } from '../platform/db/index.ts';
 import type { Surface } from './surfaces.ts';
 
@@ -61,6 +61,8 @@ export interface TokenHolder extends Subscribed {
   scope: string[];
   resource: Surface | null;
   expiresAt: Date;
+  /** Where somebody has set some. */
+  limits?: ProgramLimits | null;
 }
 
 export const insertCode = (sql: Sql, orgId: string, code: NewCode) => sql`
@@ -231,7 +233,7 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
     select h.n::int, t.id as "tokenId", c.name as program, a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
       m.role_key as "roleKey", r.permissions as granted,
       u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
-      s.tier, s.grace_period_end as "graceEndsAt"
+      s.tier, s.grace_period_end as "graceEndsAt", ${limitsOfProgram(sql, sql`a.id`)} as limits
     from unnest(${[...hashes]}::text[]) with ordinality as h (hash, n)
       join oauth_tokens t on t.access_hash = decode(h.hash, 'hex') and t.revoked_at is null
       join oauth_authorizations a on a.id = t.authorization_id

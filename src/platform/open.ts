@@ -126,12 +126,21 @@ interface EngineNeeds {
 
 /** The engine of the configuration with its bus. The other one's code is not even loaded. */
 async function openEngine(
-  { actors, http }: Config,
+  { actors, http, secrets }: Config,
   { sql, clock, log, incarnation, actorTypes, tracing }: EngineNeeds,
 ): Promise<EngineAndBus & AsyncDisposable> {
   if (actors.engine === 'dapr') {
     const { openDaprEngine } = await import('./actor-runtime/dapr/index.ts');
-    const engine = await openDaprEngine({ ...actors.dapr, types: actorTypes, sql, clock, log, incarnation, tracing });
+    const engine = await openDaprEngine({
+      ...actors.dapr,
+      callerToken: secrets.actorCalls,
+      types: actorTypes,
+      sql,
+      clock,
+      log,
+      incarnation,
+      tracing,
+    });
     return { engine, bus: engine.bus, [Symbol.asyncDispose]: () => engine.close() };
   }
   const { openEmbeddedBus, openEmbeddedEngine } = await import('./actor-runtime/embedded/index.ts');

@@ -138,6 +138,7 @@ export async function openPublishingWing({
       { name: 'server-limits', everyMs: MINUTE, run: (limit) => channels.askServerLimits(limit) },
       { name: 'lateness', everyMs: HOUR, run: (limit) => posts.sweeps.dropLateness(limit) },
       { name: 'paces', everyMs: HOUR, run: (limit) => posts.sweeps.dropPaces(limit) },
+      { name: 'circuits', everyMs: HOUR, run: (limit) => posts.sweeps.dropCircuits(limit) },
       { name: 'contents', everyMs: MINUTE, run: (limit) => posts.sweeps.cleanOldContents(limit) },
       { name: 'auto-plugs', everyMs: MINUTE, run: (limit) => followUps.runAutoPlugs(limit) },
       { name: 'comments', everyMs: MINUTE, run: (limit) => comments.sweepComments(limit) },

@@ -1,18 +1,26 @@
 import type { Billing } from '../entitlements/index.ts';
+import type { BrandKits } from '../library/brand-kits/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { type Clock, hmacHex } from '../platform/kernel/index.ts';
+import type { Outbound } from '../platform/outbound/index.ts';
 import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import type { Channels } from '../publishing/channels/index.ts';
+import type { Posts } from '../publishing/posts/index.ts';
+import { openBriefs } from './briefs/index.ts';
 import { openBudget } from './budget/index.ts';
 import { openDocuments } from './collaboration/index.ts';
+import { openContentPipeline } from './content-pipeline/index.ts';
+import { openDesigner } from './designer/index.ts';
 import { openMediaJobs } from './media-jobs/index.ts';
 import { openModels } from './models/index.ts';
+import { openPages } from './pages/index.ts';
+import { openAiRuns } from './runs/index.ts';
 import { openTexts } from './text/index.ts';
 
 export interface StudioNeeds {
@@ -26,7 +34,10 @@ export interface StudioNeeds {
   providers: Providers;
   providerSettings: ProviderSettings;
   media: MediaRoom;
+  brandKits: BrandKits;
+  outbound: Outbound;
   channels: Channels;
+  posts: Posts;
 }
 
 const MINUTE = 60_000;
@@ -44,7 +55,10 @@ export async function openStudioWing({
   providers,
   providerSettings,
   media,
+  brandKits,
+  outbound,
   channels,
+  posts,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
   const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets });
@@ -67,14 +81,58 @@ export async function openStudioWing({
       retentionDays: config.retention.mediaJobs,
     }),
   );
+  const runs = opened.use(
+    openAiRuns({
+      sql,
+      clock,
+      log: logs.of('runs'),
+      incarnation,
+      budget,
+      models,
+      providers,
+      mediaJobs,
+      traceDays: config.retention.traces,
+      runDays: config.retention.designerSessions,
+    }),
+  );
+  const contentPipeline = openContentPipeline({
+    sql,
+    clock,
+    outbound,
+    brandKits,
+    posts,
+    budget,
+    models,
+    pages: openPages({ outbound, clock }),
+    runs,
+    timeouts: { totalMs: config.ai.pipeline.totalTimeoutMs, agentMs: config.ai.pipeline.agentTimeoutMs },
+  });
+  const briefs = openBriefs({ sql });
+  const designer = openDesigner({
+    sql,
+    runs,
+    budget,
+    mediaJobs,
+    channels,
+    brandKits,
+    posts,
+    billing,
+    agentTimeoutMs: config.ai.designer.agentTimeoutMs,
+    assetTimeoutMs: config.ai.designer.assetTimeoutMs,
+    stuckMinutes: config.ai.designer.stuckSessionMinutes,
+  });
   const documents = opened.use(openDocuments({ sql, clock, incarnation }));
   return wing(opened, {
-    rooms: { budget, models, texts, mediaJobs, documents },
+    rooms: { budget, models, texts, mediaJobs, documents, runs, designer, contentPipeline },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
       { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
       { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
+      { name: 'stuck-sessions', everyMs: MINUTE, run: (limit) => designer.rollBackStuck(limit) },
+      { name: 'old-runs', everyMs: HOUR, run: (limit) => runs.sweepRuns(limit) },
+      { name: 'ai-traces', everyMs: HOUR, run: (limit) => runs.sweepTraces(limit) },
+      { name: 'agent-briefs', everyMs: 5 * MINUTE, run: (limit) => briefs.tellAgentWeeks(limit) },
     ],
-    workers: [() => mediaJobs.start()],
+    workers: [() => mediaJobs.start(), () => runs.start()],
   });
 }

@@ -20,7 +20,14 @@ const log = quietLog();
 const sql = openDatabase({ url: databaseUrl, connections: 4 });
 const common = { sql, clock: systemClock, log, incarnation: newId() };
 const engine: Engine = dapr
-  ? await openDaprEngine({ ...common, ...dapr, apiToken: undefined, appToken: undefined, types: [benchActor.type] })
+  ? await openDaprEngine({
+      ...common,
+      ...dapr,
+      apiToken: undefined,
+      appToken: undefined,
+      callerToken: 'token-of-the-bench',
+      types: [benchActor.type],
+    })
   : await openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
 const actors = actorsOf(engine);
 

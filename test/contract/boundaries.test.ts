@@ -45,6 +45,9 @@ const PLANTS: Record<string, Record<string, string[]>> = {
   },
   'adapter-sees-its-kit': { 'src/providers/social/planted.v1.ts': ['node:fs'] },
   'adapters-by-registry': { 'src/providers/planted-adapter.ts': ['./social/known.v1.ts'] },
+  'service-without-clients': { 'api/planted-client.ts': ['../clients/typescript/index.ts'] },
+  'clients-without-service': { 'clients/cli/planted-service.ts': ['../../api/app.ts'] },
+  'client-without-command-line': { 'clients/typescript/planted-command.ts': ['../cli/run.ts'] },
   'rooms-call-no-actors': { 'src/publishing/posts/planted-actors.ts': ['../../platform/actor-runtime/contract.ts'] },
   ...Object.fromEntries(
     named('wing:').map((wing) => [`wing:${wing}`, { [`src/${wing}/planted-wing.ts`]: ['../zoo/index.ts'] }]),
@@ -120,6 +123,8 @@ beforeAll(() => {
     'src/people/open.ts',
     'src/operations/cli/main.ts',
     'api/app.ts',
+    'clients/typescript/index.ts',
+    'clients/cli/run.ts',
     'actors/post/actor.ts',
     'actors/channel/actor.ts',
     'test/support/worlds/turn.ts',
@@ -136,7 +141,7 @@ interface Violation {
 function violations(): Violation[] {
   const { stdout, stderr } = spawnSync(
     resolve('node_modules/.bin/depcruise'),
-    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src', 'actors', 'api', 'test'],
+    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src', 'actors', 'api', 'clients', 'test'],
     { cwd: root, maxBuffer: 1e8 },
   );
   if (!stdout.length) throw new Error(stderr.toString());
@@ -200,7 +205,7 @@ function placeOf(file: string): { wing: string; room: string | undefined } {
 function unusedGrants({ WINGS, ROOMS, OWNERS }: Tables): string[] {
   const used = new Set<string>();
   const packages = new Map<string, string[]>();
-  for (const { file, text } of ['src', 'api', 'actors'].flatMap(productIn)) {
+  for (const { file, text } of ['src', 'api', 'actors', 'clients'].flatMap(productIn)) {
     const from = placeOf(file);
     for (const module of imported(text)) {
       if (!module.startsWith('.')) packages.set(module, [...(packages.get(module) ?? []), file]);
@@ -407,6 +412,7 @@ describe('the tables of wings and rooms', () => {
     expect(misplaced(planted)).toEqual([
       'src/archives is not there',
       'src/delivery/fax is not there',
+      'src/delivery/neighbours is no room',
       'src/delivery/webhooks is no room',
       'src/library/brand-kits is no room',
       'src/library/media is no room',

@@ -7,6 +7,7 @@ import { type AnyRoute, routesOf } from '../../api/http/route.ts';
 import { described } from '../../api/resources/openapi/described.ts';
 import { routes } from '../../api/resources/routes.gen.ts';
 import { webhookBodies } from '../../api/resources/webhooks/events.shape.ts';
+import { MCP_TOOLS } from '../fixtures/mcp-tools.ts';
 import { EVENT_TYPES } from '../../src/delivery/webhooks/index.ts';
 
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- a document, judged by each test
@@ -212,6 +213,34 @@ describe('examples', () => {
   });
 });
 
+describe('x-mcp', () => {
+  test.each(['/', '/public/v1/'])('has every tool with its scope and schemas in the document below %s', (prefix) => {
+    const { surfaces, tools } = openApi(routes, { ...described, prefix })['x-mcp'] as Json;
+    expect(surfaces).toEqual([
+      { name: 'mcp', path: '/mcp' },
+      { name: 'media-mcp', path: '/media-mcp' },
+    ]);
+    const scopes = { R: 'mcp:read', W: 'mcp:posts:write' };
+    const on = { mcp: ['mcp'], media: ['media-mcp'], both: ['mcp', 'media-mcp'] };
+    const byHand = Object.entries(MCP_TOOLS).map(([name, tool]) => [
+      name,
+      tool.alias,
+      scopes[tool.scope],
+      tool.permission,
+      on[tool.on],
+    ]);
+    expect(
+      tools.map(({ name, alias, scope, permission, surfaces: shown }: Json) => [name, alias, scope, permission, shown]),
+    ).toEqual(expect.arrayContaining(byHand));
+    expect(tools).toHaveLength(byHand.length);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const { inputSchema, outputSchema } of tools) {
+      expect(ajv.compile(inputSchema)([])).toBe(false);
+      expect(ajv.compile(outputSchema)([])).toBe(false);
+    }
+  });
+});
+
 describe('webhooks', () => {
   test('are every event that a webhook can ask for, and the ping', () => {
     expect(Object.keys(whole['webhooks'])).toEqual([...EVENT_TYPES.map(({ event }) => event), 'ping']);
@@ -284,10 +313,10 @@ test('a route that is to be removed is marked, and its answers say since when an
   expect(open['paths']['/public/v1/posts'].get.deprecated).toBeUndefined();
 });
 
-test('each operation of the public API has a call by curl', () => {
+test('each operation of the public API has a call by curl and one by the client', () => {
   for (const { name, at: one } of published) {
-    const [{ source }] = one['x-codeSamples'] as [{ source: string }];
-    expect([name, source.startsWith('curl')]).toEqual([name, true]);
+    const [curl, client] = one['x-codeSamples'] as [{ source: string }, { source: string }];
+    expect([name, curl.source.startsWith('curl'), client.source.includes('rookery.')]).toEqual([name, true, true]);
   }
   const [{ source }] = open['paths']['/public/v1/tags'].post['x-codeSamples'];
   expect(source).toBe(

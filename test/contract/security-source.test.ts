@@ -144,7 +144,7 @@ describe('calls to others go out through the guard', () => {
    * machines.
    */
   const LINES =
-    /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises|undici|ws|@grpc\/grpc-js|ioredis|postgres|pg|nodemailer|openid-client|stripe|@aws-sdk\/[\w-]+)$/;
+    /^(node:)?(http|https|http2|net|tls|dgram|dns|dns\/promises|undici|ws|@grpc\/grpc-js|ioredis|postgres|pg|nodemailer|openid-client|stripe|@dapr\/dapr|@aws-sdk\/[\w-]+)$/;
   /** Of these modules, what connects to nobody. */
   const STILL = /^(isIP|isIPv4|isIPv6|STATUS_CODES|rootCertificates|validateHeaderName|validateHeaderValue)$/;
   const MAY: readonly [RegExp, string][] = [
@@ -156,6 +156,7 @@ describe('calls to others go out through the guard', () => {
     [/^src\/(operations\/cli\/start|platform\/db\/embedded\/index)\.ts$/, 'looks for a free port'],
     [/^src\/operations\/cli\/call\.ts$/, 'the commands, which call the service they belong to'],
     [/^src\/platform\/actor-runtime\/dapr\//, 'the sidecar and the hosts of the cluster'],
+    [/^src\/delivery\/neighbours\/publish\.ts$/, 'the sidecar'],
     [/^src\/platform\/(cache\/(redis|byte-channels)|db\/\w+)\.ts$/, 'the stores'],
     [/^src\/billing\/processor\/stripe\//, 'the processor of payments, at its own address'],
     [/^src\/providers\/kit\/wire\/open-smtp\.ts$/, 'the mail server of the operator; organizations have none'],

@@ -13,6 +13,8 @@ export interface Described {
   shapes: Shapes;
   /** What webhooks are told. */
   events: readonly WebhookEvent[];
+  /** The tools of agents (`x-mcp`). */
+  mcp?: Json;
   /** Only routes below it. */
   prefix?: string;
   version?: string;
@@ -61,7 +63,10 @@ function usedSchemes(shown: readonly AnyRoute[]): Json {
 }
 
 /** The OpenAPI 3.1 document of the routes below a prefix, in the order of their paths (S267). */
-export function openApi(routes: readonly AnyRoute[], { shapes, events, prefix = '/', version = '0' }: Described): Json {
+export function openApi(
+  routes: readonly AnyRoute[],
+  { shapes, events, mcp, prefix = '/', version = '0' }: Described,
+): Json {
   const schemas = openSchemas(shapes);
   const writer = { schemas, ids: operationIds(routes) };
   const paths: Record<string, Json> = {};
@@ -90,6 +95,7 @@ export function openApi(routes: readonly AnyRoute[], { shapes, events, prefix = 
     tags: describeTags(new Set([...shown.map(tagOf), 'Webhooks'])),
     paths,
     webhooks,
+    ...(mcp && { 'x-mcp': mcp }),
     components: {
       schemas: schemas.components(),
       responses: refusals.responses,

@@ -6,7 +6,7 @@ import type { AnyRoute, AuthKind } from '../route.ts';
 import { exampleOf } from './examples.ts';
 import { headersOfSuccess } from './headers.ts';
 import { refusalsOf } from './refusals.ts';
-import { curlOf } from './samples.ts';
+import { clientOf, commandOf, curlOf } from './samples.ts';
 import type { Json, Schemas } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
@@ -145,6 +145,7 @@ const securityOf = ({ auth, method }: AnyRoute): Json[] =>
 export function operationOf(route: AnyRoute, writer: Writer): Json {
   const { json, requestBody } = bodyOf(route, writer);
   const parameters = parametersOf(route, writer);
+  const command = commandOf(route, { parameters });
   return {
     operationId: writer.ids.get(route),
     summary: route.summary,
@@ -158,7 +159,11 @@ export function operationOf(route: AnyRoute, writer: Writer): Json {
     responses: responsesOf(route, writer),
     security: securityOf(route),
     ...(route.path.startsWith('/public/v1/') && {
-      'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: curlOf(route, { json, parameters }) }],
+      'x-codeSamples': [
+        { lang: 'Shell', label: 'curl', source: curlOf(route, { json, parameters }) },
+        { lang: 'TypeScript', label: 'Client', source: clientOf(route, { json, parameters }) },
+        ...(command === undefined ? [] : [{ lang: 'Shell', label: 'Command line', source: command }]),
+      ],
     }),
   };
 }

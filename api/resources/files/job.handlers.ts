@@ -5,6 +5,7 @@ import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
 import { ownOnly } from '../../http/own.ts';
+import { payerOf } from '../../http/program.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { Job, MadeFile, presentJob, presentMade, presentVideoOption, VideoWay } from './job.shape.ts';
 
@@ -50,7 +51,7 @@ export type Begun = { jobId: string } | { shown: ShownJob };
 /** Starts a job and waits for it, unless the client does not want to or it lasts too long: then 202. */
 export async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
   const { orgId } = principal;
-  const { id } = await rooms.mediaJobs.create(principal, wanted);
+  const { id } = await rooms.mediaJobs.create(payerOf(principal), wanted);
   const isUnwaited = isAsync(request.headers['prefer']);
   if (isUnwaited) reply.header('Preference-Applied', 'respond-async');
   const shown = isUnwaited ? undefined : await rooms.mediaJobs.wait(orgId, id, { ms: WAIT_MS });
@@ -219,7 +220,7 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     async handle({ rooms, principal, reply, body }) {
       const { operation, providerId, version, model, sources = [], ...request } = body;
       const wanted = { operation, providerId, version, model, request: { ...request, sources } };
-      const { id } = await rooms.mediaJobs.create(principal, wanted);
+      const { id } = await rooms.mediaJobs.create(payerOf(principal), wanted);
       reply.status(202);
       return rooms.mediaJobs.show(principal.orgId, id);
     },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
-import { MemberKey, presentMemberKey } from '../user/api-keys.shape.ts';
+import { LIMITS, MemberKey, presentLimits, presentMemberKey, ProgramLimits } from '../user/api-keys.shape.ts';
 
 const route = routesOf('auth', 'events');
 
@@ -31,5 +31,30 @@ export default [
       rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
     },
     present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/members/api-keys/:id/limits',
+    summary: 'Get the limits of an API key of a member',
+    auth: ['session'],
+    permission: 'api_keys:read',
+    answer: ProgramLimits,
+    handle: ({ rooms, principal: { orgId }, params: { id } }) => rooms.auth.apiKeys.findLimits(orgId, { id }),
+    present: presentLimits,
+  }),
+
+  route({
+    method: 'put',
+    path: '/members/api-keys/:id/limits',
+    summary: 'Change the limits of an API key of a member',
+    description: LIMITS,
+    auth: ['session'],
+    permission: 'api_keys:update',
+    body: ProgramLimits,
+    answer: ProgramLimits,
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.auth.apiKeys.changeLimits(principal.orgId, auditActor({ principal, request }), { id: params.id }, body),
+    present: presentLimits,
   }),
 ];

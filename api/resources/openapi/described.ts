@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
+import { describeMcp } from '../../mcp/described.ts';
 import type { Described, Shapes, WebhookEvent } from '../../http/openapi/index.ts';
 import { shapeModules } from '../shapes.gen.ts';
 import { webhookBodies } from '../webhooks/events.shape.ts';
@@ -18,4 +19,4 @@ const events: WebhookEvent[] = [...EVENT_TYPES, PING].flatMap(({ event, descript
 });
 
 /** What the documents of this API are made of, beside its routes. */
-export const described: Described = { shapes, events };
+export const described: Described = { shapes, events, mcp: { ...describeMcp() } };

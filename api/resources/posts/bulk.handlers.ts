@@ -3,6 +3,7 @@ import { organizationActor } from '../../../actors/organization/contract.ts';
 import { AppError, idFrom, newId } from '../../../src/platform/kernel/index.ts';
 import type { AppliedPlan, PlanRow } from '../../../src/publishing/posts/index.ts';
 import { authorOf } from '../../http/own.ts';
+import { countedPosts } from '../../http/program.ts';
 import { type AuthKind, type Call, type IdempotencyClaim, routesOf } from '../../http/route.ts';
 import { Applied, BulkBody, Plan, presentApplied, presentPlan, Undone } from './bulk.shape.ts';
 
@@ -48,7 +49,13 @@ async function applyPlan(
         status: 201,
         reply: JSON.stringify(applied),
       };
-      await actors(organizationActor, orgId).admit({ posts, createdBy: userId, schedulesFreely, idempotency });
+      await actors(organizationActor, orgId).admit({
+        posts,
+        createdBy: userId,
+        schedulesFreely,
+        ...countedPosts(principal),
+        idempotency,
+      });
       return applied;
     } catch (error) {
       const isTaken = error instanceof AppError && error.code === 'idempotency_in_flight';

@@ -12,6 +12,7 @@ import {
   type SentBody,
 } from '../../../src/publishing/posts/index.ts';
 import { authorOf, ownOnly } from '../../http/own.ts';
+import { countedPosts } from '../../http/program.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { presentTimeline, Range, State, Timeline } from './shape.ts';
 
@@ -114,6 +115,7 @@ export async function admitBodies(
     ...(edits.length > 0 && { edits: edits.map(({ postId, change }) => ({ postId, change: { ...change, by } })) }),
     createdBy: by.userId,
     schedulesFreely: by.schedulesFreely,
+    ...countedPosts(principal),
     ...(idempotency && {
       idempotency: {
         scope: idempotency.scope,

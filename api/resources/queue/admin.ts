@@ -8,11 +8,34 @@ export default [
     method: 'get',
     path: '/admin/queue',
     summary: 'Count due, publishing and late posts',
-    description: 'Over all organizations.',
+    description:
+      'Over all organizations. `circuits` names networks that answer nobody: their posts wait, and from `probeAt` on one of them tries again.',
     auth: ['super-admin'],
-    answer: z.strictObject({ due: z.int(), publishing: z.int(), late: z.int() }),
+    answer: z.strictObject({
+      due: z.int(),
+      publishing: z.int(),
+      late: z.int(),
+      circuits: z.array(
+        z.strictObject({
+          providerId: z.string(),
+          providerVersion: z.string(),
+          lane: z.string(),
+          openedAt: z.iso.datetime(),
+          probeAt: z.iso.datetime(),
+        }),
+      ),
+    }),
     handle: ({ rooms }) => rooms.admin.queue(),
-    present: ({ due, publishing, late }) => ({ due, publishing, late }),
+    present: ({ due, publishing, late, circuits }) => ({
+      due,
+      publishing,
+      late,
+      circuits: circuits.map(({ openedAt, probeAt, ...one }) => ({
+        ...one,
+        openedAt: openedAt.toISOString(),
+        probeAt: probeAt.toISOString(),
+      })),
+    }),
   }),
 
   route({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
 import { futureInstant, nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
-import { ApiKey, presentApiKey } from './api-keys.shape.ts';
+import { ApiKey, LIMITS, presentApiKey, presentLimits, ProgramLimits } from './api-keys.shape.ts';
 
 const route = routesOf('auth', 'events');
 
@@ -73,5 +73,34 @@ export default [
       rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
     },
     present: success,
+  }),
+
+  route({
+    method: 'get',
+    path: '/user/api-keys/:id/limits',
+    summary: 'Get the limits of an own API key',
+    auth: ['session'],
+    answer: ProgramLimits,
+    handle: ({ rooms, principal: { orgId, userId }, params: { id } }) =>
+      rooms.auth.apiKeys.findLimits(orgId, { id, userId }),
+    present: presentLimits,
+  }),
+
+  route({
+    method: 'put',
+    path: '/user/api-keys/:id/limits',
+    summary: 'Change the limits of an own API key',
+    description: LIMITS,
+    auth: ['session'],
+    body: ProgramLimits,
+    answer: ProgramLimits,
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.auth.apiKeys.changeLimits(
+        principal.orgId,
+        auditActor({ principal, request }),
+        { id: params.id, userId: principal.userId },
+        body,
+      ),
+    present: presentLimits,
   }),
 ];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
+import { LIMITS, presentLimits, ProgramLimits } from './api-keys.shape.ts';
 import { Approval, presentApproval } from './approved-apps.shape.ts';
 
 const route = routesOf('config', 'oauth');
@@ -29,5 +30,28 @@ export default [
     answer: z.object({ success: z.literal(true) }),
     handle: (call) => call.rooms.oauth.consent.revoke(call.principal.orgId, auditActor(call), call.params.id),
     present: () => ({ success: true as const }),
+  }),
+
+  route({
+    method: 'get',
+    path: '/user/approved-apps/:id/limits',
+    summary: 'Get the limits of an authorized app',
+    auth: ['session'],
+    answer: ProgramLimits,
+    handle: ({ rooms, principal: { orgId, userId }, params: { id } }) => rooms.oauth.limits.find(orgId, userId, id),
+    present: presentLimits,
+  }),
+
+  route({
+    method: 'put',
+    path: '/user/approved-apps/:id/limits',
+    summary: 'Change the limits of an authorized app',
+    description: LIMITS,
+    auth: ['session'],
+    body: ProgramLimits,
+    answer: ProgramLimits,
+    handle: ({ rooms, principal, params, body, request }) =>
+      rooms.oauth.limits.change(principal.orgId, auditActor({ principal, request }), params.id, body),
+    present: presentLimits,
   }),
 ];

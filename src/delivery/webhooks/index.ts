@@ -1,5 +1,6 @@
 export { WEBHOOKS_TOPIC, webhooksListener } from './listen.ts';
-export { EVENT_TYPES, isEvent } from './events.ts';
+export { bodyOfFact, isHeard } from './body.ts';
+export { EVENT_TYPES, eventOf, isEvent, type WebhookTopic } from './events.ts';
 export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 export type { PingResult } from './rules.ts';
 export type { WebhooksOptions } from './deps.ts';

@@ -8,11 +8,32 @@ export interface QueueCounts {
   publishing: number;
   /** The number of due posts that are later than POST_LATE_SECONDS. */
   late: number;
+  /** Networks that answer nobody: what a version of a provider sends by an origin and a route waits. */
+  circuits: OpenCircuit[];
+}
+export interface OpenCircuit {
+  providerId: string;
+  providerVersion: string;
+  /** Network, origin and route. */
+  lane: string;
+  openedAt: Date;
+  /** From then on a post tries again. */
+  probeAt: Date;
 }
 
-/** Counts the queue; only channels with something due are looked at. */
+/** Open circuits that an answer shows. */
+const MOST_CIRCUITS = 100;
+
+/** Counts the queue, where only channels with something due are looked at, and names networks that answer nobody. */
 export async function countQueue(sql: Sql, lateSeconds: number): Promise<QueueCounts> {
-  const [row] = await sql<QueueCounts[]>`
+  const circuits = await sql<OpenCircuit[]>`
+    /* all orgs */
+    select provider_id as "providerId", provider_version as "providerVersion", lane, opened_at as "openedAt",
+      probe_at as "probeAt"
+    from circuits
+    order by opened_at, provider_id, provider_version, lane
+    limit ${MOST_CIRCUITS}`;
+  const [row] = await sql<Omit<QueueCounts, 'circuits'>[]>`
     /* all orgs */
     with waiting as (
       select p.due_at
@@ -33,5 +54,5 @@ export async function countQueue(sql: Sql, lateSeconds: number): Promise<QueueCo
       (count(*) filter (where due_at < now() - ${lateSeconds}::float8 * interval '1 s'))::int as late,
       (select count(*)::int from channels where slot_incarnation is not null) as publishing
     from waiting`;
-  return row!;
+  return { ...row!, circuits };
 }

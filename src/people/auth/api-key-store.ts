@@ -1,5 +1,5 @@
 import type { Permission } from '../access/index.ts';
-import type { Subscribed } from '../../entitlements/index.ts';
+import { limitsOfProgram, type ProgramLimits, type Subscribed } from '../../entitlements/index.ts';
 import { groupCommit, type Sql } from '../../platform/db/index.ts';
 
 export interface ApiKeyRow {
@@ -35,6 +35,8 @@ export interface KeyHolder extends Subscribed {
   granted: Permission[] | null;
   isSuperAdmin: boolean;
   expiresAt: Date | null;
+  /** Where somebody has set some. */
+  limits?: ProgramLimits | null;
 }
 export interface KeyUse {
   apiKeyId: string;
@@ -48,7 +50,7 @@ export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql
     /* all orgs */
     select t.n::int, k.id as "apiKeyId", k.name as program, k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
       r.permissions as granted, u.is_super_admin as "isSuperAdmin", k.expires_at as "expiresAt",
-      s.tier, s.grace_period_end as "graceEndsAt"
+      s.tier, s.grace_period_end as "graceEndsAt", ${limitsOfProgram(sql, sql`k.id`)} as limits
     from unnest(${[...hashes]}::text[]) with ordinality as t (hash, n)
       join api_keys k on k.key_hash = decode(t.hash, 'hex') and k.revoked_at is null
       join memberships m on m.org_id = k.org_id and m.user_id = k.user_id and not m.disabled
@@ -150,6 +152,17 @@ export async function countLiveKeys(sql: Sql, orgId: string, userId: string): Pr
 export const insertKey = (sql: Sql, orgId: string, userId: string, key: NewApiKey) => sql`
   insert into api_keys (id, org_id, user_id, name, prefix, key_hash, expires_at)
   values (${key.id}, ${orgId}, ${userId}, ${key.name}, ${key.prefix}, ${key.keyHash}, ${key.expiresAt})`;
+
+/** Whether there is the key; with `userId` only when it is that user's. */
+export async function findKey(sql: Sql, orgId: string, id: string, userId: string | undefined): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from api_keys
+    where id = ${id}
+      and org_id = ${orgId}
+      and user_id = coalesce(${userId ?? null}::uuid, user_id)`;
+  return rows.length > 0;
+}
 
 /** The key, locked; with `userId` only when it is that user's. */
 export async function keyForUpdate(sql: Sql, orgId: string, id: string, userId: string | undefined) {

@@ -1,5 +1,5 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
-import type { Billing } from '../../entitlements/index.ts';
+import { type Billing, copyKeyLimits } from '../../entitlements/index.ts';
 import { briefLookups } from '../../platform/cache/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
@@ -17,6 +17,7 @@ import {
 } from '../../platform/kernel/index.ts';
 import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
+import { changeKeyLimits, findKeyLimits } from './api-key-limits.ts';
 import type { Device } from './store.ts';
 
 export type { ApiKeyRow, MemberKeyRow } from './api-key-store.ts';
@@ -169,7 +170,7 @@ async function create(
 }
 
 /**
- * Makes a key in the place of an old one, which dies in the same commit; `name` absent keeps the old name, `expiresAt`
+ * Makes a key in the place of an old one, which dies in the same commit; it has the limits of that. `name` absent keeps the old name, `expiresAt`
  * is not inherited.
  * @throws AppError `not_found` for a key of somebody else, `conflict` for one that is revoked already
  */
@@ -189,6 +190,7 @@ async function rotate(
     const { row, made } = make(deps, name ?? old.name, expiresAt);
     await store.revokeKey(tx, orgId, id);
     await insert(tx, orgId, by, row);
+    await copyKeyLimits(tx, orgId, id, row.id);
     await tell(deps, tx, orgId, by, row);
     await writeAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
     return { old: old.keyHash, made };
@@ -266,6 +268,8 @@ export function openApiKeys(opened: ApiKeyOptions) {
       authenticate,
       findHolders,
       holderIn,
+      findLimits: findKeyLimits,
+      changeLimits: changeKeyLimits,
     }),
     /** The living keys of a user, whatever the org. */
     liveOf: store.liveKeysOf,

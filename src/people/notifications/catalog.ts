@@ -16,6 +16,8 @@ export interface Told {
   category: string;
   maker?: string | null;
   makers?: readonly string[];
+  /** The one person whom it is for, while their role holds the permission; nobody stands in. */
+  reader?: string;
   permission?: Permission;
   title: string;
   content: string;
@@ -196,6 +198,21 @@ const CATALOG = {
       ),
     ),
     data: { from, to, channels },
+  }),
+  'agents.week_summed': ({ payload: { userId, from, to, acts, programs, waiting, runs, spentMicros, drafts } }) => ({
+    category: 'agent_briefs',
+    reader: userId,
+    permission: 'ai:read',
+    title: `Your agents from ${from} to ${to}`,
+    content: sentences(
+      acts > 0 ? `Acts of agents: ${acts}${programs.length > 0 ? ` (${programs.join(', ')})` : ''}` : '',
+      waiting > 0 ? `Proposals that wait for you: ${waiting}` : '',
+      drafts > 0 ? `New drafts: ${drafts}` : '',
+      runs > 0 ? `Runs of designer and content pipeline: ${runs}` : '',
+      spentMicros > 0 ? `Spent on AI and media: ${cents(spentMicros)} USD` : '',
+    ),
+    link: null,
+    data: { from, to, acts, waiting, drafts, runs },
   }),
   'media.job_ended': ({ entityId, payload: { userId, operation, state, error } }) => ({
     category: 'media_jobs',

@@ -38,7 +38,8 @@ function wantedBy(heard: readonly Heard[]): Wanted {
     const makers = makersOf(told);
     for (const userId of makers ?? []) members.set(`${orgId} ${userId}`, { orgId, userId });
     if (makers) holders.set(`${orgId} owner`, { orgId, permission: 'owner' }); // in the place of one who is gone
-    if (permission) holders.set(`${orgId} ${permission}`, { orgId, permission });
+    if (told.reader !== undefined) members.set(`${orgId} ${told.reader}`, { orgId, userId: told.reader });
+    else if (permission) holders.set(`${orgId} ${permission}`, { orgId, permission });
   }
   return { members: [...members.values()], holders: [...holders.values()] };
 }
@@ -48,7 +49,7 @@ const makersOf = ({ maker, makers }: Told): readonly string[] | undefined =>
   makers ?? (maker === undefined ? undefined : maker === null ? [] : [maker]);
 
 function noticeOf({ id, orgId }: Fact, fact: Told, members: readonly PersonRow[]): Notice {
-  const { maker: _, makers: __, permission, ...told } = fact;
+  const { maker: _, makers: __, reader, permission, ...told } = fact;
   const wanted = makersOf(fact);
   const makers =
     wanted &&
@@ -59,6 +60,9 @@ function noticeOf({ id, orgId }: Fact, fact: Told, members: readonly PersonRow[]
   const holders =
     permission === undefined
       ? []
-      : members.filter(({ roleKey, granted }) => permissionsOf(roleKey, false, granted).has(permission));
+      : members.filter(
+          ({ userId, roleKey, granted }) =>
+            (reader ?? userId) === userId && permissionsOf(roleKey, false, granted).has(permission),
+        );
   return { ...told, orgId, source: `fact ${id}`, to: [...new Set([...(makers ?? []), ...holders])] };
 }

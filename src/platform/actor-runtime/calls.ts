@@ -28,6 +28,18 @@ export function callMethod(turns: Turns, to: Address, name: string, input: unkno
     : callOne(turns, to, hosted, name, method, input);
 }
 
+/**
+ * Calls a method for another application, which has no part in what processes of ours have promised each other: it
+ * reaches what the contract opens to it, with the input that is open to it. Of the rest it does not learn what there is.
+ */
+export function callOpenMethod(turns: Turns, to: Address, name: string, input: unknown): Promise<unknown> {
+  const hosted = hostedOf(turns, to);
+  const method = methodOf(hosted.implementation.contract, name);
+  if (!method?.neighbours || method.batched)
+    throw new AppError('forbidden', `${to.type}.${name} is not open to other applications`);
+  return callOne(turns, to, hosted, name, method, parse(method.neighbours, input));
+}
+
 function callOne(
   turns: Turns,
   to: Address,

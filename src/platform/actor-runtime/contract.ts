@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import type { Reminder } from './address.ts';
 
-/** `batched`: concurrent calls to one actor travel as one call of at most `max` inputs and run as one turn. */
+/**
+ * `batched`: concurrent calls to one actor travel as one call of at most `max` inputs and run as one turn.
+ * `neighbours`: other applications beside a sidecar may call it, with this input; absent: they may not.
+ */
 export interface Method {
   readonly input: z.ZodType;
   readonly output: z.ZodType;
   readonly batched?: { readonly max: number };
+  readonly neighbours?: z.ZodType;
 }
 export type Methods = Readonly<Record<string, Method>>;
 export type Input<M extends Method> = z.output<M['input']>;
@@ -17,7 +21,7 @@ export const nothing = z.undefined();
 export const method = <
   I extends z.ZodType,
   O extends z.ZodType = typeof nothing,
-  B extends { batched?: { max: number } } = {},
+  B extends { batched?: { max: number }; neighbours?: z.ZodType } = {},
 >(
   spec: { input: I; output?: O } & B,
 ) => ({ output: nothing as z.ZodType as O, ...spec }) as { input: I; output: O } & B;

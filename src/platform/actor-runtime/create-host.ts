@@ -1,7 +1,7 @@
 import { asAppError, draining, notFound } from '../kernel/index.ts';
 import { hasState } from './activation.ts';
 import { addressKey } from './address.ts';
-import { callMethod, hostedOf } from './calls.ts';
+import { callMethod, callOpenMethod, hostedOf } from './calls.ts';
 import { rememberCommands } from './commands.ts';
 import type { ReminderKind } from './contract.ts';
 import type { Fired, Host, HostLimits, HostOptions } from './host.ts';
@@ -83,6 +83,7 @@ export function createHost({ implementations, limits: given = {}, ...options }: 
         return Promise.reject(error);
       }
     },
+    callByNeighbour: async (to, method, input) => callOpenMethod(turns, to, method, input),
     async fire(to, name, data, owner) {
       if (turns.refusing) throw draining();
       hostedOf(turns, to);

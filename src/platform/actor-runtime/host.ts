@@ -82,6 +82,8 @@ export interface Host {
   /** Given by the engine when it starts hosting. */
   attach(ports: HostPorts): void;
   call(to: Address, method: string, input: unknown, commandId?: string): Promise<unknown>;
+  /** A call by another application: `forbidden` unless the contract opens the method to neighbours. */
+  callByNeighbour(to: Address, method: string, input: unknown): Promise<unknown>;
   /** Ends when the turn has ended; a nudge ends at once. Rejects with `busy` beyond the bound. */
   fire(to: Address, name: string, data: unknown, owner?: string): Promise<void>;
   /** Whether the reminder's handler is a nudge. */

@@ -181,6 +181,13 @@ const actorEngine: Checks = ({ env, engine, production, isSet }) => {
           'and DAPR_GRPC_PORT must be set together: with one alone the embedded engine runs',
           'Set both, or none.',
         ),
+      isSet('DAPR_EVENTS_PUBSUB') &&
+        fatal(
+          'DAPR_EVENTS_PUBSUB',
+          'names a component of Dapr, and this process runs without Dapr: nobody would hear of an event',
+          'Start it beside a sidecar (DAPR_HTTP_PORT, DAPR_GRPC_PORT), or remove it.',
+          true,
+        ),
     ];
   return [
     sidecarPorts < 2 &&

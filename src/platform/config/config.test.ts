@@ -228,6 +228,13 @@ describe('configuration in production', () => {
     });
   });
 
+  test('actor calls are known by a key of their own, the same in each process and never the session key', () => {
+    const { jwt, actorCalls, webhookSigning } = readConfig(production).config.secrets;
+    expect(actorCalls).toMatch(/^[0-9a-f]{64}$/);
+    expect([jwt, webhookSigning]).not.toContain(actorCalls);
+    expect(readConfig(production).config.secrets.actorCalls).toBe(actorCalls);
+  });
+
   test('WEBHOOK_SIGNING_SECRET signs webhooks, else a key of its own, and never the session key', () => {
     const { jwt, webhookSigning, encryptionKey } = readConfig(production).config.secrets;
     expect(webhookSigning).toMatch(/^[0-9a-f]{64}$/);
@@ -416,6 +423,17 @@ describe('ACTOR_ENGINE', () => {
       exits: false,
       issues: [{ level: 'warning' }],
       config: { actors: { engine: 'embedded' } },
+    });
+  });
+
+  test('DAPR_EVENTS_PUBSUB is refused where there is no Dapr to publish on', () => {
+    expect(read({ DAPR_EVENTS_PUBSUB: 'events' })).toMatchObject({
+      exits: true,
+      issues: [{ setting: 'DAPR_EVENTS_PUBSUB', level: 'fatal' }],
+    });
+    expect(read({ ...sidecar, ...shared, DAPR_EVENTS_PUBSUB: 'events' })).toMatchObject({
+      issues: [],
+      config: { actors: { dapr: { eventsPubsub: 'events' } } },
     });
   });
 

@@ -70,6 +70,8 @@ export interface Config {
       appToken: string | undefined;
       appPort: number;
       placementHealthUrl: string | undefined;
+      /** The component by which other applications hear of events. */
+      eventsPubsub: string | undefined;
     };
     reminderHorizonHours: number;
     /** Provider calls under way at a time in this process. */
@@ -344,6 +346,7 @@ const daprOf = (env: Env): Config['actors']['dapr'] => ({
   appToken: env.APP_API_TOKEN,
   appPort: env.APP_PORT,
   placementHealthUrl: env.DAPR_PLACEMENT_HEALTH_URL,
+  eventsPubsub: env.DAPR_EVENTS_PUBSUB,
 });
 
 const loginOf = (env: Env): Config['login'] => ({

@@ -9,6 +9,8 @@ export interface Secrets {
   /** Open what was sealed before the key was changed; nothing is sealed by them. */
   formerKeys: readonly Buffer[];
   webhookSigning: string;
+  /** What processes of this instance know each other by when they call actors. */
+  actorCalls: string;
 }
 
 const FILE = 'jwt-secret';
@@ -82,6 +84,7 @@ export function deriveSecrets({ jwt, key, previous, webhookSigning, production }
     // It was ENCRYPTION_KEY, or JWT_SECRET in its place: that is hashed whatever it looks like.
     formerKeys: previous === undefined ? [] : [encryptionKey(previous), sha256(previous)],
     // Receivers are told this key: in production it is never the one that signs sessions.
+    actorCalls: ownKey(jwt, 'rookery actor calls'),
     webhookSigning: webhookSigning ?? (production ? ownKey(jwt, 'rookery webhook deliveries') : jwt),
   };
 }

@@ -172,6 +172,10 @@ const actors = {
       'in production.',
   ),
   APP_PORT: whole(7001, 'Port on 127.0.0.1 where the actor host listens for its sidecar.', { max: 65_535 }),
+  DAPR_EVENTS_PUBSUB: anyText(
+    'Component of Dapr on which events are published for other Dapr applications, on topics `rookery.<event>`. ' +
+      'Unset: nothing is published.',
+  ),
   DAPR_PLACEMENT_HEALTH_URL: address(
     ['http', 'https'],
     'Health address of the placement service, for the table of who hosts what.',
@@ -390,23 +394,21 @@ const ai = {
   ),
   AI_DESIGNER_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent step of the designer.', {
     min: 1,
-    later: 'AI',
+    max: 3_600_000,
   }),
   AI_DESIGNER_ASSET_TIMEOUT_MS: whole(90_000, 'Milliseconds for one asset step of the designer.', {
     min: 1,
-    later: 'AI',
+    max: 3_600_000,
   }),
   AI_DESIGNER_STUCK_SESSION_MINUTES: whole(15, 'A designer session untouched for so long is rolled back.', {
     min: 1,
-    later: 'AI',
+    max: 1_440,
   }),
   CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: whole(300_000, 'Milliseconds for a whole content pipeline.', {
     min: 1,
-    later: 'AI',
   }),
   CONTENT_PIPELINE_AGENT_TIMEOUT_MS: whole(120_000, 'Milliseconds for one agent of a content pipeline.', {
     min: 1,
-    later: 'AI',
   }),
 };
 
@@ -434,8 +436,7 @@ const analytics = {
   ),
 };
 
-const days = (fallback: number, what: string, later?: string) =>
-  whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500, ...(later && { later }) });
+const days = (fallback: number, what: string) => whole(fallback, `Days that ${what}.`, { min: 1, max: 36_500 });
 const retention = {
   ANALYTICS_DAILY_RETENTION_DAYS: days(548, 'daily channel snapshots are kept before they are rolled up to weeks'),
   ANALYTICS_POST_RETENTION_DAYS: days(90, 'snapshots of posts are kept'),
@@ -448,8 +449,11 @@ const retention = {
   IP_RETENTION_DAYS: days(90, 'address and agent of users, of sessions and of acts in the audit log are kept'),
   SOCIAL_COMMENT_RETENTION_DAYS: days(90, 'comments of the networks are kept'),
   CAMPAIGN_PURGE_DAYS: days(30, 'a campaign is kept after its end'),
-  AI_DESIGNER_SESSION_RETENTION_DAYS: days(90, 'chat sessions of the designer are kept', 'AI'),
-  MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept', 'AI'),
+  AI_DESIGNER_SESSION_RETENTION_DAYS: days(
+    90,
+    'chat sessions of the designer and other runs of AI are kept after they were touched last',
+  ),
+  MASTRA_TRACE_RETENTION_DAYS: days(30, 'traces of agents are kept'),
   AUDIT_RETENTION_DAYS: days(365, 'the audit log is kept'),
 };
 

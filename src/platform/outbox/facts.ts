@@ -132,6 +132,22 @@ export const facts = {
     /** The first words of the posts. */
     excerpt: z.string(),
   }),
+  /**
+   * What agents and models did in a week, for one person, who chose to hear it. The fact's entity is the organization;
+   * days are theirs.
+   */
+  'agents.week_summed': z.strictObject({
+    userId: id,
+    from: z.iso.date(),
+    to: z.iso.date(),
+    acts: z.int(),
+    programs: z.array(z.string()),
+    proposals: z.int(),
+    waiting: z.int(),
+    runs: z.int(),
+    spentMicros: z.number(),
+    drafts: z.int(),
+  }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),
   /** The login ends then, and a person has to renew it. */

@@ -41,6 +41,14 @@ export interface Listener<T extends Topic = Topic> {
    * in order. What it throws sets a fact aside, after each fact was tried alone.
    */
   hear(sql: Sql, facts: readonly Fact<T>[], wake: Wake, afterCommit: AfterCommit): Promise<unknown>;
+  /**
+   * Tells others of the facts, outside of the database and before that transaction begins, so that nobody waits for
+   * them in it: at least once. What it throws sets no fact aside; all of it is told again. `ending`: this process does
+   * not wait for it any longer.
+   */
+  tell?(facts: readonly Fact<T>[], ending?: AbortSignal): Promise<unknown>;
+  /** Of a listener that a setting turns on. While it is off it has no cursor, as facts are kept for the slowest one. */
+  isOff?: boolean;
 }
 /** Declares a listener; `facts` are those of its topics. */
 export const listener = <T extends Topic>(declared: Listener<T>): Listener => declared;
@@ -75,24 +83,34 @@ const AFTER_FAILURE_MS = 1_000;
  * Starts every listener: each in a loop of its own, one process at a time. Call it before the host starts, as it
  * subscribes to the bus.
  */
-export function startListeners({ listeners, ...options }: ListenersOptions): Pick<Loop, 'wake'> & AsyncDisposable {
+export function startListeners({ listeners: all, ...options }: ListenersOptions): Pick<Loop, 'wake'> & AsyncDisposable {
   const { sql, bus } = options;
+  const listeners = all.filter(({ isOff }) => !isOff);
+  const off = all.filter(({ isOff }) => isOff).map(({ name }) => name);
   let registered: Promise<unknown> | undefined;
   /** All in one statement: what every cursor is past is deleted, so a cursor that comes later would miss it. */
   const register = () =>
     (registered ??= declareCursors(
       sql,
       listeners.map(({ name }) => name),
+      off,
     ).catch((error: unknown) => {
       registered = undefined;
       throw error;
     }));
-  const loops = listeners.map((one) => startListener(one, { ...options, register }));
+  const registerAgain = () => {
+    registered = undefined;
+    return register();
+  };
+  const ending = new AbortController();
+  const { signal } = ending;
+  const loops = listeners.map((one) => startListener(one, { ...options, register, registerAgain, ending: signal }));
   const wake = () => loops.forEach((loop) => loop.wake());
   bus.subscribe(OUTBOX_TOPIC, async () => wake());
   return {
     wake,
     async [Symbol.asyncDispose]() {
+      ending.abort();
       await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()));
     },
   };
@@ -110,10 +128,17 @@ const isFactsFault = (error: unknown): boolean => {
   const { code } = Object(error) as { code?: unknown };
   const ofDatabase =
     isUnavailable(error) || (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^2[23]/.test(code));
-  return !ofDatabase && !(error instanceof Superseded);
+  return !ofDatabase && !(error instanceof Superseded) && !(error instanceof NotTold);
 };
 
-type ListenerOptions = Omit<ListenersOptions, 'listeners'> & { register(): Promise<unknown> };
+type ListenerOptions = Omit<ListenersOptions, 'listeners'> & {
+  register(): Promise<unknown>;
+  registerAgain(): Promise<unknown>;
+  ending: AbortSignal;
+};
+
+/** Others could not be told; the database and the facts are not at fault. */
+class NotTold extends Error {}
 
 /** One listener in this process. */
 interface Reader extends ListenerOptions {
@@ -157,7 +182,11 @@ function startListener(listening: Listener, options: ListenerOptions): Loop {
 async function round(reader: Reader): Promise<number> {
   await reader.register();
   const batch = await look(reader);
-  if (!batch) return WITHOUT_LEASE_MS;
+  if (!batch) {
+    // a process in which it is off may have ended its cursor
+    if (reader.listener.isOff !== undefined) await reader.registerAgain();
+    return WITHOUT_LEASE_MS;
+  }
   reader.hasDeleted = batch.seen > 0 && batch.rows.length === 0;
   if (batch.seen === 0) return reader.lookMs;
   reader.hasMoved = true;
@@ -184,7 +213,7 @@ async function look(reader: Reader): Promise<Batch | undefined> {
 type Heard = Pick<Batch, 'from' | 'to' | 'rows'>;
 
 async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<void> {
-  const { sql, listener: listening } = reader;
+  const { sql, ending, listener: listening } = reader;
   const { name } = listening;
   if (rows.length === 0) {
     reader.deletedBelow = await passOver(sql, name, from, to, reader.deletedBelow);
@@ -192,11 +221,15 @@ async function hearTogether(reader: Reader, { from, to, rows }: Heard): Promise<
   }
   const keysOf = new Map<string, Set<string>>();
   const acts: (() => Promise<unknown>)[] = [];
+  const facts = rows.map(parsedFact);
+  await listening.tell?.(facts, ending).catch((cause: unknown) => {
+    throw new NotTold(`Others could not be told of ${facts.length} facts`, { cause });
+  });
   await sql.begin(async (tx) => {
     await moveCursor(tx, name, from, to);
     await listening.hear(
       tx,
-      rows.map(parsedFact),
+      facts,
       (busTopic, keys) => keysOf.set(busTopic, new Set([...(keysOf.get(busTopic) ?? []), ...keys])),
       (act) => acts.push(act),
     );

@@ -37,7 +37,7 @@ export async function retryRefused(
     const wakeUps: [topic: string, keys: readonly string[]][] = [];
     const acts: (() => Promise<unknown>)[] = [];
     try {
-      if (!listening) throw new Error('This listener is not there any more');
+      if (!listening || listening.isOff) throw new Error('This listener is not there any more');
       await sql.begin(async (tx) => {
         const [row] = await tx<FactRow[]>`/* all orgs */
           delete from outbox_refused
@@ -45,9 +45,11 @@ export async function retryRefused(
             and id = ${id}
           returning id, org_id as "orgId", topic, entity_id as "entityId", payload, created_at as at`;
         if (!row) return;
+        const fact = parsedFact(row);
+        await listening.tell?.([fact]);
         await listening.hear(
           tx,
-          [parsedFact(row)],
+          [fact],
           (topic, keys) => wakeUps.push([topic, keys]),
           (act) => acts.push(act),
         );

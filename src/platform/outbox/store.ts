@@ -49,13 +49,19 @@ interface Look {
 /** The cursor was moved by another process. */
 export class Superseded extends Error {}
 
-/** Writes the cursors that are not there yet. One that is ahead of the cluster came with a dump. */
-export async function declareCursors(sql: Database, names: readonly string[]): Promise<void> {
+/**
+ * Writes the cursors that are not there yet, and ends those of listeners that are off. One that is ahead of the cluster
+ * came with a dump.
+ */
+export async function declareCursors(sql: Database, names: readonly string[], off: readonly string[]): Promise<void> {
   const [cursors] = await sql<{ ahead: boolean }[]>`/* all orgs */
     with declared as (
       insert into outbox_cursors (listener)
       select unnest(${names}::text[])
       on conflict do nothing
+    ), ended as (
+      delete from outbox_cursors
+      where listener = any(${off}::text[])
     )
     select coalesce(bool_or(greatest(since, until) > pg_snapshot_xmax(pg_current_snapshot())), false) as ahead
     from outbox_cursors`;

@@ -45,7 +45,7 @@ export const post = table({
   title: nullable(text('create', 'edit', 'read')),
   description: nullable(text('create', 'edit', 'read')),
   delayMinutes: int('create', 'item', 'read'),
-  publishDate: instant('thread', 'read', 'fact'),
+  publishDate: instant('thread', 'claim', 'read', 'fact'),
   dueAt: nullable(instant('fact')),
   tagIds: uuids('create', 'thread'),
   createdBy: nullable(uuid('fact')),

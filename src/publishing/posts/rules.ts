@@ -189,6 +189,14 @@ export function settle(
         message: 'The account or the app has posted as often as the network allows',
         data: { inMs: outcome.againMs },
       });
+    case 'circuit_open':
+      return settlement(claimed, {
+        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
+        dueInMs: outcome.againMs,
+        kind: 'circuit_open',
+        message: 'The network answers nobody at present: its posts wait until it does',
+        data: { inMs: outcome.againMs },
+      });
     case 'expired': {
       const delay = retryDelay(attemptsFailed, 'expired');
       const error = 'The network dropped the post before it was published';

@@ -5,6 +5,7 @@ import { seriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
 import { unpreparedPosts } from './dispatch/ahead.ts';
 import { preparableBy } from './dispatch/preparations.ts';
+import { dropOldCircuits } from './dispatch/circuit-store.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
 import { dropOldLateness } from './gauges.ts';
@@ -52,6 +53,9 @@ export const dropLateness = ({ sql }: PostsDeps, limit: number): Promise<number>
 
 /** Forgets windows of paces that have ended; answers how many. */
 export const dropPaces = ({ sql }: PostsDeps, limit: number): Promise<number> => dropEndedPaces(sql, limit);
+
+/** Forgets circuits that no post has asked for in a day; answers how many. */
+export const dropCircuits = ({ sql }: PostsDeps, limit: number): Promise<number> => dropOldCircuits(sql, limit);
 
 /** Cleans contents that an earlier release stored as they came; answers how many. */
 export const cleanOldContents = ({ sql }: PostsDeps, limit: number): Promise<number> => cleanStoredContents(sql, limit);

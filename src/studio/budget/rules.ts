@@ -26,9 +26,12 @@ export const NO_BUDGET: BudgetRules = {
   alertPercents: [50, 80, 100],
 };
 
-/** What was spent and is reserved in a day or a month, at one provider or, with empty names, at all of them. */
+/**
+ * What was spent and is reserved in a day or a month, at one provider or, with empty names, at all of them; or in a day
+ * by a program, whose id stands in the place of a provider.
+ */
 export interface BudgetWindow {
-  domain: BudgetDomain | '';
+  domain: BudgetDomain | 'program' | '';
   providerId: string;
   period: BudgetPeriod;
   starts: string;
@@ -70,19 +73,37 @@ export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[])
   }
 }
 
+/** Refuses a call whose reservation the day of its program has no room for, or that has no price. */
+export function checkProgramCap(
+  cap: number,
+  windows: readonly BudgetWindow[],
+  call: { providerId: string; model?: string | null | undefined; micros: number | undefined },
+): void {
+  if (call.micros === undefined) throw noPrice(call);
+  const day = windows.find(({ domain }) => domain === 'program');
+  if (day && day.spent + day.reserved > cap * MICROS_PER_CENT)
+    throw new AppError(
+      'limit_exceeded',
+      `What this key or app may spend on AI in a day has no room for this (${dollars(cap)}): wait for the next day (UTC)`,
+      { limit: 'ai_budget', max: cap, period: 'day' },
+    );
+}
+
 /** Refuses a model without a price where a cap holds: nobody could say what is left of it. */
 export function checkPriced(
   budget: BudgetRules,
   windows: readonly BudgetWindow[],
-  { providerId, model }: { providerId: string; model?: string | null | undefined },
+  call: { providerId: string; model?: string | null | undefined },
 ): void {
-  if (windows.every((window) => capOf(budget, window) === null)) return;
-  throw invalidField(
+  if (windows.some((window) => capOf(budget, window) !== null)) throw noPrice(call);
+}
+
+const noPrice = ({ providerId, model }: { providerId: string; model?: string | null | undefined }): AppError =>
+  invalidField(
     'model',
     `no price is known for ${model ?? 'this operation'} of ${providerId}, and a budget cap holds: set its price in the option prices of the setting of ${providerId}`,
     'no_price',
   );
-}
 
 /** The percentages of its cap that a window has reached and that were not announced yet, the smallest first. */
 export function percentsReached(budget: BudgetRules, window: BudgetWindow): number[] {

@@ -1,6 +1,7 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
+import { findAiCap } from '../../entitlements/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
-import { bind, type FieldError, fieldError, validationFailed } from '../../platform/kernel/index.ts';
+import { bind, type FieldError, fieldError, newId, validationFailed } from '../../platform/kernel/index.ts';
 import { append } from '../../platform/outbox/index.ts';
 import type { Cost, Providers } from '../../providers/registry/index.ts';
 import {
@@ -10,6 +11,7 @@ import {
   capOf,
   checkCaps,
   checkPriced,
+  checkProgramCap,
   NO_BUDGET,
   percentsReached,
   settlementOf,
@@ -27,6 +29,8 @@ export interface BudgetDeps {
 /** A call that is to be made, with the greatest cost that it can have. */
 export interface Reservation extends store.CallKey {
   userId: string | null;
+  /** The program that may spend only so much a day. */
+  programId?: string | null | undefined;
   domain: BudgetDomain;
   providerId: string;
   /** For the words of a refusal. */
@@ -51,6 +55,10 @@ async function reserveCost(
 ): Promise<void> {
   const source = micros === undefined ? null : 'estimate';
   const windows = await store.insertReservation(sql, { ...call, micros: Math.ceil(micros ?? 0), source, holdMs });
+  if (call.programId) {
+    const cap = await findAiCap(sql, call.programId);
+    if (cap !== null) checkProgramCap(cap, windows, { ...call, model, micros });
+  }
   if (!enforce) return;
   // read once the windows are locked: a cap that was lowered before holds
   const budget = await store.findBudget(sql, call.orgId);
@@ -80,6 +88,27 @@ async function settleCost(
 /** Gives the reservation of a call back that cost nothing, in the caller's transaction. */
 async function releaseCost(_: object, sql: Sql, key: store.CallKey): Promise<void> {
   await store.endReservation(sql, key, undefined);
+}
+
+/**
+ * Checks that the caps have room for calls that are planned, all of them; nothing is reserved.
+ *
+ * @throws AppError as `reserve` does
+ */
+async function checkRoomFor(
+  { sql, enforce }: Pick<BudgetDeps, 'sql' | 'enforce'>,
+  calls: readonly Omit<Reservation, 'ref'>[],
+): Promise<void> {
+  if (!enforce || calls.length === 0) return;
+  const undone = new Error('only asked');
+  await sql
+    .begin(async (tx) => {
+      for (const call of calls) await reserveCost({ enforce }, tx, { ...call, ref: newId() });
+      throw undone;
+    })
+    .catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
 }
 
 /** Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. */
@@ -130,6 +159,8 @@ async function announceReached(sql: Sql, orgId: string, windows: readonly Budget
   const budget = windows.some(({ spent }) => spent > 0) ? await store.findBudget(sql, orgId) : undefined;
   if (!budget) return;
   for (const window of windows) {
+    const { domain } = window;
+    if (domain === 'program') continue; // a person has set its cap, and nobody is told
     const percents = percentsReached(budget, window);
     if (percents.length === 0) continue;
     await store.noteAlerted(sql, orgId, window, percents.at(-1)!);
@@ -140,7 +171,7 @@ async function announceReached(sql: Sql, orgId: string, windows: readonly Budget
         topic: 'ai.budget_alert' as const,
         entityId: orgId,
         payload: {
-          domain: window.domain || null,
+          domain: domain || null,
           providerId: window.providerId || null,
           period: window.period,
           starts: window.starts,
@@ -161,6 +192,7 @@ export const openBudget = (deps: BudgetDeps) =>
     reserve: reserveCost,
     settle: settleCost,
     release: releaseCost,
+    checkRoomFor,
     settleLapsed,
     get: getBudget,
     change: changeBudget,

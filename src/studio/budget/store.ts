@@ -9,6 +9,8 @@ export interface CallKey {
 }
 export interface ReservationRow extends CallKey {
   userId: string | null;
+  /** The program whose day it counts in. */
+  programId?: string | null | undefined;
   domain: string;
   providerId: string;
   micros: number;
@@ -20,14 +22,21 @@ export interface ReservationRow extends CallKey {
 
 // Lock order: a statement locks windows in the order of their key, those over all providers first.
 
-/** CTEs: the windows of the calls in `from`, which has their columns and `day`, and what is added to each. */
+/**
+ * CTEs: the windows of the calls in `from`, which has their columns and `day`, and what is added to each. A program that
+ * may spend only so much has one of the day.
+ */
 const counted = (sql: Sql, from: Fragment, added: { spent: Fragment; reserved: Fragment }): Fragment => sql`
   windows as (
     select f.org_id, s.domain, s.provider_id, p.period, date_trunc(p.period, f.day::timestamp)::date as starts,
       ${added.spent} as spent, ${added.reserved} as reserved
     from ${from} f
-    cross join lateral (values ('', ''), (f.domain, f.provider_id)) s (domain, provider_id)
+    cross join lateral (
+      values ('', ''), (f.domain, f.provider_id), ('program', f.program_id::text)
+    ) s (domain, provider_id)
     cross join (values ('day'), ('month')) p (period)
+    where s.provider_id is not null
+      and (s.domain <> 'program' or p.period = 'day')
   ), counted as (
     insert into ai_spend as c (org_id, domain, provider_id, period, starts, spent, reserved)
     select org_id, domain, provider_id, period, starts, spent, reserved
@@ -44,16 +53,16 @@ const windowColumns = (sql: Sql): Fragment => sql`
 export const insertReservation = (sql: Sql, row: ReservationRow) => sql<BudgetWindow[]>`
   with call as (
     select ${row.orgId}::uuid as org_id, ${row.ref}::uuid as ref, ${row.userId}::uuid as user_id,
-      ${row.domain}::text as domain, ${row.providerId}::text as provider_id, ${row.micros}::bigint as micros,
-      ${row.source}::text as source, (now() at time zone 'UTC')::date as day
+      ${row.programId ?? null}::uuid as program_id, ${row.domain}::text as domain,
+      ${row.providerId}::text as provider_id, ${row.micros}::bigint as micros, ${row.source}::text as source, (now() at time zone 'UTC')::date as day
   ), ${counted(sql, sql`call`, { spent: sql`0::bigint`, reserved: sql`f.micros` })}, held as (
-    insert into ai_reservations (org_id, ref, domain, provider_id, user_id, micros, source, day, until)
-    select org_id, ref, domain, provider_id, user_id, micros, source, day,
+    insert into ai_reservations (org_id, ref, domain, provider_id, user_id, program_id, micros, source, day, until)
+    select org_id, ref, domain, provider_id, user_id, program_id, micros, source, day,
       now() + ${row.holdMs}::float8 * interval '1 millisecond'
     from call
   ), entered as (
-    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
-    select org_id, ref, 'reservation', domain, provider_id, user_id, micros, source, day
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, program_id, micros, source, day)
+    select org_id, ref, 'reservation', domain, provider_id, user_id, program_id, micros, source, day
     from call
   )
   select ${windowColumns(sql)}
@@ -78,12 +87,13 @@ export const endReservation = (sql: Sql, { orgId, ref }: CallKey, settlement: Bu
     spent: settlement ? sql`f.cost` : sql`0::bigint`,
     reserved: sql`-f.micros`,
   })}, released as (
-    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
-    select org_id, ref, 'release', domain, provider_id, user_id, -micros, source, day
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, program_id, micros, source, day)
+    select org_id, ref, 'release', domain, provider_id, user_id, program_id, -micros, source, day
     from judged
   ), settled as (
-    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, told, marked, day)
-    select org_id, ref, 'settlement', domain, provider_id, user_id, cost,
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, program_id, micros, source, told, marked,
+      day)
+    select org_id, ref, 'settlement', domain, provider_id, user_id, program_id, cost,
       case when ${settlement?.micros ?? null}::bigint is null then source else ${settlement?.source ?? null}::text end,
       coalesce(${settlement?.told ?? null}::text, case when odd then cost::text end),
       ${settlement?.marked ?? false}::boolean or coalesce(odd, false), day
@@ -101,8 +111,9 @@ export const insertCorrection = (sql: Sql, { orgId, ref }: CallKey, { micros, so
   BudgetWindow[]
 >`
   with corrected as (
-    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, source, day)
-    select org_id, ref, 'correction', domain, provider_id, user_id, ${micros}::bigint - micros, ${source}::text, day
+    insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, program_id, micros, source, day)
+    select org_id, ref, 'correction', domain, provider_id, user_id, program_id, ${micros}::bigint - micros,
+      ${source}::text, day
     from ai_ledger
     where org_id = ${orgId} and ref = ${ref} and kind = 'settlement' and marked and told is null
     on conflict do nothing

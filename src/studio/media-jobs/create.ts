@@ -11,6 +11,8 @@ import {
   checkMediaRequest,
   type MediaOperation,
   type SourceFile,
+  type Takes,
+  takesOf,
 } from '../../providers/registry/index.ts';
 import type { MediaCandidate, WantedModel } from '../models/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
@@ -23,6 +25,8 @@ import * as store from './store.ts';
  * that a body calls otherwise.
  */
 export interface NewMedia extends WantedModel {
+  /** Made by the caller where it may ask twice: a job that is there already is answered, and nothing made. */
+  id?: string;
   operation: MediaOperation;
   request: Given<Omit<AskedJob, 'sources'>> & Pick<AskedJob, 'sources'>;
   at?: string;
@@ -32,6 +36,8 @@ type Given<T> = { [Key in keyof T]?: T[Key] | undefined };
 export interface JobOwner {
   orgId: string;
   userId: string;
+  /** The key or approval of a program that may spend only so much a day. */
+  programId?: string | undefined;
 }
 type Deps = Pick<MediaJobsDeps, 'sql' | 'billing' | 'budget' | 'models' | 'media' | 'providers' | 'wake'>;
 
@@ -43,8 +49,10 @@ const RETRY_MS = 60_000;
  *
  * @throws AppError 400 for what no provider that is set up takes, 402 at a limit, 429 where too many wait
  */
-export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
-  const { operation, at = '' } = wanted;
+export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
+  const { operation, at = '', id = newId() } = wanted;
+  const known = wanted.id === undefined ? undefined : await store.findJob(deps.sql, orgId, id);
+  if (known) return known;
   const given = Object.entries(wanted.request).filter(([, value]) => value !== undefined);
   const request = Object.fromEntries(given) as AskedJob; // the same without what is absent
   const candidates = await deps.models.resolveMedia(orgId, wanted);
@@ -55,7 +63,6 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
   );
   const [first, ...others] = able as [MediaCandidate, ...MediaCandidate[]]; // else the check has thrown
   await deps.media.made.expectStorage(orgId);
-  const id = newId();
   const provider = providerOf(first);
   const estimateMicros = deps.providers.mediaService(first.adapter, first.use).estimate({
     operation,
@@ -68,6 +75,7 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
     id,
     orgId,
     userId,
+    programId: programId ?? null,
     operation,
     request,
     inputHash: sha256Hex(JSON.stringify([operation, provider.providerId, provider.model, request])),
@@ -88,6 +96,48 @@ export async function createJob(deps: Deps, { orgId, userId }: JobOwner, wanted:
   });
   deps.wake();
   return row;
+}
+
+/** What a job would cost at most, and who would do it; `sources` are files that are not made yet. */
+export interface MediaQuote {
+  domain: 'media';
+  providerId: string;
+  model: string | null;
+  micros: number | undefined;
+}
+
+/**
+ * Judges a request before the files that it starts from are there.
+ *
+ * @throws AppError 400 for what no provider that is set up takes
+ */
+export async function quoteJob(
+  deps: Pick<Deps, 'models' | 'providers'> & Pick<MediaJobsDeps, 'backendUrl'>,
+  orgId: string,
+  { operation, request, sources }: Pick<NewMedia, 'operation' | 'request'> & { sources: readonly SourceFile['kind'][] },
+): Promise<MediaQuote> {
+  const candidates = await deps.models.resolveMedia(orgId, { operation });
+  const asked = { ...request, sources: sources.map((kind) => ({ kind, publicUrl: deps.backendUrl }) as SourceFile) };
+  const [first] = takingOf(candidates, operation, asked as Omit<AskedMedia, 'operation' | 'model'>, '');
+  const { adapter, use, model } = first!; // else the check has thrown
+  const cost = deps.providers.mediaService(adapter, use).estimate({ operation, ...request, model } as Estimated);
+  return { domain: 'media', providerId: adapter.id, model, micros: cost?.micros };
+}
+type Estimated = Parameters<ReturnType<MediaJobsDeps['providers']['mediaService']>['estimate']>[0];
+
+/** What the first provider that is set up for an operation takes; undefined: none is. */
+export async function findTakes(
+  { models }: Pick<Deps, 'models'>,
+  orgId: string,
+  operation: MediaOperation,
+): Promise<Takes | undefined> {
+  try {
+    const [first] = await models.resolveMedia(orgId, { operation });
+    return first && takesOf(first.adapter, operation, first.model);
+  } catch (error) {
+    if (error instanceof AppError && error.status === 400) return undefined;
+    throw error;
+  }
 }
 
 /** The files that a request starts from, and the candidates that take it. */
@@ -120,15 +170,17 @@ function renamed(error: unknown, names: Readonly<Record<string, string>>): unkno
 export const reservationOf = ({
   orgId,
   userId,
+  programId,
   providerId,
   model,
   estimateMicros,
   reservation,
-}: Pick<store.NewJob, 'orgId' | 'providerId' | 'model' | 'estimateMicros' | 'reservation'> & {
+}: Pick<store.NewJob, 'orgId' | 'programId' | 'providerId' | 'model' | 'estimateMicros' | 'reservation'> & {
   userId: string | null;
 }) => ({
   orgId,
   userId,
+  programId,
   domain: 'media' as const,
   providerId,
   model,

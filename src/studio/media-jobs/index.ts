@@ -1,4 +1,4 @@
-export type { NewMedia } from './create.ts';
+export type { MediaQuote, NewMedia } from './create.ts';
 export type { MediaJobsOptions } from './deps.ts';
 export { FORMS, type VideoOption } from './options.ts';
 export type { ShownJob } from './results.ts';

@@ -42,6 +42,7 @@ export interface ClaimedJob extends JobProvider {
   id: string;
   orgId: string;
   userId: string | null;
+  programId: string | null;
   operation: MediaOperation;
   state: JobState;
   request: AskedJob;
@@ -72,7 +73,7 @@ export const jobColumns = (sql: Sql): Fragment => sql`
   j.ended_at as "endedAt"`;
 
 export const claimedJobColumns = (sql: Sql): Fragment => sql`
-  j.id, j.org_id as "orgId", j.user_id as "userId", j.operation, j.state, j.request, j.fallbacks, j.reservation,
+  j.id, j.org_id as "orgId", j.user_id as "userId", j.program_id as "programId", j.operation, j.state, j.request, j.fallbacks, j.reservation,
   j.provider_id as "providerId", j.provider_version as version, j.setting_id as "settingId",
   j.own_setting as "ownSetting", j.model, j.is_export as "isExport", j.settled_at is not null as "isSettled",
   j.attempt, j.claim, j.submitted_at as "submittedAt", j.sent_at is null as "isSubmit", j.handle, j.outputs,

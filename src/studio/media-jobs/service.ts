@@ -2,7 +2,7 @@ import { openLimiter } from '../../platform/flow/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
 import { hearCallback } from './callback.ts';
 import { cancelJob, getJob } from './cancel.ts';
-import { createJob } from './create.ts';
+import { createJob, findTakes, quoteJob } from './create.ts';
 import type { MediaJobsDeps, MediaJobsOptions } from './deps.ts';
 import { openHands } from './hands.ts';
 import { listVideoOptions, listVideoTool, videoRequestOf } from './options.ts';
@@ -36,6 +36,8 @@ export function openMediaJobs(
   return {
     ...bind(deps, {
       create: createJob,
+      quote: quoteJob,
+      takes: findTakes,
       get: getJob,
       show: showJob,
       wait: awaitJob,

@@ -9,6 +9,7 @@ export interface NewJob extends JobProvider {
   id: string;
   orgId: string;
   userId: string;
+  programId: string | null;
   operation: MediaOperation;
   request: AskedJob;
   inputHash: string;
@@ -22,10 +23,10 @@ export interface NewJob extends JobProvider {
 
 export async function insertJob(sql: Sql, job: NewJob): Promise<JobRow> {
   const [row] = await sql<JobRow[]>`
-    insert into media_jobs as j (id, org_id, user_id, operation, provider_id, provider_version, setting_id, own_setting,
-      model, request, input_hash, fallbacks, reservation, estimate_micros, is_export, next_at, deadline_at)
-    values (${job.id}, ${job.orgId}, ${job.userId}, ${job.operation}, ${job.providerId}, ${job.version},
-      ${job.settingId}, ${job.ownSetting}, ${job.model}, ${sql.json(job.request)}, ${job.inputHash},
+    insert into media_jobs as j (id, org_id, user_id, program_id, operation, provider_id, provider_version, setting_id,
+      own_setting, model, request, input_hash, fallbacks, reservation, estimate_micros, is_export, next_at, deadline_at)
+    values (${job.id}, ${job.orgId}, ${job.userId}, ${job.programId}, ${job.operation}, ${job.providerId},
+      ${job.version}, ${job.settingId}, ${job.ownSetting}, ${job.model}, ${sql.json(job.request)}, ${job.inputHash},
       ${sql.json(job.fallbacks)}, ${job.reservation}, ${job.estimateMicros ?? null}, ${job.isExport}, now(),
       now() + ${job.queueMs}::float8 * interval '1 ms')
     returning ${jobColumns(sql)}`;

@@ -152,7 +152,10 @@ async function unable(deps: StepDeps, job: ClaimedJob, error: AppError): Promise
     await deps.sql.begin(async (tx) => {
       if (!(await store.moveJobTo(tx, job, moved))) return;
       await deps.budget.release(tx, { orgId: job.orgId, ref: job.reservation });
-      await deps.budget.reserve(tx, reservationOf({ ...moved, orgId: job.orgId, userId: job.userId }));
+      await deps.budget.reserve(
+        tx,
+        reservationOf({ ...moved, orgId: job.orgId, userId: job.userId, programId: job.programId }),
+      );
     });
   } catch (refusal) {
     if (!(refusal instanceof AppError) || refusal.status >= 500) throw refusal;

@@ -25,7 +25,7 @@ export interface WrittenByModel {
 export type WritingEvent = { type: 'text'; text: string } | ({ type: 'done' } & WrittenByModel);
 
 /** The greatest length that a channel takes. */
-interface TextLimit {
+export interface TextLimit {
   /** In words, with its unit; `share` of it. */
   words(share: number): string;
   /** What is wrong with the length of a text; undefined: it fits. */
@@ -157,7 +157,12 @@ function writtenBy(adapter: AiCandidate['adapter'], { end, model }: TextAnswer, 
 const unfit = ({ id, title }: AiCandidate['adapter'], what: string): AppError =>
   new AppError('provider_failed', `${title} ${what}`, { failure: 'rejected', provider: id });
 
-async function limitOfChannel({ channels }: Pick<TextDeps, 'channels'>, orgId: string, id: string): Promise<TextLimit> {
+/** @throws AppError 400 for a channel that is not of the organization */
+export async function limitOfChannel(
+  { channels }: Pick<TextDeps, 'channels'>,
+  orgId: string,
+  id: string,
+): Promise<TextLimit> {
   const [channel] = await channels.find(orgId, [id]);
   if (!channel) throw invalidField('integrationId', 'there is no such channel', 'unknown_id');
   const { providerId, providerVersion, serverLimits } = channel;

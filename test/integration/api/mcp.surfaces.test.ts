@@ -37,6 +37,23 @@ const namesByHand = (on: 'mcp' | 'media') =>
     .filter(([, tool]) => tool.on === on || tool.on === 'both')
     .flatMap(([name, { alias }]) => [name, ...(alias === undefined ? [] : [alias])]);
 
+/** A message of the newest revision, with the headers that it needs. */
+const modern = (method: string, params: object = {}) => ({
+  message: rpc(method, {
+    ...params,
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  }),
+  headers: {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    ...('name' in params && { 'mcp-name': String(params.name) }),
+  },
+});
+
 describe('the surfaces', () => {
   test('/mcp and /mcp/:id list the tools for publishing with their aliases, /media-mcp those for media and none that publishes [MC1, MC2, MC4, S199, AU8]', async () => {
     for (const path of ['/mcp', '/api/mcp', `/mcp/${world.ann.orgId}`, `/mcp/${world.key.key}`])
@@ -60,21 +77,6 @@ describe('the surfaces', () => {
     },
   );
 
-  const modern = (method: string, params: object = {}) => ({
-    message: rpc(method, {
-      ...params,
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    }),
-    headers: {
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...('name' in params && { 'mcp-name': String(params.name) }),
-    },
-  });
   test('revision 2026-07-28 is served by its headers, without a handshake, as JSON [S196]', async () => {
     for (const [method, params] of [
       ['server/discover', {}],
@@ -267,6 +269,17 @@ describe('bad input', () => {
         expect([message, body.error?.code]).toEqual([message, expect.any(Number)]);
     }
     expect((await world.key.post('/mcp', 'x'.repeat(2_000_001))).status).toBe(413);
+    expect((await sendRpc(world.key, callOf('list_groups', { cursor: 'x'.repeat(2_000_000) }))).status).toBe(413);
+    const thousand = await sendRpc(
+      world.key,
+      Array.from({ length: 1_000 }, () => callOf('list_groups')),
+    );
+    expect([thousand.status, thousand.body.code]).toEqual([400, 'validation_failed']);
+    const { message, headers } = modern('tools/call', { name: 'list_groups', arguments: {} });
+    const other = await sendRpc(world.key, message, '/mcp', { ...headers, 'mcp-name': 'delete_post' });
+    expect([other.status, other.body.error.code]).toEqual([400, -32_020]);
+    const future = await sendRpc(world.key, message, '/mcp', { ...headers, 'mcp-protocol-version': '2099-01-01' });
+    expect([future.status, future.body.error.code]).toEqual([400, expect.any(Number)]);
     expect((await world.key.post('/mcp', rpc('ping'), { 'content-type': 'text/plain' })).status).toBe(415);
     const unknown = await sendRpc(world.key, rpc('ping'), '/mcp', { 'mcp-protocol-version': '1999-01-01' });
     expect(unknown.status).toBe(400);

@@ -88,8 +88,17 @@ const MORE: readonly Row[] = [
   ['GET /public/v1/channels/:id/calendar.ics', '6000/hour', 'address'], // and 60 an hour for each feed
   ['GET /notifications/stream', '60/minute', 'person'], // each page opens one, again when it broke off
   ['GET /admin/retention', '60/hour', 'org'], // counts whole tables
+  ...['POST /ai/designer/sessions', 'DELETE /ai/designer/sessions/:id'].map((name): Row => [name, '30/minute', 'org']),
+  ...['messages', 'approve-plan', 'cancel'].map((name): Row => [
+    `POST /ai/designer/sessions/:id/${name}`, // as other work of AI
+    '30/minute',
+    'org',
+  ]),
+  ['GET /ai/designer/sessions/:id/events', '60/minute', 'org'], // each page opens one, again when it broke off
   ['GET /metrics', '120/minute', 'address'], // asked by machines, every few seconds
   ['GET /admin/actors', '60/minute', 'org'], // a page that asks again and again
+  ['POST /ai/content-pipeline', '30/minute', 'org'], // as every route of AI
+  ['GET /ai/content-pipeline/:id/events', '60/minute', 'org'], // each page opens one, again when it broke off
   ['GET /health', 'none', 'address'],
   ['GET /health/live', 'none', 'address'],
   ['GET /health/ready', 'none', 'address'],

@@ -163,7 +163,7 @@ test('GET /admin/queue counts posts that are due, at their provider, and late, o
     return db.sql`
       insert into posts ${db.sql({ id, org_id: orgId, channel_id: channelId, group_id: id, state: 'QUEUE', detail: 'scheduled', content: 'x', publish_date: due, due_at: due, ...more })}`;
   };
-  expect((await root.client.get('/admin/queue')).body).toEqual({ due: 0, publishing: 0, late: 0 });
+  expect((await root.client.get('/admin/queue')).body).toEqual({ due: 0, publishing: 0, late: 0, circuits: [] });
   const [one, two] = [await channel(ann.orgId), await channel(eve.orgId, { slot_incarnation: 'host-1' })];
   const idle = await channel(ann.orgId, { disabled: true });
   await post(ann.orgId, one, 1);
@@ -174,7 +174,24 @@ test('GET /admin/queue counts posts that are due, at their provider, and late, o
   await post(ann.orgId, idle, 10);
   await post(eve.orgId, two, 1);
   await post(eve.orgId, two, 5, { detail: 'publishing' });
-  expect((await root.client.get('/admin/queue')).body).toEqual({ due: 3, publishing: 1, late: 1 });
+  const opened = new Date('2035-01-01T00:00:00Z');
+  await db.sql`
+    insert into circuits (provider_id, provider_version, lane, opened_at, probe_at)
+    values ('mastodon', 'v1', 'mastodon https://a.example', ${opened}, ${opened})`;
+  expect((await root.client.get('/admin/queue')).body).toEqual({
+    due: 3,
+    publishing: 1,
+    late: 1,
+    circuits: [
+      {
+        providerId: 'mastodon',
+        providerVersion: 'v1',
+        lane: 'mastodon https://a.example',
+        openedAt: opened.toISOString(),
+        probeAt: opened.toISOString(),
+      },
+    ],
+  });
 });
 
 describe('POST /admin/queue/refused/:id/retry', () => {

@@ -33,6 +33,9 @@ describe('retention settings', () => {
     ANALYTICS_POST_RETENTION_DAYS: 19,
     SOCIAL_COMMENT_RETENTION_DAYS: 21,
     CAMPAIGN_PURGE_DAYS: 22,
+    AI_DESIGNER_SESSION_RETENTION_DAYS: 23,
+    MASTRA_TRACE_RETENTION_DAYS: 24,
+    AI_DESIGNER_STUCK_SESSION_MINUTES: 25,
   };
   let product: Product;
   let sql: Product['db']['sql'];
@@ -107,6 +110,33 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([0.9]),
+    'old-runs': async () => {
+      const touched = (age: number, id: string) => sql`
+        insert into runs (id, org_id, kind, state, is_active, input, touched_at)
+        values (${id}, ${bob.orgId}, 'designer', 'completed', false, '{}', ${ago(age)})`;
+      expect(await left('old-runs', [23.1, 22.9], touched, 'runs')).toEqual([22.9]);
+      const active = (age: number, id: string) => sql`
+        insert into runs (id, org_id, kind, state, is_active, input, touched_at)
+        values (${id}, ${bob.orgId}, 'designer', 'x', true, '{}', ${ago(age)})`;
+      expect(await left('old-runs', [23.1], active, 'runs')).toEqual([23.1]);
+    },
+    'ai-traces': async () => {
+      const traced = (age: number, id: string) => sql`
+        insert into ai_traces (id, org_id, run_id, step, provider_id, model, prompt_version, ended, input, began_at,
+          ended_at)
+        values (${id}, ${bob.orgId}, ${id}, 's', 'openai', 'm', 'v', 'stop', '', ${ago(age)}, ${ago(age)})`;
+      expect(await left('ai-traces', [24.1, 23.9], traced, 'ai_traces')).toEqual([23.9]);
+    },
+    'stuck-sessions': async () => {
+      const minutes = new Map([24, 26].map((age) => [newId(), age]));
+      for (const [id, age] of minutes)
+        await sql`
+          insert into runs (id, org_id, kind, state, is_active, input, touched_at)
+          values (${id}, ${bob.orgId}, 'designer', 'planning', true, '{}', ${ago(age / 1_440)})`;
+      await sweeps.get('stuck-sessions')!.run(500);
+      const planning = await sql`select id from runs where state = 'planning' and org_id = ${bob.orgId}`;
+      expect(planning.map(({ id }) => minutes.get(id as string))).toEqual([24]);
+    },
     'ai-reservations': async () => {
       const reserved = (age: number, id: string) => sql`
         insert into ai_reservations (org_id, ref, domain, provider_id, micros, source, day, until)
@@ -411,6 +441,17 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([-0.2]),
+    circuits: async () =>
+      expect(
+        await left(
+          'circuits',
+          [1.2, 0.2],
+          (age, id) => sql`
+            insert into circuits (provider_id, provider_version, lane, probe_at) values (${id}, 'v1', '', ${ago(age)})`,
+          'circuits',
+          'provider_id',
+        ),
+      ).toEqual([0.2]),
     'change-counters': async () => {
       const ended = 2_147_483_647; // no connection has this number
       await sql`insert into change_counters (org_id, backend, changes) values (${bob.orgId}, ${ended}, 7)`;
@@ -694,6 +735,8 @@ describe('retention settings', () => {
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
   effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
+  effect(['AI_DESIGNER_SESSION_RETENTION_DAYS'], 'sessions of the designer [RT13]', () => SWEPT['old-runs']!());
+  effect(['MASTRA_TRACE_RETENTION_DAYS'], 'traces of agents [RT14]', () => SWEPT['ai-traces']!());
   effect(['CAMPAIGN_PURGE_DAYS'], 'campaigns after their last day [RT12]', () => SWEPT['ended-campaigns']!());
   effect(['NOTIFICATIONS_RETENTION_DAYS'], 'notifications [RT7]', () => SWEPT['notifications']!());
   effect(['SOCIAL_COMMENT_RETENTION_DAYS'], 'comments of the networks [RT11]', () => SWEPT['old-comments']!());

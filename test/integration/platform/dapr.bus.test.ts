@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DaprEngine, openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { actorsOf, createHost } from '../../../src/platform/actor-runtime/index.ts';
 import { AppError, newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { API_TOKEN, APP_TOKEN, startDaprCaller } from '../../support/processes/dapr-engine.ts';
+import { API_TOKEN, APP_TOKEN, CALLER_TOKEN, startDaprCaller } from '../../support/processes/dapr-engine.ts';
 import { type DaprCluster, startDapr } from '../../support/processes/dapr-harness.ts';
 import { describeDapr } from '../../support/processes/describe-dapr.ts';
 import { testDatabase } from '../../support/wire/database.ts';
@@ -38,6 +38,7 @@ const run = newId(); // topics outlive a test in Redis
         appPort: ports.app,
         apiToken: API_TOKEN,
         appToken: APP_TOKEN,
+        callerToken: CALLER_TOKEN,
         clock: systemClock,
         log,
         sql: database.sql,

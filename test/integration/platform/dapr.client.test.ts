@@ -36,6 +36,7 @@ describe('client of a process for its sidecar', () => {
     });
     expect(asked!.headers).toMatchObject({
       'dapr-api-token': 'api-secret',
+      'x-actor-caller': 'caller-secret',
       'x-command-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
   });
@@ -295,6 +296,7 @@ describe('the bus on Dapr', () => {
       appPort: port,
       apiToken: undefined,
       appToken: undefined,
+      callerToken: 'caller-secret',
       clock: systemClock,
       log: testLog,
       sql,
@@ -345,6 +347,7 @@ describe('the database of Dapr hosts', () => {
       appPort: 1,
       apiToken: undefined,
       appToken: undefined,
+      callerToken: 'caller-secret',
       clock: systemClock,
       log: testLog,
       sql,

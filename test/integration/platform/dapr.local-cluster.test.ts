@@ -137,9 +137,17 @@ describeDapr('npm run cluster', () => {
     expect(children).toThrow();
   }, 180_000);
 
-  test('starts its own Redis with a password and serves with it', async () => {
-    const { address, serves, children } = await cluster({ REDIS_URL: '' });
+  test('starts its own Redis with a password and serves with it, and gives each sidecar the components of DAPR_RESOURCES', async () => {
+    const { address, serves, children } = await cluster({
+      REDIS_URL: '',
+      DAPR_RESOURCES: 'examples/dapr-application/components',
+      DAPR_EVENTS_PUBSUB: 'events',
+    });
     await serves();
+    for (const name of ['host-1', 'host-2', 'api'])
+      expect(readFileSync(join(folder, 'cluster', 'logs', `${name}-daprd.log`), 'utf8')).toMatch(
+        /Component loaded: events \(pubsub\.redis/,
+      );
     expect((await ask(`${address}/health/ready`)).status).toBe(200);
     // Redis shows it in place of its arguments
     const port = Number(/127\.0\.0\.1:(\d+)/.exec(commandLine(children()[0]!.pid))![1]);

@@ -174,6 +174,71 @@ describe('HTTP server of a host for daprd', () => {
   });
 });
 
+describe('a call without the token of our processes', () => {
+  const STRANGERS = [
+    { 'dapr-api-token': 'app-secret' },
+    { ...HOST_TOKEN, 'x-actor-caller': '' },
+    { ...HOST_TOKEN, 'x-actor-caller': 'caller-secreT' },
+    { 'dapr-api-token': 'app-secret', 'x-command-id': 'one' },
+  ];
+  const [STRANGER] = STRANGERS;
+
+  test('reaches no method that its contract does not open, and does not learn which there are', async () => {
+    const { ask, host } = await start();
+    for (const headers of STRANGERS)
+      for (const name of ['count', 'hold', 'fail', 'nope', 'constructor']) {
+        const answer = await ask('PUT', put('a', name), [{ name: 'x' }], headers);
+        expect([name, answer.status, answer.headers['x-daprerrorresponseheader']]).toEqual([name, 403, undefined]);
+        expect(JSON.parse(answer.text)).toEqual({
+          code: 'forbidden',
+          message: `Thing.${name} is not open to other applications`,
+        });
+      }
+    expect(host.counters.turns).toBe(0);
+    expect((await ask('PUT', put('a', 'count'), {})).text).toBe('1');
+  });
+
+  test('has its one argument taken out of the list in which it comes, or out of nothing', async () => {
+    const { ask } = await start();
+    expect(await ask('PUT', put('a', 'ask'), [{ what: 'said' }], STRANGER)).toMatchObject({
+      status: 200,
+      text: '"said as nobody"',
+    });
+    expect((await ask('PUT', put('a', 'ask'), { what: 'said' }, STRANGER)).text).toBe('"said as nobody"');
+    for (const body of [[{}], [], null, {}, undefined])
+      expect(await ask('PUT', put('a', 'nothing'), body, STRANGER)).toMatchObject({ status: 200, text: '' });
+    expect((await ask('PUT', put('a', 'ask'), [{ what: 'said' }])).headers['x-daprerrorresponseheader']).toBe('true');
+  });
+
+  test('says no more than is open to it', async () => {
+    const { ask, host } = await start();
+    for (const body of [[{ what: 'said', as: 'ann' }], [{ what: 'other' }], [{ what: 'said' }, {}], ['said']]) {
+      const answer = await ask('PUT', put('a', 'ask'), body, STRANGER);
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([
+        400,
+        expect.objectContaining({ errors: expect.any(Array) }),
+      ]);
+    }
+    expect(host.counters.turns).toBe(0);
+    expect((await ask('PUT', put('a', 'ask'), { what: 'other', as: 'ann' })).text).toBe('"other as ann"');
+  });
+
+  test('fails where the turn fails, by the status of the error and without the words of a fault', async () => {
+    const { ask, port } = await start();
+    const business = await ask('PUT', put('a', 'ask'), [{ what: 'business' }], STRANGER);
+    expect([business.status, JSON.parse(business.text)]).toEqual([
+      402,
+      { code: 'plan_required', message: 'Not on this plan' },
+    ]);
+    const fault = await ask('PUT', put('a', 'ask'), [{ what: 'unknown' }], STRANGER);
+    expect([fault.status, fault.text]).toEqual([500, expect.not.stringContaining('secret detail')]);
+    const odd = await askHost(port, 'PUT', put('a', 'ask'), { headers: STRANGER!, body: '[{' });
+    expect([odd.status, JSON.parse(odd.text)]).toEqual([400, expect.objectContaining({ code: 'invalid_json' })]);
+    const missing = await ask('PUT', '/actors/Other/a/method/ask', [{}], STRANGER);
+    expect([missing.status, JSON.parse(missing.text)]).toEqual([400, expect.objectContaining({ code: 'not_found' })]); // daprd drops the body of a 404
+  });
+});
+
 describe('turns of a host', () => {
   test('calls, reminders and deactivation of one actor never overlap; those of two actors do', async () => {
     const { ask, gate } = await start();

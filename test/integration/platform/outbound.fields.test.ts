@@ -241,6 +241,11 @@ const doors: Door[] = [
   { field: 'POST /files/upload-from-url url', ask: (url) => ann.client.post('/files/upload-from-url', { url }) },
   { field: 'POST /media/upload-from-url url', ask: (url) => ann.client.post('/media/upload-from-url', { url }) },
   { field: 'POST /public/v1/upload-from-url url', ask: (url) => key.post('/public/v1/upload-from-url', { url }) },
+  // judged before anything is begun; a name is resolved when the page is read, which no provider of models is there for
+  {
+    field: 'POST /ai/content-pipeline url',
+    ask: (url) => ann.client.post('/ai/content-pipeline', { url, channels: ['none'] }),
+  },
   ...postDoors,
   {
     field: 'GET /integrations/social/:provider ?externalUrl',

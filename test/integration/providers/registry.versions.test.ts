@@ -115,13 +115,14 @@ test('whatever is kept of a provider has its exact version, which is never null 
   const pinned = new Set(named(/_version$/).map(({ table }) => table));
   /**
    * Not of a version: an account at a login provider, a login that lasts ten minutes, a place in a list, what is to be
-   * removed by a setting, which has one, money, whose caps are of a provider, and an account that is watched: it is read
+   * removed by a setting, which has one, money, whose caps are of a provider, a call that is over, and an account that is watched: it is read
    * by the newest version, and nothing is stored in its form.
    */
   const free = [
     'ai_ledger',
     'ai_reservations',
     'ai_spend',
+    'ai_traces',
     'competitors',
     'featured_providers',
     'login_states',

@@ -14,8 +14,11 @@ afterAll(routes.close);
 beforeEach(async () => {
   network.behave = undefined;
   await sql`delete from posts`;
-  // of a post that a test has left while it was published
-  await sql`update channels set slot_incarnation = null, slot_post_id = null, slot_until = null`;
+  // of a post that a test has left while it was published: a date kept from then would be taken for an earlier one
+  await sql`
+    update channels
+    set slot_incarnation = null, slot_post_id = null, slot_until = null, next_due_at = null, reminder_due_at = null,
+      due_version = due_version + 1`;
 });
 
 const HOUR = 3_600_000;

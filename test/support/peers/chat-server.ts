@@ -13,12 +13,20 @@ export interface ChatQuestion {
   left: Promise<unknown>;
 }
 
+/** What a question is answered with in place of the pieces. `end`: why the model says that it stopped. */
+export type ChatReply =
+  | { content: string; end?: string }
+  | { status: number; headers?: Record<string, string>; body?: object }
+  | 'cut';
+const isReply = (told: unknown): told is Exclude<ChatReply, 'cut'> =>
+  typeof told === 'object' && told !== null && ('content' in told || 'status' in told);
+
 /** A server that speaks the chat protocol of OpenAI, and charges each question once it has come. */
 export interface ChatServer extends AsyncDisposable {
   url: string;
   /** Every question that was charged, in the order of their coming. */
   charged: ChatQuestion[];
-  /** Runs before each answer, and before each piece of a stream but the first. */
+  /** Runs before each answer, and before each piece of a stream but the first; it may answer what is to be said. */
   before: (question: ChatQuestion, piece: number) => unknown;
   /** The pieces of the next answers. */
   pieces: string[];
@@ -46,13 +54,19 @@ export async function startChatServer(): Promise<ChatServer> {
     const left = once(response, 'close');
     const question: ChatQuestion = { headers: request.headers, body, tokens, left };
     chat.charged.push(question);
-    await chat.before(question, 0);
+    const told = await chat.before(question, 0);
+    if (told === 'cut') return void request.socket.destroy();
+    const reply = isReply(told) ? told : undefined;
+    if (reply && 'status' in reply) {
+      response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+      return void response.end(JSON.stringify(reply.body ?? { error: { message: 'not now' } }));
+    }
     const usage = { prompt_tokens: 10, completion_tokens: tokens, total_tokens: 10 + tokens };
     const head = { id: 'chatcmpl-1', created: 1, model: body.model };
     const { pieces } = chat;
     if (!body.stream) {
-      const message = { role: 'assistant', content: pieces.join('') };
-      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      const message = { role: 'assistant', content: reply?.content ?? pieces.join('') };
+      const choices = [{ index: 0, message, finish_reason: reply?.end ?? 'stop' }];
       response.writeHead(200, { 'content-type': 'application/json' });
       return void response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }));
     }

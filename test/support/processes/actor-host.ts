@@ -51,7 +51,14 @@ const sql = openDatabase({ url: databaseUrl, connections: 4 });
 async function open(): Promise<Engine> {
   const common = { sql, clock: systemClock, log, incarnation, retryMs };
   if (!dapr) return openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
-  return openDaprEngine({ ...common, types: [ledger.type], ...dapr, apiToken: dapr.apiToken, appToken: dapr.appToken });
+  return openDaprEngine({
+    ...common,
+    types: [ledger.type],
+    ...dapr,
+    apiToken: dapr.apiToken,
+    appToken: dapr.appToken,
+    callerToken: 'token-of-our-processes', // as `dapr-engine.ts` has it, which tests call from
+  });
 }
 
 async function answer(engine: Engine, command: Command): Promise<unknown> {

@@ -18,6 +18,7 @@ import type { EngineUnderTest, HostSetup, RunningHost } from './engine-harness.t
 const RETRY_MS = 100;
 export const API_TOKEN = 'token-of-the-sidecar';
 export const APP_TOKEN = 'token-of-the-app';
+export const CALLER_TOKEN = 'token-of-our-processes';
 
 const quietLog: RuntimeLog = { debug() {}, info() {}, warn() {}, error() {} };
 /** `ROOKERY_TEST_LOG=1` shows what the runtime says. */
@@ -53,6 +54,7 @@ export async function startDaprHost(
     appPort: ports.app,
     apiToken: API_TOKEN,
     appToken: APP_TOKEN,
+    callerToken: CALLER_TOKEN,
     clock: systemClock,
     log: testLog,
     sql,
@@ -109,6 +111,7 @@ export async function startDaprCaller(
     appPort: ports.app,
     apiToken: API_TOKEN,
     appToken: undefined,
+    callerToken: CALLER_TOKEN,
     clock: systemClock,
     log: testLog,
     sql,
@@ -143,7 +146,12 @@ async function abandonCall(
     method: 'POST',
     agent,
     path: `/v1.0/actors/${escapeName(type)}/${escapeName(id)}/method/${escapeName(method)}`,
-    headers: { 'content-type': 'application/json', 'dapr-api-token': API_TOKEN, 'x-command-id': newId() },
+    headers: {
+      'content-type': 'application/json',
+      'dapr-api-token': API_TOKEN,
+      'x-actor-caller': CALLER_TOKEN,
+      'x-command-id': newId(),
+    },
   });
   asked.on('error', () => {});
   asked.end(input === undefined ? '' : JSON.stringify(input));

@@ -55,8 +55,10 @@ export interface DaprCluster extends AsyncDisposable {
   scheduler(): Running;
   /** Ports for an app and its sidecar, before either runs. */
   reserve(): Promise<HostPorts>;
-  /** A sidecar for the app on `ports.app`; `api` hosts nothing and has no app. */
-  sidecar(ports: HostPorts, kind?: 'host' | 'api'): SidecarHandle;
+  /** A sidecar for the app on `ports.app`. `api` hosts nothing; its app is where it says, or nowhere. */
+  sidecar(ports: HostPorts, kind?: 'host' | 'api', apiPort?: number): SidecarHandle;
+  /** A sidecar of an application of somebody else, with components of its own. */
+  neighbour(ports: HostPorts, appId: string, resources: string): SidecarHandle;
   /** Starts it again on the same ports; the scheduler with the same data. */
   restartPlacement(): Promise<void>;
   restartScheduler(): Promise<void>;
@@ -69,9 +71,17 @@ export interface ClusterOptions {
   redisUrl?: string | undefined;
   apiToken?: string;
   appToken?: string;
+  /** A folder with components beside ours. */
+  resources?: string | undefined;
 }
 
-export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: ClusterOptions): Promise<DaprCluster> {
+export async function startDapr({
+  databaseUrl,
+  redisUrl,
+  apiToken,
+  appToken,
+  resources: more,
+}: ClusterOptions): Promise<DaprCluster> {
   if (!programs) throw new Error(MISSING);
   const folder = mkdtempSync(join(tmpdir(), 'rookery-dapr-'));
   const resources = join(folder, 'components');
@@ -121,6 +131,39 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
   };
   await bothReady();
 
+  function start(
+    kind: string,
+    appId: string,
+    ports: HostPorts,
+    sidecarPorts: SidecarPorts,
+    folders: string[],
+  ): SidecarHandle {
+    const name = `daprd-${kind}-${ports.http}`;
+    const running = startSidecar({
+      name,
+      programs: programs!,
+      appId,
+      placement: placementPorts,
+      scheduler: schedulerPorts,
+      environment: forSidecars,
+      resources: folders,
+      ports: sidecarPorts,
+      logFile: join(folder, `${name}.log`),
+    });
+    sidecars.push(running);
+    return {
+      ports,
+      process: running,
+      async metadata() {
+        const { text } = await ask(
+          `http://127.0.0.1:${ports.http}/v1.0/metadata`,
+          apiToken ? { 'dapr-api-token': apiToken } : {},
+        );
+        return text ? (JSON.parse(text) as Awaited<ReturnType<SidecarHandle['metadata']>>) : {};
+      },
+    };
+  }
+
   return {
     placementHealthUrl: `http://127.0.0.1:${placementPorts.health}`,
     logs: folder,
@@ -130,32 +173,15 @@ export async function startDapr({ databaseUrl, redisUrl, apiToken, appToken }: C
       const [app, http, grpc, internal, metrics] = (await freePorts(5)) as [number, number, number, number, number];
       return { app, http, grpc, internal, metrics };
     },
-    sidecar(ports, kind = 'host') {
-      const name = `daprd-${kind}-${ports.http}`;
-      const running = startSidecar({
-        name,
-        programs,
-        appId: kind === 'host' ? APP_ID : API_APP_ID,
-        placement: placementPorts,
-        scheduler: schedulerPorts,
-        environment: forSidecars,
-        resources: [resources],
-        ports: kind === 'host' ? ports : { ...ports, app: undefined },
-        logFile: join(folder, `${name}.log`),
-      });
-      sidecars.push(running);
-      return {
+    sidecar: (ports, kind = 'host', apiPort) =>
+      start(
+        kind,
+        kind === 'host' ? APP_ID : API_APP_ID,
         ports,
-        process: running,
-        async metadata() {
-          const { text } = await ask(
-            `http://127.0.0.1:${ports.http}/v1.0/metadata`,
-            apiToken ? { 'dapr-api-token': apiToken } : {},
-          );
-          return text ? (JSON.parse(text) as Awaited<ReturnType<SidecarHandle['metadata']>>) : {};
-        },
-      };
-    },
+        kind === 'host' ? ports : { ...ports, app: apiPort },
+        more === undefined ? [resources] : [resources, more],
+      ),
+    neighbour: (ports, appId, its) => start('neighbour', appId, ports, ports, [its]),
     async restartPlacement() {
       placement = place();
       await bothReady();

@@ -29,6 +29,8 @@ export interface ServiceOptions {
   hosts?: number;
   /** Settings beside those that a start needs. */
   env?: Env;
+  /** A folder with components for the sidecars of a cluster, beside ours. */
+  resources?: string;
 }
 
 /** A running product with its sandbox network; disposing it ends all that was started for it, by id. */
@@ -48,6 +50,8 @@ export interface Service extends AsyncDisposable {
   end(index: number): Promise<Exit & { ms: number }>;
   /** Starts a host that is gone again, with the same settings; ends when the product can serve. */
   restart(index: number): Promise<void>;
+  /** Of a cluster: a sidecar for an application of somebody else, and the token that sidecars ask for. */
+  neighbour?(appId: string, resources: string): Promise<SidecarHandle & { apiToken: string }>;
   /** The last lines that each process wrote, for the message of a test that failed. */
   lastWords(lines?: number): string;
 }
@@ -172,7 +176,12 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
   begun.defer(() => killed(sandbox.running));
   const dapr: DaprCluster = begun.use(
-    await startDapr({ databaseUrl: options.database.url, redisUrl: options.redisUrl, ...tokens }),
+    await startDapr({
+      databaseUrl: options.database.url,
+      redisUrl: options.redisUrl,
+      resources: options.resources,
+      ...tokens,
+    }),
   );
   const shared = {
     ...settingsOf(options, folder, sandbox.url),
@@ -210,7 +219,7 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   begun.defer(async () => void (await Promise.all(members.map(({ app }) => killed(app)))));
   for (let n = 0; n < (options.hosts ?? 2); n++) members.push(await startMember(n));
   const apiPorts = await dapr.reserve();
-  const api = { app: startApp('api', 'api', apiPorts, apiPort), sidecar: dapr.sidecar(apiPorts, 'api') };
+  const api = { app: startApp('api', 'api', apiPorts, apiPort), sidecar: dapr.sidecar(apiPorts, 'api', apiPort) };
   begun.defer(() => killed(api.app));
 
   const placed = async ({ sidecar }: { sidecar: SidecarHandle }, hosts: boolean) => {
@@ -255,6 +264,10 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
       members[index] = await startMember(index);
       await ready();
     },
+    neighbour: async (appId, resources) => ({
+      ...dapr.neighbour(await dapr.reserve(), appId, resources),
+      apiToken: tokens.apiToken,
+    }),
     lastWords: (lines = 20) => `${tails(folder, lines)}\n${tails(dapr.logs, Math.ceil(lines / 3))}`,
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };

@@ -21,13 +21,20 @@ import { type Answerer, askHost, startFakeSidecar } from '../wire/fake-sidecar.t
 import { freePorts } from '../wire/ports.ts';
 import { testLog } from './dapr-engine.ts';
 
-export const HOST_TOKEN = { 'dapr-api-token': 'app-secret' };
+/** Of a call that comes from a process of the same instance, as daprd passes it on. */
+export const HOST_TOKEN = { 'dapr-api-token': 'app-secret', 'x-actor-caller': 'caller-secret' };
 const thing = actorContract('Thing', {
   methods: {
     hold: method({ input: z.strictObject({ name: z.string() }), output: z.string() }),
     fail: method({ input: z.strictObject({ how: z.enum(['business', 'unknown']) }) }),
     count: method({ input: z.strictObject({ fail: z.boolean().optional() }), output: z.int() }),
-    nothing: method({ input: z.strictObject({}) }),
+    nothing: method({ input: z.strictObject({}), neighbours: z.strictObject({}) }),
+    /** Others may ask for less than we. */
+    ask: method({
+      input: z.strictObject({ what: z.string(), as: z.string().optional() }),
+      output: z.string(),
+      neighbours: z.strictObject({ what: z.enum(['said', 'business', 'unknown']) }),
+    }),
     plan: method({ input: z.strictObject({ name: z.string(), due: z.coerce.date() }) }),
   },
   reminders: { ring: reminder, poke: nudge },
@@ -68,6 +75,11 @@ const thingActor = implementFor<{ gate: Gate; fired: unknown[] }>()(thing, {
       return turn.state.n;
     },
     async nothing() {},
+    async ask({ what, as }) {
+      if (what === 'business') throw new AppError('plan_required', 'Not on this plan');
+      if (what === 'unknown') throw new Error('secret detail');
+      return `${what} as ${as ?? 'nobody'}`;
+    },
     plan: async ({ name, due }, { remind }) => remind(name as 'ring', due, { owner: 'org', data: { hint: 'ü' } }),
   },
   reminders: {
@@ -114,6 +126,7 @@ export async function openThingHosts() {
         appPort: port,
         apiToken: 'api-secret',
         appToken: 'app-secret',
+        callerToken: 'caller-secret',
         clock: systemClock,
         log: testLog,
         sql: database.sql,

@@ -148,7 +148,7 @@ export class Client {
     if (this.csrf) sent.set('x-csrf-token', this.csrf);
     const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData;
     if (body !== undefined && !(body instanceof FormData)) sent.set('content-type', 'application/json');
-    if (/\/stream(\?|$)/.test(path)) sent.set('accept', 'application/json'); // a stream of events has no end to wait for
+    if (/\/stream(\?|$)|^\/ai\/.*\/events(\?|$)/.test(path)) sent.set('accept', 'application/json'); // a stream of events has no end to wait for
     for (const [name, value] of Object.entries({ ...this.headers, ...headers })) {
       if (value === undefined) sent.delete(name);
       else sent.set(name, value);

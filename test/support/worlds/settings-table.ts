@@ -195,6 +195,8 @@ export const SHOWN_IN = {
     'SOCIAL_COMMENT_RETENTION_DAYS',
     'MULTIPART_UPLOAD_RETENTION_DAYS',
     'CAMPAIGN_PURGE_DAYS',
+    'AI_DESIGNER_SESSION_RETENTION_DAYS',
+    'MASTRA_TRACE_RETENTION_DAYS',
   ],
 } as const satisfies Record<string, readonly SettingName[]>;
 
@@ -229,6 +231,10 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   APP_API_TOKEN: OPERATED,
   APP_PORT: OPERATED,
   DAPR_PLACEMENT_HEALTH_URL: OPERATED,
+  DAPR_EVENTS_PUBSUB: [
+    'test/integration/delivery/neighbours.test.ts',
+    'publishes what webhooks tell of as cloud events on a topic for each event',
+  ],
   METRICS_PORT: OPERATED,
   METRICS_LISTEN_HOST: [
     'src/platform/config/settings.test.ts',
@@ -241,6 +247,26 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
   AI_PROVIDER_BUDGET_ENFORCE: [
     'test/integration/studio/text.api.test.ts',
     'without AI_PROVIDER_BUDGET_ENFORCE refuses nothing, and alerts all the same [DE29, DE30]',
+  ],
+  AI_DESIGNER_AGENT_TIMEOUT_MS: [
+    'test/integration/studio/designer.steps.test.ts',
+    'of an agent step is that of the setting [DS3]',
+  ],
+  AI_DESIGNER_ASSET_TIMEOUT_MS: [
+    'test/integration/studio/designer.steps.test.ts',
+    'of an asset step is that of the setting [DS4]',
+  ],
+  AI_DESIGNER_STUCK_SESSION_MINUTES: [
+    'test/integration/studio/designer.steps.test.ts',
+    'for as long as the setting says is taken back, also where its plan is still made [DS2]',
+  ],
+  CONTENT_PIPELINE_TOTAL_TIMEOUT_MS: [
+    'test/integration/studio/content-pipeline.test.ts',
+    'all of it ends after the total, with the drafts that are whole [DS5]',
+  ],
+  CONTENT_PIPELINE_AGENT_TIMEOUT_MS: [
+    'test/integration/studio/content-pipeline.test.ts',
+    'an agent ends after its own: the run is timed_out with the drafts that are whole [DS6]',
   ],
   DISABLE_X_ANALYTICS: [
     'test/integration/insights/analytics.product.test.ts',

@@ -29,6 +29,8 @@ export interface DaprEngineOptions {
   /** What the sidecar asks of us (`DAPR_API_TOKEN`), and what it must show us (`APP_API_TOKEN`). */
   apiToken: string | undefined;
   appToken: string | undefined;
+  /** What processes of this instance show each other with a call; others reach only what contracts open to them. */
+  callerToken: string;
   clock: Clock;
   log: RuntimeLog;
   sql: Database;
@@ -152,12 +154,13 @@ async function countScheduled(link: Link): Promise<ReminderCounts | undefined> {
 /** Serves the sidecar's calls until it is disposed of, which drains the host. */
 async function startHosting(link: Link, host: Host, options?: HostingOptions): Promise<AsyncDisposable> {
   const { sidecar, reminders, probe, hold, bus } = link;
-  const { appPort, appToken, clock, log, sql, incarnation } = link.options;
+  const { appPort, appToken, callerToken, clock, log, sql, incarnation } = link.options;
   const server = openHostServer({
     host,
     subscriptions: bus,
     port: appPort,
     token: appToken,
+    callerToken,
     log,
     tracing: link.options.tracing,
     idleMs: IDLE_MS,
@@ -221,6 +224,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     sidecar,
     clock,
     log,
+    callerToken: options.callerToken,
     repeatMs,
     patienceMs: options.patienceMs ?? 30_000,
     traceparent: () => options.tracing?.traceparent(),

@@ -4,12 +4,23 @@ import type { Address } from '../engine.ts';
 import type { RuntimeLog } from '../host.ts';
 import { escapeName, isDigest, wireName } from './escape.ts';
 import { type Answer, errorCodeOf, type Sidecar } from './sidecar.ts';
-import { COMMAND_HEADER, decode, encode, ERROR_HEADER, errorFrom, ID_HEADER, TRACE_HEADER } from './wire.ts';
+import {
+  CALLER_HEADER,
+  COMMAND_HEADER,
+  decode,
+  encode,
+  ERROR_HEADER,
+  errorFrom,
+  ID_HEADER,
+  TRACE_HEADER,
+} from './wire.ts';
 
 export interface InvokeOptions {
   sidecar: Sidecar;
   clock: Clock;
   log: RuntimeLog;
+  /** What processes of this instance know each other by. */
+  callerToken: string;
   /** Whether any host may have this type. Daprd cannot tell an unknown type from one whose hosts are all away. */
   isType(type: string): boolean;
   /**
@@ -50,7 +61,16 @@ const internal = (cause: unknown) => new AppError('internal', 'Something went wr
  * Calls of actor methods. What failed in between is repeated with the same command id: daprd may have run it, and the
  * host runs one id once.
  */
-export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs, traceparent }: InvokeOptions) {
+export function openCaller({
+  sidecar,
+  clock,
+  log,
+  callerToken,
+  isType,
+  repeatMs,
+  patienceMs,
+  traceparent,
+}: InvokeOptions) {
   async function attempt(to: Address, path: string, body: string, headers: Record<string, string>): Promise<Outcome> {
     try {
       return read(await sidecar.ask(to.type, { method: 'POST', path, body, headers }));
@@ -77,6 +97,7 @@ export function openCaller({ sidecar, clock, log, isType, repeatMs, patienceMs, 
     const id = wireName(to.id);
     const trace = traceparent();
     const headers = {
+      [CALLER_HEADER]: callerToken,
       [COMMAND_HEADER]: commandId,
       ...(isDigest(id) && { [ID_HEADER]: encodeURIComponent(to.id) }),
       ...(trace !== undefined && { [TRACE_HEADER]: trace }),

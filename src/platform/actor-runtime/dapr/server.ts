@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { AppError, asAppError, equalSecrets } from '../../kernel/index.ts';
 import type { Address } from '../engine.ts';
@@ -6,6 +7,7 @@ import type { Tracing } from '../../telemetry/index.ts';
 import type { Subscriptions } from './bus.ts';
 import { escapeName, isDigest, readName, unescapeName } from './escape.ts';
 import {
+  CALLER_HEADER,
   COMMAND_HEADER,
   decode,
   decodeFreight,
@@ -29,6 +31,8 @@ export interface ServerOptions {
   port: number;
   /** What daprd must send with every request but the health probe (`APP_API_TOKEN`); unset, nothing is checked. */
   token: string | undefined;
+  /** What a process of this instance sends with each call of a method. */
+  callerToken: string;
   log: RuntimeLog;
   tracing?: Tracing | undefined;
   idleMs: number;
@@ -77,6 +81,8 @@ const failure = (error: AppError): Reply => ({ status: 200, body: JSON.stringify
 
 /** A server, and what it has been asked so far. */
 interface Serving extends ServerOptions {
+  /** The bytes of `callerToken`. */
+  readonly caller: Buffer;
   /** The answer to `/dapr/config`. */
   readonly config: string;
   /** Texts behind the digests that came by: a deactivation brings the digest alone. */
@@ -94,6 +100,7 @@ export function openHostServer(options: ServerOptions): HostServer {
   const { host, port, log, idleMs, drainMs, now } = options;
   const serving: Serving = {
     ...options,
+    caller: Buffer.from(options.callerToken),
     config: encode({
       entities: host.types.map(escapeName),
       actorIdleTimeout: `${idleMs}ms`,
@@ -189,10 +196,35 @@ async function actor(
   const to = addressOf(serving, type, id, typeof told === 'string' ? percentDecoded(told) : undefined);
   const called = unescapeName(name);
   if (!to || called === undefined || reminder !== undefined) return { status: 404 };
+  const body = await bodyOf(request);
+  if (!isOurs(serving, request)) return answerNeighbour(serving, to, called, body);
   const commandId = request.headers[COMMAND_HEADER];
-  const given = input(await bodyOf(request));
+  const given = input(body);
   const call = () => serving.host.call(to, called, given, typeof commandId === 'string' ? commandId : undefined);
   return { status: 200, body: encode(await continued(serving, request, to.type, call)) };
+}
+
+/** Of every call, so it costs less than digests would; how long the token is, is no secret. */
+function isOurs({ caller }: Serving, { headers }: IncomingMessage): boolean {
+  const given = Buffer.from(String(headers[CALLER_HEADER] ?? ''));
+  return given.length === caller.length && timingSafeEqual(given, caller);
+}
+
+/**
+ * A call by another application. The client of Dapr's makers sends its arguments as a list, and takes any 200 for a
+ * result: an error has a status of its own here, which daprd makes a failure of the call.
+ */
+async function answerNeighbour({ host, log }: Serving, to: Address, method: string, body: string): Promise<Reply> {
+  try {
+    const given = input(body);
+    const argument = Array.isArray(given) && given.length < 2 ? given[0] : given;
+    return { status: 200, body: encode(await host.callByNeighbour(to, method, argument ?? {})) };
+  } catch (thrown) {
+    const error = asAppError(thrown);
+    if (error.code === 'internal') log.error({ to, method, err: error.cause ?? error }, 'a call by a neighbour failed');
+    // of a 404 daprd says that there is no such method, and nothing of the body
+    return { status: error.status === 404 ? 400 : error.status, body: JSON.stringify(error) };
+  }
 }
 
 /** A call as a span below that of the process that makes it. */

@@ -10,6 +10,8 @@ export const COMMAND_HEADER = 'x-command-id';
 /** The id of the actor, percent-encoded, where the path holds only its digest. */
 export const ID_HEADER = 'x-actor-id';
 export const TOKEN_HEADER = 'dapr-api-token';
+/** Shows that a call comes from a process of this instance: whoever has a sidecar reaches every actor. */
+export const CALLER_HEADER = 'x-actor-caller';
 /** Of W3C Trace Context; daprd passes it on, with a span of its own between where it traces. */
 export const TRACE_HEADER = 'traceparent';
 

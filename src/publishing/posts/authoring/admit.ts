@@ -1,5 +1,5 @@
 import type { PostQuota } from '../../../entitlements/index.ts';
-import { asCallerError } from '../../../platform/db/index.ts';
+import { asCallerError, type Sql } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { Admitted, Create } from './input.ts';
 
@@ -36,7 +36,7 @@ export const admitPosts = (
  * posts of the org.
  */
 export async function findKnownPosts(
-  { sql }: Pick<PostsDeps, 'sql'>,
+  { sql }: { sql: Sql },
   orgId: string,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -56,6 +56,8 @@ export const Create = z.strictObject({
   edits: z.array(z.strictObject({ postId: z.string(), change: PostChange })).optional(),
   /** Null: whoever made the post before it in its series is gone. */
   createdBy: z.string().nullable(),
+  /** The key or approval of a program that may create only so many posts a day. */
+  programId: z.string().optional(),
   /** As of a `PostAuthor`; where it is not said, posts are held. */
   schedulesFreely: z.boolean().optional(),
   /** The approval that its thread has already: that of the post before it in its series, whose content it has. */

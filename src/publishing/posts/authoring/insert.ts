@@ -9,6 +9,7 @@ import { post } from '../row.ts';
 import { braked, type Labels, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
+import { withinDays } from './program-days.ts';
 import { underQuotas } from './quotas.ts';
 import { dueChangeOf } from './thread.ts';
 import { checkDone } from './verdict.ts';
@@ -17,6 +18,8 @@ interface Answer {
   refused: { n: number; why: 'channel' | 'claim' | 'stale' | 'locked' }[] | null;
   earlier: { orgId: string; channelId: string; dueAt: string }[] | null;
   used: { orgId: string; used: number }[] | null;
+  /** Where somebody counts them: the roots of threads that are new. */
+  roots: string[] | null;
 }
 
 const REFUSED = {
@@ -34,23 +37,27 @@ type Needs = Pick<PostsOptions, 'sql' | 'clock' | 'reminders' | 'links' | 'optio
 export function admitOf(needs: Needs): (admission: PostAdmission) => Promise<Admitted> {
   const { sql: database, clock, reminders, options } = needs;
   const { horizonMs } = options;
-  const together = groupCommit(
-    async (_: Sql, admissions: readonly PostAdmission[]): Promise<(Admitted | typeof LOCKED)[]> => {
-      const store = async (sql: Sql) => {
-        const { admitted, earlier } = await insertAll(needs, sql, admissions);
-        return { admitted, committed: earlier.length > 0 ? await reminders.within(sql, earlier) : undefined };
-      };
-      const horizon = clock.in(horizonMs);
-      const isSingle = admissions.every(({ create }) => isOneStatement(create, horizon));
-      const { admitted, committed } = await (isSingle ? store(database) : database.begin(store));
-      committed?.();
-      return admitted;
-    },
-    { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
-  );
+  const commitOf = () =>
+    groupCommit(
+      async (_: Sql, admissions: readonly PostAdmission[]): Promise<(Admitted | typeof LOCKED)[]> => {
+        const store = async (sql: Sql) => {
+          const { admitted, earlier } = await insertWithin(needs, sql, admissions);
+          return { admitted, committed: earlier.length > 0 ? await reminders.within(sql, earlier) : undefined };
+        };
+        const horizon = clock.in(horizonMs);
+        const isSingle = admissions.every(({ create }) => isOneStatement(create, horizon));
+        const { admitted, committed } = await (isSingle ? store(database) : database.begin(store));
+        committed?.();
+        return admitted;
+      },
+      { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
+    );
+  const together = commitOf();
+  const byPrograms = commitOf(); // they wait for the days of their programs, and nobody waits for that
 
   return async (admission) => {
-    if (!admission.create.edits?.length) return together(database, admission);
+    const { edits, programId } = admission.create;
+    if (!edits?.length) return (programId === undefined ? together : byPrograms)(database, admission);
     for (let tries = 0; ; tries++) {
       const admitted = await admitAsOne(needs, admission);
       if (admitted !== LOCKED) return admitted;
@@ -80,8 +87,7 @@ async function admitAsOne(needs: Needs, admission: PostAdmission): Promise<Admit
   const { orgId, create } = admission;
   try {
     const { admitted, committed } = await needs.sql.begin(async (sql) => {
-      if (!(await lockChannels(sql, orgId, create))) throw new TakenBack(LOCKED);
-      const inserted = await insertAll(needs, sql, [admission]);
+      const inserted = await insertWithin(needs, sql, [admission], () => lockChannels(sql, orgId, create));
       const [stored] = inserted.admitted;
       if (stored === undefined || stored === LOCKED || stored.refused || stored.stale)
         throw new TakenBack(stored ?? LOCKED);
@@ -157,7 +163,8 @@ const weigh = ({ create: { posts } }: PostAdmission) =>
  * exchanges around it are saved. Where the database's clock finds the horizon further away, the reminder follows right
  * after the commit.
  */
-const isOneStatement = ({ posts }: Create, horizon: Date) =>
+const isOneStatement = ({ posts, programId }: Create, horizon: Date) =>
+  programId === undefined &&
   posts.every(
     ({ state, publishDate, shortLinks }) =>
       (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks,
@@ -167,6 +174,18 @@ const linkedOf = (admissions: readonly PostAdmission[]) =>
   admissions.flatMap(({ orgId, create }) =>
     create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])),
   );
+
+/** As `insertAll`, as far as the days of programs have room; `isReady` is asked under their locks, and before others. */
+const insertWithin = (
+  needs: Pick<Needs, 'links' | 'options'>,
+  sql: Sql,
+  admissions: readonly PostAdmission[],
+  isReady = async () => true,
+) =>
+  withinDays(sql, admissions, async (fitting) => {
+    if (!(await isReady())) throw new TakenBack(LOCKED);
+    return insertAll(needs, sql, fitting);
+  });
 
 /** Runs the statement, and says what became of each create and which reminders have to move. */
 export async function insertAll(
@@ -187,6 +206,7 @@ export async function insertAll(
   return {
     admitted,
     earlier: (answer.earlier ?? []).map((one): DueChange => ({ ...one, dueAt: new Date(one.dueAt) })),
+    roots: answer.roots ?? [],
   };
 }
 
@@ -211,6 +231,7 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
     idempotency ? [{ ...idempotency, orgId, n }] : [],
   );
   const quotas = underQuotas(sql, admissions);
+  const isCounted = admissions.some(({ create }) => create.programId !== undefined);
   const [answer] = await sql<Answer[]>`
     with ${quotas.judged} item as materialized (
       select *
@@ -270,7 +291,8 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
         select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at))
         from earlier
         where remind
-      ) as earlier, ${quotas.used} as used`;
+      ) as earlier, ${quotas.used} as used,
+      ${isCounted ? sql`(select json_agg(id) from inserted where root_post_id is null)` : sql`null::json`} as roots`;
   return answer!;
 }
 

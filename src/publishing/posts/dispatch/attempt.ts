@@ -54,7 +54,7 @@ export const Release = z.object({ id: z.string().min(1), url: z.string(), saved:
 
 /**
  * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the account or the
- * app has posted as often as the network allows, and nothing was sent. `expired`: it
+ * app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers nobody, and nothing was sent. `expired`: it
  * dropped what it was given, and nothing was published. `not-sent`: no request has left, and this host will not send it.
  */
 export type AttemptOutcome =
@@ -62,6 +62,7 @@ export type AttemptOutcome =
   | { kind: 'processing'; processingMs: number }
   | { kind: 'preparing'; againMs: number }
   | { kind: 'paced'; againMs: number }
+  | { kind: 'circuit_open'; againMs: number }
   | { kind: 'expired' }
   | { kind: 'absent' }
   | { kind: 'not-sent' }

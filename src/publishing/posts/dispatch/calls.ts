@@ -8,6 +8,7 @@ import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS } from '../rules.ts';
 import type { PostMedia } from '../row.ts';
 import type { ClaimedPost } from './attempt.ts';
+import type { Circuits } from './circuit.ts';
 import type { Works } from './work.ts';
 
 // What sending a post and asking about one have in common.
@@ -39,6 +40,7 @@ export interface SenderDeps extends SenderOptions {
   /** Of what has time, such as counts. */
   readingLimiter: Limiter;
   works: Works;
+  circuits: Circuits;
   isClosed(): boolean;
 }
 /** All that a call needs, before it has its turn. */

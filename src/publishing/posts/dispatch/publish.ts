@@ -20,22 +20,41 @@ const SHORT_WAIT_MS = 5_000;
  * that one may be tried again.
  */
 export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<AttemptOutcome> {
-  const { clock, limiter, log, sql } = deps;
+  const { clock, limiter, circuits } = deps;
+  const { claimed } = work;
+  const { lane } = ready.connected;
+  const place = await limiter.enter(claimed.orgId, { lane });
+  const call: Call = { latenessMs: 0, at: undefined, hasFailed: false };
+  try {
+    return await circuits.guard(claimed, lane, () => callAdapter(deps, work, ready, call));
+  } finally {
+    const { at, latenessMs, hasFailed } = call;
+    place.leave(hasFailed && hasHung(clock, at));
+    if (at !== undefined)
+      deps.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - at });
+  }
+}
+
+/** What is measured of a call; `at`: when it began, by the monotonic clock. */
+interface Call {
+  latenessMs: number;
+  at: number | undefined;
+  hasFailed: boolean;
+}
+
+async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Call): Promise<AttemptOutcome> {
+  const { clock, log, sql } = deps;
   const { claimed } = work;
   const { connected } = ready;
-  const place = await limiter.enter(claimed.orgId, { lane: connected.lane });
-  let latenessMs = 0;
-  let called: number | undefined;
-  let failed = false;
   let mayBePublic = false;
   try {
     const pacedMs = await takePlaces(deps, claimed, connected);
     if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
     await expectSafe(deps, work);
     work.stage = 'calling';
-    called = clock.monotonic();
-    latenessMs = claimed.lateMs + (called - work.since);
-    deps.late(latenessMs);
+    call.at = clock.monotonic();
+    call.latenessMs = claimed.lateMs + (call.at - work.since);
+    deps.late(call.latenessMs);
     const post = postOf(deps, claimed, ready);
     const settings = settingsOf(claimed);
     const attempt = handleOf(deps, work);
@@ -61,17 +80,13 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
       : released(answer);
   } catch (error) {
     if (error instanceof NotSent) throw error;
-    failed = true;
+    call.hasFailed = true;
     const known = mayBePublic ? failureOf(error) : failureBefore(error);
     if (known) return known;
     const { postId, channel } = claimed;
     log.error({ err: error, postId, provider: channel.providerId }, 'an adapter failed in a way it should not');
     const message = 'The network answered something that cannot be read';
     return { kind: mayBePublic ? 'lost' : 'unavailable', message };
-  } finally {
-    place.leave(failed && hasHung(clock, called));
-    if (called !== undefined)
-      deps.called({ provider: claimed.channel.providerId, latenessMs, durationMs: clock.monotonic() - called });
   }
 }
 

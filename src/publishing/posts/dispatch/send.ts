@@ -3,6 +3,7 @@ import { askNetwork } from './ask.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import type { Preparation } from './ahead.ts';
 import type { SenderDeps, SenderOptions } from './calls.ts';
+import { openCircuits } from './circuit.ts';
 import { makeReady } from './make-ready.ts';
 import { openPreparing } from './prepare-ahead.ts';
 import { NotSent, publish } from './publish.ts';
@@ -40,7 +41,13 @@ export function openSender(options: SenderOptions): Sender {
   const followUpLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
   const readingLimiter = openLimiter({ total: lookUps.inAll, perLane: lookUps.perLane, perOwner: 'share' });
   const limiters = { limiter, lookUpLimiter, aheadLimiter, followUpLimiter, readingLimiter };
-  const deps: SenderDeps = { ...options, ...limiters, works, isClosed: () => closed };
+  const deps: SenderDeps = {
+    ...options,
+    ...limiters,
+    works,
+    circuits: openCircuits(options),
+    isClosed: () => closed,
+  };
 
   return {
     get closed() {

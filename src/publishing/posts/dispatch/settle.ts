@@ -104,7 +104,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
           array_agg(id) filter (where slot = 'free') as freed,
           array_agg(id) filter (where slot = 'hold') as held,
           min(due_at) filter (where ${ready(sql, 'settled')}) as due_at,
-          max(due_at) filter (where kind = 'rate_limited') as rests_until
+          max(due_at) filter (where kind in ('rate_limited', 'circuit_open')) as rests_until
         from settled
         group by channel_id
       ), picked as materialized (${pickNext(sql, incarnation)}

@@ -33,7 +33,7 @@ export interface Making {
   send(): Promise<Published>;
 }
 /** What became of it. */
-export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;
+export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' | 'circuit_open' }>;
 
 /** The pace of the channel is used up for so long. */
 type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;

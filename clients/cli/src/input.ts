@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { InvalidArgumentError } from 'commander';
+import { UsageError } from './exit.ts';
+import type { Session } from './session.ts';
+
+/** An option that counts. */
+export function countOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+/** An option that may be given several times. */
+export const each = (text: string, before: readonly string[] = []): string[] => [...before, text];
+
+/** An option that is a JSON object. */
+export function objectOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // told below
+  }
+  throw new InvalidArgumentError('It must be a JSON object.');
+}
+
+/** A date as the service takes it; a time without a zone is UTC. */
+export function dateOf(text: string): string {
+  const date = new Date(/^\d{4}-\d\d-\d\dT[\d:.]+$/.test(text) ? `${text}Z` : text);
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(date.getTime()))
+    throw new InvalidArgumentError('It must be a date such as 2026-09-01T10:00:00Z.');
+  return date.toISOString();
+}
+
+/** The text of a file, or of the standard input for `-`. */
+export const readText = async (session: Session, file: string) => (await readBytes(session, file)).toString('utf8');
+/** Its bytes as they are. */
+export async function readBytes(session: Session, file: string): Promise<Buffer> {
+  if (file === '-') return session.readStdin();
+  return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${file} cannot be read (${error.code})`);
+  });
+}
+export async function readObject(session: Session, file: string): Promise<Record<string, unknown>> {
+  try {
+    return objectOf(await readText(session, file));
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${file === '-' ? 'The standard input' : file} is no JSON object`);
+  }
+}

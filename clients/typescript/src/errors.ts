@@ -1,0 +1,48 @@
+import type { components } from './schema.gen.ts';
+
+/** The body of each refusal. */
+export type Refusal = components['schemas']['Error'];
+
+/** The service answered, and refused. */
+export class RookeryError extends Error {
+  override readonly name = 'RookeryError';
+  readonly status: number;
+  /** Stable, for programs; undefined where something in front of the service answered. */
+  readonly code: Refusal['code'] | undefined;
+  /** Each fault of the input. */
+  readonly faults: NonNullable<Refusal['errors']>;
+  readonly retryAfterSeconds: number | undefined;
+  readonly requestId: string | undefined;
+  /** The whole body, with what only some refusals have: `url`, `limit`, `max`, `provider`, `name`. */
+  readonly body: Partial<Refusal>;
+
+  constructor(status: number, body: Partial<Refusal>, headers?: Headers) {
+    super(body.message ?? `The service answered ${status}`);
+    const wait = Number(headers?.get('retry-after') ?? body.retryAfter ?? Number.NaN);
+    this.status = status;
+    this.code = body.code;
+    this.faults = body.errors ?? [];
+    this.retryAfterSeconds = wait >= 0 ? wait : undefined;
+    this.requestId = headers?.get('x-request-id') ?? body.requestId;
+    this.body = body;
+  }
+}
+
+/** Nobody answered. Whether the request had an effect is not known. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** The refusal in an answer: of the API, of OAuth, of MCP, or of a proxy in front of them. */
+export async function refusalOf(answer: Response): Promise<RookeryError> {
+  const text = await answer.text().catch(() => '');
+  let body: { error?: unknown; error_description?: string } & Partial<Omit<Refusal, 'error'>>;
+  try {
+    body = JSON.parse(text) ?? {};
+  } catch {
+    body = {};
+  }
+  if (body.error_description !== undefined) body = { ...body, message: body.error_description };
+  const data = (body.error as { data?: Partial<Refusal> } | undefined)?.data; // of JSON-RPC
+  return new RookeryError(answer.status, data ?? (body as Partial<Refusal>), answer.headers);
+}

@@ -1,0 +1,97 @@
+import type { Credential } from './credential.ts';
+import { refusalOf, type RookeryError, UnreachableError } from './errors.ts';
+
+export interface Clock {
+  now(): number;
+  /** Rejects when the signal is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+export interface TransportOptions {
+  credential: Credential;
+  fetch: typeof globalThis.fetch;
+  clock: Clock;
+  /** How long one call may wait for `Retry-After` and between repetitions, all together. */
+  maxWaitMs: number;
+  /** How long one attempt may be without an answer. */
+  timeoutMs: number;
+  /** Told of each wait before it begins, and why. */
+  onWait?: ((ms: number, why: Error) => void) | undefined;
+}
+export interface Transport {
+  /** Sends what `make` makes, anew for each attempt; `once` for a body that can be read a single time. */
+  send(make: () => Request, options?: { once?: boolean }): Promise<Response>;
+}
+
+const PAUSES_MS = [250, 1_000, 4_000];
+/** Of a proxy, or of a service that starts or stops: what was asked has not been done. */
+const AWAY = new Set([502, 503, 504]);
+
+/** May it be sent again when nobody knows what became of it? */
+const isRepeatable = ({ method, headers }: Request) =>
+  ['GET', 'HEAD', 'PUT'].includes(method) || headers.has('idempotency-key');
+
+/** After which pause a refusal is worth another attempt. */
+function pauseOf({ status, code, retryAfterSeconds }: RookeryError, repeatable: boolean, attempt: number) {
+  // refused before it had an effect
+  if (retryAfterSeconds !== undefined && (status === 429 || status === 503 || code === 'idempotency_in_flight'))
+    return retryAfterSeconds * 1_000;
+  return AWAY.has(status) && code !== 'provider_failed' && repeatable ? PAUSES_MS[attempt] : undefined;
+}
+
+/** Shows the credential, renews it, waits as the service asks, and throws for each refusal. */
+export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, onWait }: TransportOptions): Transport {
+  async function attemptOnce(request: Request, limited: boolean): Promise<Response> {
+    const abort = new AbortController();
+    const stop = () => abort.abort(request.signal.reason);
+    if (request.signal.aborted) stop();
+    request.signal.addEventListener('abort', stop);
+    const timer = limited ? setTimeout(() => abort.abort(), timeoutMs) : undefined;
+    try {
+      return await fetch(request, { signal: abort.signal });
+    } catch (error) {
+      if (request.signal.aborted) throw error; // the caller's own wish
+      const why = abort.signal.aborted ? `no answer in ${timeoutMs} ms` : reasonOf(error);
+      throw new UnreachableError(`${new URL(request.url).origin} cannot be reached: ${why}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return {
+    async send(make, { once = false } = {}) {
+      let waitedMs = 0;
+      let renewed = false;
+      for (let attempt = 0; ; attempt += 1) {
+        const shown = await credential.current();
+        const request = make();
+        if (shown !== undefined) request.headers.set('authorization', shown);
+        const repeatable = isRepeatable(request) && !once;
+        let failure: RookeryError | UnreachableError;
+        let pauseMs: number | undefined;
+        try {
+          const answer = await attemptOnce(request, !once);
+          if (answer.status < 400) return answer;
+          failure = await refusalOf(answer);
+          if (failure.status === 401 && !renewed && !once && (await credential.renew(shown))) {
+            renewed = true;
+            continue;
+          }
+          pauseMs = once ? undefined : pauseOf(failure, repeatable, attempt);
+        } catch (error) {
+          if (!(error instanceof UnreachableError)) throw error;
+          failure = error;
+          pauseMs = repeatable ? PAUSES_MS[attempt] : undefined;
+        }
+        if (pauseMs === undefined || waitedMs + pauseMs > maxWaitMs) throw failure;
+        waitedMs += pauseMs;
+        onWait?.(pauseMs, failure);
+        await clock.sleep(pauseMs, request.signal);
+      }
+    },
+  };
+}
+
+const reasonOf = (error: unknown): string => {
+  const { cause, message } = error as Error;
+  return (cause as { code?: string } | undefined)?.code ?? message;
+};

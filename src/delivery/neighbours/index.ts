@@ -1,0 +1,1 @@
+export { neighboursListener } from './listen.ts';

@@ -1,0 +1,1 @@
+export { openBriefs } from './service.ts';

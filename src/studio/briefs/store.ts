@@ -1,0 +1,140 @@
+import type { Fragment, Sql } from '../../platform/db/index.ts';
+import type { BriefWeek } from './rules.ts';
+
+// The choice is a part of somebody's preferences; their masters are held against it where notices are sent.
+const chooses = (sql: Sql): Fragment => sql`
+  p.notification_preferences #> '{categories,agent_briefs}' is not null
+      and jsonb_path_exists(p.notification_preferences, '$.categories.agent_briefs.* ? (@ == true)')`;
+
+/** Who chose the brief is a reader of it in each of their organizations, and who did so no more is none. */
+export async function keepReaders(sql: Sql, limit: number): Promise<void> {
+  await sql`/* all orgs */
+    delete from agent_brief_readers r
+    where not exists (
+      select
+      from user_profiles p
+      join memberships m on m.user_id = p.user_id and not m.disabled
+      where p.user_id = r.user_id
+        and m.org_id = r.org_id
+        and ${chooses(sql)}
+    )`;
+  await sql`/* all orgs */
+    insert into agent_brief_readers (org_id, user_id)
+    select m.org_id, m.user_id
+    from user_profiles p
+    join memberships m on m.user_id = p.user_id and not m.disabled
+    where ${chooses(sql)}
+      and not exists (
+        select
+        from agent_brief_readers r
+        where r.org_id = m.org_id
+          and r.user_id = m.user_id
+      )
+    order by m.org_id, m.user_id
+    limit ${limit}
+    on conflict do nothing`;
+}
+
+/** The zones of readers, and the time by the database's clock. */
+export const zonesOfReaders = (sql: Sql) => sql<{ timezone: string; now: Date }[]>`/* all orgs */
+  select distinct p.timezone, now() as now
+  from agent_brief_readers r
+  join user_profiles p on p.user_id = r.user_id`;
+
+export interface DueReader {
+  orgId: string;
+  userId: string;
+  timezone: string;
+  /** They had chosen the brief before the week ended. */
+  isTold: boolean;
+}
+
+/** Claims readers whose week has ended: each is claimed once a week, in the commit of the caller. */
+export const claimReaders = (
+  sql: Sql,
+  weeks: readonly { timezone: string; monday: string }[],
+  limit: number,
+): Promise<DueReader[]> => sql<DueReader[]>`/* all orgs */
+  with weeks as (
+    select *
+    from unnest(
+      ${weeks.map(({ timezone }) => timezone)}::text[],
+      ${weeks.map(({ monday }) => monday)}::text[]::date[]
+    ) as w (timezone, monday)
+  ), due as (
+    select r.org_id, r.user_id, r.told_for, w.timezone, w.monday
+    from weeks w
+    join user_profiles p on p.timezone = w.timezone
+    join agent_brief_readers r on r.user_id = p.user_id
+    where r.told_for is null
+      or r.told_for < w.monday
+    order by r.org_id, r.user_id
+    limit ${limit}
+    for no key update of r
+    skip locked
+  )
+  update agent_brief_readers r
+  set told_for = d.monday
+  from due d
+  where r.org_id = d.org_id
+    and r.user_id = d.user_id
+  returning r.org_id as "orgId", r.user_id as "userId", d.timezone, d.told_for is not null as "isTold"`;
+
+/** What agents and models did for an organization in a week. */
+export interface BriefCounts {
+  acts: number;
+  /** The names of the keys and apps that acted. */
+  programs: string[];
+  /** Proposals made in the week, and those that wait for a person now. */
+  proposals: number;
+  waiting: number;
+  runs: number;
+  /** Paid to providers of AI and media, by the days of UTC. */
+  spentMicros: number;
+  /** Drafts that agents wrote and that are still drafts. */
+  drafts: number;
+}
+
+export async function countWeek(sql: Sql, orgId: string, { from, to, begins, ends }: BriefWeek): Promise<BriefCounts> {
+  const within = (column: Fragment): Fragment => sql`${column} >= ${begins} and ${column} < ${ends}`;
+  const [counts] = await sql<BriefCounts[]>`
+    select
+      a.acts, coalesce(a.programs, '{}') as programs, p.proposals, p.waiting, d.drafts, r.runs, s.spent as "spentMicros"
+    from (
+      select count(*)::int as acts,
+        (array_agg(distinct detail ->> 'program') filter (where detail ? 'program'))[1:5] as programs
+      from audit_log
+      where org_id = ${orgId}
+        and detail ? 'credential'
+        and detail ? 'act'
+        and ${within(sql`at`)}
+    ) a, (
+      select count(*) filter (where ${within(sql`created_at`)})::int as proposals,
+        count(*) filter (where state = 'pending' and expires_at > now())::int as waiting
+      from proposals
+      where org_id = ${orgId}
+    ) p, (
+      select count(*)::int as drafts
+      from posts
+      where org_id = ${orgId}
+        and creation_method = 'MCP'
+        and state = 'DRAFT'
+        and root_post_id is null
+        and deleted_at is null
+        and ${within(sql`created_at`)}
+    ) d, (
+      select count(*)::int as runs
+      from runs
+      where org_id = ${orgId}
+        and ${within(sql`created_at`)}
+    ) r, (
+      select coalesce(sum(spent), 0)::float8 as spent
+      from ai_spend
+      where org_id = ${orgId}
+        and domain = ''
+        and provider_id = ''
+        and period = 'day'
+        and starts between ${from}::date and ${to}::date
+    ) s`;
+  return counts!;
+}

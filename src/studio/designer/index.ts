@@ -1,0 +1,3 @@
+export { type Designer, openDesigner } from './service.ts';
+export { DesignPlan } from './plan.ts';
+export { type DesignerSession, SESSION_STATES, SessionWish } from './session.ts';

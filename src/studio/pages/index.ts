@@ -1,0 +1,1 @@
+export { openPages, type WebPage, type PageRead, type Pages } from './service.ts';

@@ -1,0 +1,68 @@
+import type { Clock } from '../../platform/kernel/index.ts';
+import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
+import type { Article } from './article.ts';
+import { openArticles } from './read-article.ts';
+
+/** A page that was read; `url`: where its redirects led. */
+export interface WebPage extends Article {
+  url: string;
+}
+/** The page, or why there is none, as a sentence for people. */
+export type PageRead = { page: WebPage } | { reason: string };
+
+interface PagesDeps {
+  outbound: Pick<Outbound, 'fetch'>;
+  clock: Clock;
+}
+
+const FETCH_MS = 10_000;
+const MOST_BYTES = 2_000_000;
+const HTML = /^(text\/html|application\/xhtml\+xml)\b/i;
+const PLAIN = /^text\/plain\b/i;
+const none = (reason: string): PageRead => ({ reason });
+
+/** Opens web pages for language models: through the guard, and read where they can do no harm. */
+export function openPages({ outbound, clock }: PagesDeps) {
+  const articles = openArticles({ clock });
+  return {
+    /** Reads the text of a page. What keeps it from being read is an answer. */
+    async read(url: string, signal: AbortSignal): Promise<PageRead> {
+      try {
+        const answer = await outbound.fetch(url, {
+          timeoutMs: FETCH_MS,
+          maxBytes: MOST_BYTES,
+          headers: { accept: 'text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8' },
+          signal,
+        });
+        const type = answer.headers.get('content-type') ?? '';
+        if (answer.status < 200 || answer.status > 299) return none(`The page answered ${answer.status}`);
+        if (!HTML.test(type) && !PLAIN.test(type)) return none('The page is neither HTML nor text');
+        const text = decoded(answer.body, type);
+        const article = HTML.test(type) ? await articles(text, answer.url, signal) : plainArticle(text);
+        if (!article) return none('The page takes too long to read');
+        if (article.text === '') return none('The page has no text');
+        return { page: { ...article, url: answer.url } };
+      } catch (error) {
+        if (error instanceof OutboundError && !signal.aborted) return none(`The page cannot be read: ${error.message}`);
+        throw error;
+      }
+    },
+  };
+}
+export type Pages = ReturnType<typeof openPages>;
+
+const MOST_TEXT = 40_000;
+const plainArticle = (text: string): Article => ({ title: '', text: text.trim().slice(0, MOST_TEXT), links: [] });
+
+/** Bytes in which a page says how it is written (HTML, 13.2.3.2). */
+const PRESCAN = 1_024;
+function decoded(bytes: Uint8Array, type: string): string {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, PRESCAN));
+  const named = /charset\s*=\s*["']?([\w-]+)/i;
+  const label = named.exec(type)?.[1] ?? named.exec(head)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(label).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes); // a label that nobody knows
+  }
+}

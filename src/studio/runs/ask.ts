@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { Sql } from '../../platform/db/index.ts';
+import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
+import { redactText } from '../../platform/telemetry/index.ts';
+import type { Ai, ObjectRequest } from '../../providers/registry/index.ts';
+import type { CallKey } from '../budget/index.ts';
+import { type AiCandidate, firstAnswer } from '../models/index.ts';
+import { type RunStepRow, setReservation } from './claim-store.ts';
+import type { Question } from './contract.ts';
+import type { RunsDeps } from './deps.ts';
+import { MOST_LOST, MOST_PAUSES, pauseMs, tracedText } from './rules.ts';
+import { lockRun } from './store.ts';
+import { insertTrace, type NewTrace } from './traces.ts';
+
+type Deps = Pick<RunsDeps, 'sql' | 'clock' | 'budget' | 'models' | 'providers'>;
+type ObjectAnswer = Awaited<ReturnType<Ai['object']>>;
+/** A call that has ended: its settlement and trace are written with what follows. */
+type Unsettled = (sql: Sql) => Promise<void>;
+
+/** Said by whatever finds that the step belongs to somebody else by now. */
+export class ClaimLost extends Error {}
+
+/** Asks by `step`, one question after another; `unsettled` holds what its last call left to be written. */
+export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
+  let unsettled: Unsettled | undefined;
+  const takeUnsettled = (): Unsettled | undefined => {
+    const one = unsettled;
+    unsettled = undefined;
+    return one;
+  };
+  const flush = async () => {
+    const write = takeUnsettled();
+    if (write) await deps.sql.begin(write);
+  };
+
+  async function call(candidate: AiCandidate, question: Question<unknown>): Promise<ObjectAnswer> {
+    signal.throwIfAborted();
+    const { adapter, use, model } = candidate;
+    const ai = deps.providers.ai(adapter, use);
+    const request = requestOf(question, model);
+    const key: CallKey = { orgId: step.orgId, ref: newId() };
+    const micros = ai.estimate(request)?.micros;
+    const before = takeUnsettled();
+    await deps.sql
+      .begin(async (tx) => {
+        await lockRun(tx, { orgId: step.orgId, id: step.runId });
+        await before?.(tx);
+        if (!(await setReservation(tx, step, { ref: key.ref }))) throw new ClaimLost();
+        const { orgId, ref } = key;
+        await deps.budget.reserve(tx, {
+          orgId,
+          ref,
+          userId: step.userId,
+          domain: 'ai',
+          providerId: adapter.id,
+          model,
+          micros,
+        });
+      })
+      .catch((error: unknown) => {
+        unsettled = before; // what was undone is still to be written
+        throw error;
+      });
+    const trace: Omit<NewTrace, 'ended' | 'endedAt' | 'model'> = {
+      id: key.ref,
+      orgId: step.orgId,
+      userId: step.userId,
+      runId: step.runId,
+      step: step.name,
+      providerId: adapter.id,
+      promptVersion: question.promptVersion,
+      input: tracedText(redactText(`${question.instruction}\n\n${question.data}`)),
+      beganAt: deps.clock.now(),
+    };
+    try {
+      const answer = await ai.object(request, signal);
+      const ended = { ...trace, model: answer.model, ended: answer.end, endedAt: deps.clock.now() };
+      unsettled = async (tx) => {
+        await deps.budget.settle(tx, key, answer.cost);
+        await insertTrace(tx, {
+          ...ended,
+          usage: answer.usage,
+          micros: answer.cost?.micros,
+          output: tracedText(redactText(JSON.stringify(answer.object) ?? '')),
+        });
+      };
+      return answer;
+    } catch (error) {
+      const failure = error instanceof ProviderError ? error.failure : signal.aborted ? 'aborted' : 'refused';
+      const isFree =
+        !signal.aborted && (error instanceof ProviderError ? failure !== 'lost' : error instanceof AppError);
+      const ended = { ...trace, model, ended: failure, endedAt: deps.clock.now() };
+      unsettled = async (tx) => {
+        if (isFree) await deps.budget.release(tx, key);
+        else await deps.budget.settle(tx, key, undefined, { marked: true });
+        await insertTrace(tx, ended);
+        await setReservation(tx, step, { ref: null, isLost: failure === 'lost' });
+      };
+      throw error;
+    }
+  }
+
+  async function ask<T>(question: Question<T>): Promise<T> {
+    const candidates = await deps.models.resolveAi(step.orgId, { purpose: 'text' });
+    for (let pauses = 0; ; pauses += 1) {
+      try {
+        const answer = await firstAnswer(candidates, (candidate) => call(candidate, question));
+        const judged = question.form.safeParse(answer.object);
+        if (judged.success) return judged.data;
+        throw new AppError('provider_failed', WRONG[answer.end] ?? 'The model answered nothing of the form asked for', {
+          failure: 'rejected',
+        });
+      } catch (error) {
+        const { failure, retryAfterMs } = (error instanceof AppError ? error.extra : {}) as {
+          failure?: string;
+          retryAfterMs?: number;
+        };
+        if (failure === 'lost' && step.lost < MOST_LOST) {
+          step.lost += 1;
+          continue;
+        }
+        if ((failure !== 'rate_limited' && failure !== 'unavailable') || pauses >= MOST_PAUSES) throw error;
+        await flush(); // the money is free while it waits
+        await deps.clock.sleep(pauseMs(pauses, retryAfterMs), signal);
+      }
+    }
+  }
+  return { ask, takeUnsettled };
+}
+
+const requestOf = ({ instruction, data, maxTokens, form }: Question<unknown>, model: string): ObjectRequest => ({
+  model,
+  instruction,
+  turns: [{ role: 'user', parts: [{ type: 'text', text: data }] }],
+  maxTokens,
+  schema: z.toJSONSchema(form),
+});
+
+/** What a question would cost at most, and who would be asked first. @throws AppError 400 where nobody is set up */
+export async function quoteQuestion(
+  { models, providers }: Pick<Deps, 'models' | 'providers'>,
+  orgId: string,
+  question: Question<unknown>,
+) {
+  const [first] = await models.resolveAi(orgId, { purpose: 'text' });
+  const { adapter, use, model } = first!; // it throws where there is none
+  const micros = providers.ai(adapter, use).estimate(requestOf(question, model))?.micros;
+  return { domain: 'ai' as const, providerId: adapter.id, model, micros };
+}
+
+const WRONG: Readonly<Record<string, string>> = {
+  length: 'The model ended its answer before it was whole: it was too long',
+  filter: 'The filter of the model refused to answer',
+};

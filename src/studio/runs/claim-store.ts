@@ -1,0 +1,217 @@
+import type { Json, Sql } from '../../platform/db/index.ts';
+import type { CallKey } from '../budget/index.ts';
+import type { ClaimedStep, RunRef, StepRow } from './contract.ts';
+
+/** The process that claims. */
+export interface StepClaimer {
+  incarnation: string;
+  leaseMs: number;
+}
+/** What a write of a step names: it has an effect only while the claim is still this one. */
+export type StepClaim = Pick<RunStepRow, 'id' | 'orgId' | 'runId' | 'claim'>;
+export interface RunStepRow extends ClaimedStep {
+  claim: number;
+  state: StepRow['state'];
+  /** Until its deadline, or that of its round; negative: it is over. */
+  leftMs: number;
+  /** Of a call whose process died. */
+  reservation: string | null;
+  lost: number;
+}
+
+/** Steps that are looked at for a fair choice. */
+const MOST_DUE = 500;
+
+/**
+ * Claims steps that are due, organizations in turn. One whose lease is over is due again: its process is gone. Runs are
+ * locked before their steps, and those that somebody works on right now are left for the next look.
+ */
+export const claimDueSteps = (
+  sql: Sql,
+  kinds: readonly string[],
+  { incarnation, leaseMs }: StepClaimer,
+  limit: number,
+) =>
+  sql<RunStepRow[]>`
+  /* all orgs */
+  with due as (
+    select id, run_id, org_id, row_number() over (partition by org_id order by next_at) as place
+    from (
+      select id, run_id, org_id, next_at
+      from run_steps
+      where next_at <= now()
+      order by next_at
+      limit ${MOST_DUE}
+    ) s
+  ), chosen as (
+    select *
+    from due
+    order by place
+    limit ${limit}
+  ), locked as materialized (
+    select r.id, r.org_id, r.user_id, r.kind, r.input, r.deadline_at
+    from runs r
+    where r.id in (select run_id from chosen)
+      and r.kind = any(${[...kinds]}::text[])
+    order by r.id
+    for no key update
+    skip locked
+  ), claimed as (
+    update run_steps s
+    set incarnation = ${incarnation}, claim = s.claim + 1, next_at = now() + ${leaseMs}::float8 * interval '1 ms',
+      state = case when s.state = 'waiting' then 'running' else s.state end,
+      deadline_at = coalesce(
+        s.deadline_at,
+        least(now() + s.deadline_ms * interval '1 ms', l.deadline_at)
+      )
+    from chosen c
+    join locked l on l.id = c.run_id
+    where s.id = c.id
+      and s.next_at <= now()
+    returning s.*, l.user_id, l.kind, l.input as run_input
+  ), begun as (
+    select c.run_id, c.name, row_number() over (partition by c.run_id order by c.place) as n,
+      count(*) over (partition by c.run_id) as events
+    from claimed c
+    where c.state = 'running'
+      and c.claim = 1
+  ), counted as (
+    update runs r
+    set events = r.events + b.events, touched_at = now()
+    from begun b
+    where r.id = b.run_id
+      and b.n = 1
+    returning r.id, r.org_id, r.events
+  ), told as (
+    insert into run_events (run_id, org_id, n, kind, data)
+    select r.id, r.org_id, r.events - b.events + b.n, 'step', jsonb_build_object('name', b.name, 'state', 'running')
+    from counted r
+    join begun b on b.run_id = r.id
+  )
+  select id, org_id as "orgId", run_id as "runId", user_id as "userId", kind, round, name, state, input,
+    run_input as "runInput", claim, reservation, lost,
+    (extract(epoch from deadline_at - now()) * 1000)::float8 as "leftMs"
+  from claimed`;
+
+/** Prolongs claims; answers those that this process still holds. */
+export async function renewSteps(
+  sql: Sql,
+  { incarnation, leaseMs }: StepClaimer,
+  claims: readonly StepClaim[],
+): Promise<ReadonlySet<string>> {
+  if (claims.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    /* all orgs */
+    update run_steps s
+    set next_at = now() + ${leaseMs}::float8 * interval '1 ms'
+    from (
+      select h.id
+      from unnest(${claims.map(({ id }) => id)}::uuid[], ${claims.map(({ claim }) => claim)}::int[]) as t (id, claim)
+      join run_steps h
+        on h.id = t.id
+        and h.claim = t.claim
+        and h.incarnation = ${incarnation}
+      order by h.id
+      for no key update of h
+    ) h
+    where s.id = h.id
+    returning s.id`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Ends claims at once: this process goes away, and another takes up what it leaves. */
+export const abandonSteps = (sql: Sql, { incarnation }: StepClaimer, claims: readonly StepClaim[]) => sql`
+  /* all orgs */
+  update run_steps s
+  set next_at = now(), incarnation = null
+  from unnest(${claims.map(({ id }) => id)}::uuid[], ${claims.map(({ claim }) => claim)}::int[]) as t (id, claim)
+  where s.id = t.id
+    and s.claim = t.claim
+    and s.incarnation = ${incarnation}`;
+
+const held = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
+  id = ${id} and org_id = ${orgId} and claim = ${claim}`;
+
+/** Notes that a call is about to leave, or is over; false: the claim is. */
+export async function setReservation(
+  sql: Sql,
+  step: StepClaim,
+  { ref, isLost = false }: { ref: string | null; isLost?: boolean },
+): Promise<boolean> {
+  const { count } = await sql`
+    update run_steps
+    set reservation = ${ref}, lost = lost + ${isLost ? 1 : 0}
+    where ${held(sql, step)}
+      and state = 'running'`;
+  return count > 0;
+}
+
+/** Notes that the step has a media job, which has its id; false: the claim is over. */
+export async function setJob(sql: Sql, step: StepClaim): Promise<boolean> {
+  const { count } = await sql`
+    update run_steps
+    set has_job = true
+    where ${held(sql, step)}
+      and state = 'running'`;
+  return count > 0;
+}
+
+/** What a step came to. */
+export interface StepEnd {
+  state: 'done' | 'failed' | 'timed_out';
+  output?: Json;
+  error?: string;
+  errorCode?: string;
+  /** Its media job is looked at again, for what it makes late. */
+  lateInMs?: number | undefined;
+}
+
+export async function endStep(
+  sql: Sql,
+  step: StepClaim,
+  { state, output, error, errorCode, lateInMs }: StepEnd,
+): Promise<boolean> {
+  const { count } = await sql`
+    update run_steps
+    set state = ${state}, output = ${output === undefined ? null : sql.json(output)}, error = ${error ?? null},
+      error_code = ${errorCode ?? null}, reservation = null, incarnation = null,
+      next_at = case when has_job then now() + ${lateInMs ?? null}::float8 * interval '1 ms' end
+    where ${held(sql, step)}
+      and state = 'running'`;
+  return count > 0;
+}
+
+/** A step that is over is looked at again, or, without a time, no more. */
+export async function setNextLook(sql: Sql, step: StepClaim, inMs: number | null): Promise<boolean> {
+  const { count } = await sql`
+    update run_steps
+    set next_at = now() + ${inMs}::float8 * interval '1 ms', incarnation = null
+    where ${held(sql, step)}
+      and state <> 'running'`;
+  return count > 0;
+}
+
+/**
+ * Ends what is open of a round, whoever works on it: from now on nothing of that is written. Media jobs are looked at
+ * at once, to be cancelled. Answers the calls that were under way. The run is locked by the caller.
+ */
+export const endOpenSteps = (
+  sql: Sql,
+  { orgId, id }: RunRef,
+  { state, error }: { state: 'cancelled' | 'skipped'; error: string },
+  { waitingOnly = false }: { waitingOnly?: boolean } = {},
+) => sql<(CallKey & { name: string })[]>`
+  update run_steps s
+  set state = ${state}, error = ${error}, claim = s.claim + 1, incarnation = null, reservation = null,
+    next_at = case when s.has_job then now() end
+  from (
+    select o.id, o.reservation
+    from run_steps o
+    where o.org_id = ${orgId}
+      and o.run_id = ${id}
+      and o.state = any(${waitingOnly ? ['waiting'] : ['waiting', 'running']}::text[])
+    order by o.id
+    for no key update
+  ) o
+  where s.id = o.id
+  returning s.org_id as "orgId", o.reservation as ref, s.name`;

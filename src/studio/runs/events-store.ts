@@ -1,0 +1,45 @@
+import type { Json, Sql } from '../../platform/db/index.ts';
+import type { RunRef } from './contract.ts';
+
+/** Writes what open pages hear, numbered; the run is locked by the caller, or by the first statement here. */
+export async function insertEvents(
+  sql: Sql,
+  { orgId, id }: RunRef,
+  events: readonly { kind: string; data: Json }[],
+): Promise<void> {
+  if (events.length === 0) return;
+  await sql`
+    with counted as (
+      update runs
+      set events = events + ${events.length}::int, touched_at = now()
+      where org_id = ${orgId}
+        and id = ${id}
+      returning events
+    )
+    insert into run_events (run_id, org_id, n, kind, data)
+    select ${id}, ${orgId}, c.events - ${events.length}::int + t.place, t.event ->> 'kind', t.event -> 'data'
+    from counted c
+    cross join jsonb_array_elements(${sql.json(events as unknown as Json)}::jsonb) with ordinality as t (event, place)`;
+}
+
+export const selectEvents = (sql: Sql, { orgId, id }: RunRef, after: number, limit: number) => sql<
+  { n: number; kind: string; data: Json; at: Date }[]
+>`
+  select n, kind, data, at
+  from run_events
+  where org_id = ${orgId}
+    and run_id = ${id}
+    and n > ${after}
+  order by n
+  limit ${limit}`;
+
+/** Events of one kind of several runs, the oldest first. */
+export const selectEventsOfKind = (sql: Sql, orgId: string, ids: readonly string[], kind: string) => sql<
+  { runId: string; n: number; data: Json; at: Date }[]
+>`
+  select run_id as "runId", n, data, at
+  from run_events
+  where org_id = ${orgId}
+    and run_id = any(${[...ids]}::uuid[])
+    and kind = ${kind}
+  order by run_id, n`;

@@ -1,0 +1,73 @@
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { AppError, bind, notFound, pageOf, type RowPage } from '../../platform/kernel/index.ts';
+import type { RunRef, RunKind, RunRow, StepRow } from './contract.ts';
+import type { RunsDeps, RunsOptions } from './deps.ts';
+import { followRun, openRunReaders } from './follow.ts';
+import { openStepHands } from './hands.ts';
+import { quoteQuestion } from './ask.ts';
+import { announceRun, beginRound, beginRun, changeRun, stopRun } from './rounds.ts';
+import { selectEventsOfKind } from './events-store.ts';
+import { dropOldRuns } from './retention.ts';
+import * as store from './store.ts';
+import { dropOldTraces, listTraces } from './traces.ts';
+import { startSteps } from './worker.ts';
+
+type Reads = Pick<RunsDeps, 'sql'>;
+
+/** A run of this kind with the steps of all its rounds; 404 for any other. */
+async function getRun({ sql }: Reads, key: RunRef, kind: string): Promise<RunRow & { steps: StepRow[] }> {
+  const run = await store.findRun(sql, key, kind);
+  if (!run) throw notFound('There is no such run');
+  return { ...run, steps: await store.selectSteps(sql, key) };
+}
+
+const listRuns = async (
+  { sql }: Reads,
+  orgId: string,
+  page: { kind: string; limit: number; cursor?: string | undefined },
+): Promise<RowPage<RunRow>> => pageOf(await store.selectRuns(sql, orgId, page), page.limit);
+
+/** Deletes a run that is not under way, with its steps and events; its media jobs are cancelled, its traces stay. */
+async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>, key: RunRef): Promise<void> {
+  for (const id of await store.jobsOfRun(sql, key))
+    await mediaJobs.cancel(key.orgId, id).catch((error: unknown) => {
+      if (!(error instanceof AppError && (error.code === 'conflict' || error.code === 'not_found'))) throw error;
+    });
+  await store.deleteRun(sql, key);
+}
+
+const listSteps = ({ sql }: Reads, orgId: string, ids: readonly string[]) => store.selectStepsOf(sql, orgId, ids);
+const listEvents = ({ sql }: Reads, orgId: string, ids: readonly string[], kind: string) =>
+  selectEventsOfKind(sql, orgId, ids, kind);
+const findStuck = ({ sql }: Reads, wanted: Parameters<typeof store.findUntouched>[1]) =>
+  store.findUntouched(sql, wanted);
+const sweepRuns = ({ sql, runDays }: Pick<RunsDeps, 'sql' | 'runDays'>, limit: number) =>
+  dropOldRuns(sql, runDays, limit);
+
+export type Runs = ReturnType<typeof openAiRuns>;
+
+/** Opens the room of runs: work by AI in steps, which any process takes up. */
+export function openAiRuns(options: RunsOptions, { leaseMs }: { leaseMs?: number } = {}) {
+  let worker: ReturnType<typeof startSteps> | undefined;
+  const deps: RunsDeps = {
+    ...options,
+    kinds: new Map(),
+    hands: openStepHands({ ...options, ...(leaseMs !== undefined && { leaseMs }) }),
+    readers: openRunReaders(options.clock),
+    wake: () => worker?.wake(),
+  };
+  return {
+    ...bind(deps, { begin: beginRun, beginRound, stop: stopRun, change: changeRun, announce: announceRun }),
+    ...bind(deps, { get: getRun, list: listRuns, steps: listSteps, events: listEvents, remove: removeRun }),
+    ...bind(deps, { quote: quoteQuestion, findStuck, traces: listTraces, sweepTraces: dropOldTraces, sweepRuns }),
+    /** Locks a run until the commit; undefined: there is none. */
+    lock: (tx: Sql, key: RunRef) => store.lockRun(tx, key),
+    setOutput: (tx: Sql, step: RunRef, output: Json) => store.setOutputOfStep(tx, step, output),
+    follow: (key: RunRef, how: Parameters<typeof followRun>[2]) => followRun(deps, key, how),
+    /** Before steps are worked on: what a kind of runs does. */
+    add: (kind: RunKind) => void deps.kinds.set(kind.name, kind),
+    /** Works on what is due, in this process, until it is disposed of. */
+    start: (): AsyncDisposable => (worker = startSteps(deps)),
+    [Symbol.dispose]: () => deps.hands[Symbol.dispose](),
+  };
+}

@@ -1,0 +1,199 @@
+import type { Fragment, Json, Sql } from '../../platform/db/index.ts';
+import { isId, newId } from '../../platform/kernel/index.ts';
+import type { NewRun, NewStep, RunRef, RunRow, StepRow } from './contract.ts';
+import { unfold } from './rules.ts';
+
+// Lock order: a run, then its steps. Whoever writes a step has locked its run.
+
+const runColumns = (sql: Sql): Fragment => sql`
+  r.id, r.org_id as "orgId", r.user_id as "userId", r.kind, r.state, r.is_active as "isActive", r.round, r.input,
+  r.output, r.error, r.created_at as "createdAt", r.touched_at as "touchedAt"`;
+const stepColumns = (sql: Sql): Fragment => sql`
+  s.id, s.round, s.name, s.state, s.input, s.output, s.error, s.error_code as "errorCode"`;
+
+export async function findRun(sql: Sql, { orgId, id }: RunRef, kind?: string): Promise<RunRow | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await sql<RunRow[]>`
+    select ${runColumns(sql)}
+    from runs r
+    where r.org_id = ${orgId}
+      and r.id = ${id}
+      ${kind === undefined ? sql`` : sql`and r.kind = ${kind}`}`;
+  return row;
+}
+
+/** Runs of a kind, the newest first; one more than `limit`, where there is one. */
+export const selectRuns = (
+  sql: Sql,
+  orgId: string,
+  { kind, limit, cursor }: { kind: string; limit: number; cursor?: string | undefined },
+): Promise<RunRow[]> => sql<RunRow[]>`
+  select ${runColumns(sql)}
+  from runs r
+  where r.org_id = ${orgId}
+    and r.kind = ${kind}
+    ${cursor === undefined ? sql`` : sql`and r.id < ${cursor}`}
+  order by r.id desc
+  limit ${limit + 1}`;
+
+/** The same of several runs. */
+export const selectStepsOf = (sql: Sql, orgId: string, ids: readonly string[]) => sql<(StepRow & { runId: string })[]>`
+  select ${stepColumns(sql)}, s.run_id as "runId"
+  from run_steps s
+  where s.org_id = ${orgId}
+    and s.run_id = any(${[...ids]}::uuid[])
+  order by s.run_id, s.round, s.place`;
+
+/** The steps of all rounds, in their order. */
+export const selectSteps = (sql: Sql, { orgId, id }: RunRef): Promise<StepRow[]> => sql<StepRow[]>`
+  select ${stepColumns(sql)}
+  from run_steps s
+  where s.org_id = ${orgId}
+    and s.run_id = ${id}
+  order by s.round, s.place`;
+
+export async function lockRun(sql: Sql, { orgId, id }: RunRef): Promise<RunRow | undefined> {
+  if (!isId(id)) return undefined;
+  const [row] = await sql<RunRow[]>`
+    select ${runColumns(sql)}
+    from runs r
+    where r.org_id = ${orgId}
+      and r.id = ${id}
+    for no key update`;
+  return row;
+}
+
+export async function insertRun(sql: Sql, { id, orgId, userId, kind, state, input, deadlineMs }: NewRun) {
+  await sql`
+    insert into runs (id, org_id, user_id, kind, state, is_active, input, deadline_at)
+    values (${id}, ${orgId}, ${userId}, ${kind}, ${state}, true, ${sql.json(input)},
+      now() + ${deadlineMs ?? null}::float8 * interval '1 ms')`;
+}
+
+/** Begins the next round of a run that is in one of these states; undefined: it is in another. */
+export async function updateRound(
+  sql: Sql,
+  { orgId, id }: RunRef,
+  { from, state, deadlineMs }: { from: readonly string[]; state: string; deadlineMs?: number | undefined },
+): Promise<RunRow | undefined> {
+  const [row] = await sql<RunRow[]>`
+    update runs r
+    set state = ${state}, is_active = true, round = round + 1, error = null, touched_at = now(),
+      deadline_at = now() + ${deadlineMs ?? null}::float8 * interval '1 ms'
+    where r.org_id = ${orgId}
+      and r.id = ${id}
+      and r.state = any(${[...from]}::text[])
+      and not r.is_active
+    returning ${runColumns(sql)}`;
+  return row;
+}
+
+/** Ends a round, or changes the state of a run without one; its steps are the caller's concern. */
+export async function updateRun(
+  sql: Sql,
+  { orgId, id }: RunRef,
+  { state, output, error }: { state: string; output?: Json | undefined; error?: string | null | undefined },
+): Promise<void> {
+  await sql`
+    update runs
+    set state = ${state}, is_active = false, touched_at = now(), error = ${error ?? null},
+      output = ${output === undefined ? sql`output` : sql.json(output)}
+    where org_id = ${orgId}
+      and id = ${id}`;
+}
+
+export async function insertSteps(sql: Sql, { orgId, id }: RunRef, round: number, steps: readonly NewStep[]) {
+  await sql`
+    insert into run_steps ${sql(
+      steps.map(({ name, input = {}, after = [], anyway = false, deadlineMs }, place) => ({
+        id: newId(),
+        run_id: id,
+        org_id: orgId,
+        round,
+        place,
+        name,
+        input: sql.json(input),
+        after: [...after],
+        anyway,
+        deadline_ms: deadlineMs,
+      })),
+    )}`;
+}
+
+/**
+ * Makes steps of the round due whose turn has come, and skips those that it never will; answers the names of the
+ * skipped, and whether any step is still open. The run is locked by the caller.
+ */
+export async function advanceRound(
+  sql: Sql,
+  { orgId, id }: RunRef,
+  round: number,
+): Promise<{ skipped: string[]; isOpen: boolean }> {
+  const steps = await sql<(StepRow & { after: string[]; anyway: boolean })[]>`
+    select ${stepColumns(sql)}, s.after, s.anyway
+    from run_steps s
+    where s.org_id = ${orgId}
+      and s.run_id = ${id}
+      and s.round = ${round}
+    order by s.place`;
+  const { ready, skipped } = unfold(steps);
+  await sql`
+    update run_steps
+    set state = case when name = any(${skipped}::text[]) then 'skipped' else state end,
+      error = case when name = any(${skipped}::text[]) then 'A step before it was not done' else error end,
+      next_at = case when name = any(${ready}::text[]) then coalesce(next_at, now()) end
+    where org_id = ${orgId}
+      and run_id = ${id}
+      and round = ${round}
+      and state = 'waiting'
+      and name = any(${[...ready, ...skipped]}::text[])`;
+  const open = steps.filter(({ state }) => state === 'waiting' || state === 'running').length - skipped.length;
+  return { skipped, isOpen: open > 0 };
+}
+
+export const setOutputOfStep = (sql: Sql, { orgId, id }: RunRef, output: Json) => sql`
+  update run_steps
+  set output = ${sql.json(output)}
+  where org_id = ${orgId}
+    and id = ${id}`;
+
+/** Runs in these states that nobody has touched for so long, the longest untouched first. */
+export const findUntouched = (
+  sql: Sql,
+  { kind, states, minutes, limit }: { kind: string; states: readonly string[]; minutes: number; limit: number },
+) => sql<RunRow[]>`
+  /* all orgs */
+  select ${runColumns(sql)}
+  from runs r
+  where r.kind = ${kind}
+    and r.state = any(${[...states]}::text[])
+    and (r.touched_at < now() - ${minutes}::float8 * interval '1 minute' or not r.is_active)
+  order by r.touched_at
+  limit ${limit}`;
+
+/** The media jobs of a run that may still go on. */
+export const jobsOfRun = async (sql: Sql, { orgId, id }: RunRef): Promise<string[]> =>
+  (
+    await sql<{ id: string }[]>`
+      select id
+      from run_steps
+      where org_id = ${orgId}
+        and run_id = ${id}
+        and has_job
+        and next_at is not null`
+  ).map((row) => row.id);
+
+export async function deleteRun(sql: Sql, { orgId, id }: RunRef): Promise<boolean> {
+  const { count } = await sql`delete from runs where org_id = ${orgId} and id = ${id} and not is_active`;
+  return count > 0;
+}
+
+export async function isUntouched(sql: Sql, { orgId, id }: RunRef, minutes: number): Promise<boolean> {
+  const rows = await sql`
+    select
+    from runs
+    where org_id = ${orgId}
+      and id = ${id}
+      and touched_at < now() - ${minutes}::float8 * interval '1 minute'`;
+  return rows.length > 0;
+}

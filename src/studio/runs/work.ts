@@ -1,0 +1,199 @@
+import { atMost } from '../../platform/flow/index.ts';
+import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
+import { ClaimLost, openAsk } from './ask.ts';
+import { type RunStepRow, endOpenSteps, endStep, setJob, setNextLook, type StepEnd } from './claim-store.ts';
+import type { RunKind, StepTools } from './contract.ts';
+import type { RunsDeps } from './deps.ts';
+import { insertEvents } from './events-store.ts';
+import { writeEnd } from './rounds.ts';
+import { LATE_LOOK_MS, MOST_CLAIMS, MOST_LOST } from './rules.ts';
+import * as store from './store.ts';
+
+/** Works on a step that this process has claimed. What it throws is repeated when the claim is over. */
+export async function workOn(deps: RunsDeps, step: RunStepRow): Promise<void> {
+  const kind = deps.kinds.get(step.kind)!; // only steps of known kinds are claimed
+  if (step.state !== 'running') return lookAfterJob(deps, kind, step);
+  const left = await settleLeft(deps, step);
+  if (left !== undefined) return finish(deps, kind, step, left);
+  if (step.leftMs <= 0) return finish(deps, kind, step, TIMED_OUT);
+  if (step.claim > MOST_CLAIMS)
+    return finish(deps, kind, step, { state: 'failed', error: 'This step was begun too often', errorCode: 'internal' });
+  await attempt(deps, kind, step);
+}
+
+const TIMED_OUT: StepEnd = { state: 'timed_out', error: 'The time of this step is over', lateInMs: 0 };
+
+/** Settles the call that a process left behind when it died: nobody knows what became of it. Answers why to give up. */
+async function settleLeft({ sql, budget }: RunsDeps, step: RunStepRow): Promise<StepEnd | undefined> {
+  const { reservation: ref, orgId } = step;
+  if (ref === null) return undefined;
+  await sql.begin(async (tx) => {
+    const { count } = await tx`
+      update run_steps
+      set reservation = null, lost = lost + 1
+      where id = ${step.id} and org_id = ${orgId} and claim = ${step.claim} and reservation = ${ref}`;
+    if (count > 0) await budget.settle(tx, { orgId, ref }, undefined, { marked: true });
+  });
+  step.lost += 1;
+  return step.lost > MOST_LOST
+    ? { state: 'failed', error: 'The answer of the model was lost twice', errorCode: 'provider_failed' }
+    : undefined;
+}
+
+async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise<void> {
+  const over = deps.hands.take(step);
+  const deadline = new AbortController();
+  void deps.clock.sleep(step.leftMs, over.signal).then(
+    () => deadline.abort(new Error('The time of this step is over')),
+    () => undefined,
+  );
+  const signal = AbortSignal.any([over.signal, deadline.signal]);
+  const { ask, takeUnsettled } = openAsk(deps, step, signal);
+  let end: StepEnd | undefined;
+  try {
+    const work = kind.work(step, toolsOf(deps, step, signal, ask));
+    try {
+      end = { state: 'done', output: await raced(work, signal) };
+    } finally {
+      // a call that was aborted says what it leaves to be settled; what stays silent is settled when its time is over
+      if (signal.aborted) await atMost(deps.clock, ABORT_MS, () => work.catch(() => undefined));
+    }
+  } catch (error) {
+    if (deadline.signal.aborted) end = TIMED_OUT;
+    else if (over.signal.aborted || error instanceof ClaimLost) end = undefined;
+    else if (error instanceof AppError && !MAY_PASS.has(error.code)) end = failedBy(error);
+    else {
+      const write = takeUnsettled();
+      if (write) await deps.sql.begin(write);
+      throw error;
+    }
+  } finally {
+    over.abort();
+    deps.hands.drop(step);
+  }
+  await finish(deps, kind, step, end, takeUnsettled());
+}
+
+/** Faults of this service: the step is done again when its lease is over. */
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable', 'busy', 'draining']);
+const ABORT_MS = 1_000;
+
+const failedBy = (error: AppError): StepEnd => ({ state: 'failed', error: error.message, errorCode: error.code });
+
+/** The work, or the end of its time: nothing that it does can hold the step longer. */
+const raced = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  Promise.race([
+    work,
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    }),
+  ]);
+
+function toolsOf(deps: RunsDeps, step: RunStepRow, signal: AbortSignal, ask: StepTools['ask']): StepTools {
+  const run = { orgId: step.orgId, id: step.runId };
+  return {
+    signal,
+    leftMs: step.leftMs,
+    ask,
+    async outputOf(name) {
+      const found = (await store.selectSteps(deps.sql, run)).find(
+        (one) => one.round === step.round && one.name === name,
+      );
+      return found?.state === 'done' ? found.output : undefined;
+    },
+    async make(wanted) {
+      const { orgId, userId } = step;
+      if (userId === null) throw new AppError('conflict', 'Whoever asked for this is gone');
+      if (!(await setJob(deps.sql, step))) throw new ClaimLost();
+      await deps.mediaJobs.create({ orgId, userId }, { ...wanted, id: step.id });
+      for (;;) {
+        signal.throwIfAborted();
+        const made = await deps.mediaJobs.wait(step.orgId, step.id, { ms: 60_000, signal });
+        if (made) return made;
+      }
+    },
+    async tell(event, data) {
+      await deps.sql.begin(async (tx) => {
+        await store.lockRun(tx, run);
+        await insertEvents(tx, run, [{ kind: event, data }]);
+      });
+      deps.readers.written(step.runId);
+    },
+  };
+}
+
+/** Ends a step with what follows from it, in one commit. Without an end only the call that it made is settled. */
+async function finish(
+  deps: RunsDeps,
+  kind: RunKind,
+  step: RunStepRow,
+  end: StepEnd | undefined,
+  unsettled?: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  const key = { orgId: step.orgId, id: step.runId };
+  if (!end && !unsettled) return;
+  await deps.sql.begin(async (tx) => {
+    const run = await store.lockRun(tx, key);
+    await unsettled?.(tx);
+    if (!run || !end || !(await endStep(tx, step, end))) return;
+    const events: { kind: string; data: Json }[] = [stepEvent(step.name, end.state, end.error)];
+    // what a cap has no room for, later steps have none for either
+    if (end.errorCode === 'limit_exceeded')
+      for (const { name } of await endOpenSteps(
+        tx,
+        key,
+        { state: 'skipped', error: 'The AI budget was used up before' },
+        { waitingOnly: true },
+      ))
+        events.push(stepEvent(name, 'skipped'));
+    const { skipped, isOpen } = await store.advanceRound(tx, key, step.round);
+    await insertEvents(tx, key, [...events, ...skipped.map((name) => stepEvent(name, 'skipped'))]);
+    if (isOpen || !run.isActive) return;
+    const steps = await store.selectSteps(tx, key);
+    await writeEnd(
+      tx,
+      key,
+      await kind.endRound(
+        tx,
+        run,
+        steps.filter(({ round }) => round === step.round),
+      ),
+    );
+  });
+  deps.readers.written(step.runId);
+  deps.wake();
+}
+
+const stepEvent = (name: string, state: string, error?: string) => ({
+  kind: 'step',
+  data: { name, state, ...(error !== undefined && { error }) },
+});
+
+/** A step that is over has a media job: it is cancelled with its step, or, of one that timed out, looked at until its end. */
+async function lookAfterJob(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise<void> {
+  const job = await deps.mediaJobs.get(step.orgId, step.id).catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+  if (step.state !== 'timed_out' || !job || job.endedAt) {
+    const isLate = step.state === 'timed_out' && job?.state === 'done';
+    const shown = isLate ? await deps.mediaJobs.show(step.orgId, step.id) : undefined;
+    if (job && !job.endedAt)
+      await deps.mediaJobs.cancel(step.orgId, step.id).catch((error: unknown) => {
+        if (!(error instanceof AppError && error.code === 'conflict')) throw error; // its results are there already
+      });
+    const key = { orgId: step.orgId, id: step.runId };
+    await deps.sql.begin(async (tx) => {
+      const run = await store.lockRun(tx, key);
+      if (!(await setNextLook(tx, step, null)) || !run || !shown) return;
+      const found = (await store.selectSteps(tx, key)).find(({ id }) => id === step.id)!; // the run is locked
+      await kind.hearLate?.(tx, run, found, shown);
+      await insertEvents(tx, key, [
+        { kind: 'late', data: { name: step.name, fileIds: shown.files.map(({ id }) => id) } },
+      ]);
+    });
+    return deps.readers.written(step.runId);
+  }
+  await setNextLook(deps.sql, step, LATE_LOOK_MS);
+}

@@ -1,0 +1,31 @@
+import { startWorker } from '../../platform/flow/index.ts';
+import { claimDueSteps, type RunStepRow } from './claim-store.ts';
+import type { RunsDeps } from './deps.ts';
+import { workOn } from './work.ts';
+
+/** Steps of this process at once: most of them wait for a provider. */
+const MOST_AT_ONCE = 128;
+/** What other processes begin is seen so late. */
+const REST_MS = 5_000;
+
+/** Works on steps that are due, until it is disposed of: what is under way then is left to others. */
+export function startSteps(deps: RunsDeps): AsyncDisposable & { wake(): void } {
+  const { sql, clock, log, hands } = deps;
+  const worker = startWorker<RunStepRow>({
+    clock,
+    concurrency: MOST_AT_ONCE,
+    restMs: REST_MS,
+    claim: (limit) => claimDueSteps(sql, [...deps.kinds.keys()], hands.claimer, limit),
+    work: (step) => workOn(deps, step),
+    onWorkError: (error, { runId, name }) =>
+      log.warn({ runId, step: name, err: error }, 'a step of a run failed, done again when its claim is over'),
+    onClaimError: (error) => log.error({ err: error }, 'claiming steps of runs failed, repeated'),
+  });
+  return {
+    wake: () => worker.wake(),
+    async [Symbol.asyncDispose]() {
+      await worker[Symbol.asyncDispose]();
+      await hands.abandon().catch(() => undefined); // claims end by themselves
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { changeAuditLog } from '../../../src/platform/audit/index.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { briefWeek } from '../../../src/studio/briefs/rules.ts';
+import { type Notified, notified } from '../../support/worlds/notified.ts';
+
+// The weekly brief of agents, as the sweep and the listener of the product tell it.
+
+let world: Notified;
+beforeAll(async () => {
+  world = await notified();
+});
+afterAll(() => world?.[Symbol.asyncDispose]());
+beforeEach(async () => {
+  for (const table of [
+    'agent_brief_readers',
+    'outbox',
+    'outbox_cursors',
+    'notifications',
+    'notification_windows',
+    'emails',
+    'proposals',
+    'posts',
+    'ai_spend',
+    'runs',
+  ])
+    await world.sql`delete from ${world.sql(table)}`;
+  await changeAuditLog(world.sql, (tx) => tx`delete from audit_log`);
+  await world.sql`update user_profiles set notification_preferences = '{}', timezone = 'UTC'`;
+});
+
+type Person = Notified['owner'];
+const sweep = () => world.context.sweeps.find(({ name }) => name === 'agent-briefs')!.run(500);
+const choose = (person: Person, ways: object = { email: true, inApp: true }) =>
+  world.wish(person, { categories: { agent_briefs: ways } });
+/** A Monday has come since they were told. */
+const weekEnds = () => world.sql`update agent_brief_readers set told_for = told_for - 7`;
+const week = () => briefWeek(new Date(), 'UTC');
+/** Some instant of the week that is told. */
+const within = () => new Date(week().begins.getTime() + 3 * 86_400_000);
+/** Somebody who had chosen the brief when the week ended. */
+async function reader(role = 'admin', ways?: object) {
+  const person = await world.member(role);
+  await choose(person, ways);
+  await sweep();
+  await weekEnds();
+  return person;
+}
+async function happens() {
+  const { orgId, sql } = world;
+  const detail = { credential: 'k', program: 'Scribe', act: newId() };
+  await sql`
+    insert into audit_log (at, org_id, action, resource, detail)
+    values (${within()}, ${orgId}, 'agent.create-post', 'posts', ${sql.json(detail)})`;
+  await sql`
+    insert into proposals (id, org_id, content, content_hash, created_at)
+    values (${newId()}, ${orgId}, '[]', 'h', ${within()})`;
+  await sql`
+    insert into ai_spend (org_id, domain, provider_id, period, starts, spent)
+    values (${orgId}, '', '', 'day', ${week().from}, 1250000), (${orgId}, 'ai', 'openai', 'day', ${week().from}, 1250000)`;
+  await sql`
+    insert into runs (id, org_id, kind, state, is_active, input, created_at)
+    values (${newId()}, ${orgId}, 'content-pipeline', 'done', false, '{}', ${within()})`;
+}
+const tell = async () => {
+  await sweep();
+  await world.hear([]);
+};
+
+describe('the weekly brief of agents', () => {
+  test('is told once a week to who chose it, from what was done in their week [NO20]', async () => {
+    const [ann, bob] = [await reader(), await reader()];
+    await happens();
+    await tell();
+    expect(await world.rowsOf(bob)).toHaveLength(1);
+    const { from, to } = week();
+    const [row, ...more] = await world.rowsOf(ann);
+    expect([row, more]).toEqual([
+      {
+        category: 'agent_briefs',
+        title: `Your agents from ${from} to ${to}`,
+        content:
+          'Acts of agents: 1 (Scribe)\nProposals that wait for you: 1\nRuns of designer and content pipeline: 1\nSpent on AI and media: 1.25 USD',
+        link: null,
+      },
+      [],
+    ]);
+    expect(await world.mailsTo(ann)).toHaveLength(1);
+    await Promise.all([sweep(), sweep()]);
+    await world.hear([]);
+    expect(await world.rowsOf(ann)).toHaveLength(1);
+  });
+
+  test('is told to nobody who did not choose it, or whose master is off [NO20]', async () => {
+    const [ann, off] = [await world.member('admin'), await reader()];
+    await world.wish(off, { master: { inApp: false, email: false } });
+    await happens();
+    await tell();
+    expect(await world.rowsOf(ann)).toEqual([]);
+    expect(await world.rowsOf(off)).toEqual([]);
+    expect(await world.mailsTo(off)).toEqual([]);
+    expect(await world.rowsOf(world.owner)).toEqual([]);
+  });
+
+  test('is not told of a week in which nothing happened [NO20]', async () => {
+    const ann = await reader();
+    await tell();
+    await world.sql`
+      insert into proposals (id, org_id, content, content_hash, created_at)
+      values (${newId()}, ${world.orgId}, '[]', 'h', ${new Date(week().begins.getTime() - 1)})`;
+    await weekEnds();
+    await tell();
+    expect(await world.rowsOf(ann)).toEqual([]);
+  });
+
+  test('begins with the first Monday after it was chosen, also when it was chosen before and left [NO20]', async () => {
+    const ann = await world.member('admin');
+    await happens();
+    await choose(ann);
+    await tell();
+    expect(await world.rowsOf(ann)).toEqual([]);
+    await choose(ann, { email: false, inApp: false });
+    await sweep();
+    expect(await world.sql`select from agent_brief_readers where user_id = ${ann.userId}`).toEqual([]);
+  });
+
+  test('is told with the claim or not at all: a crash between loses and doubles nothing [NO20]', async () => {
+    const ann = await reader();
+    await happens();
+    await world.sql`alter table outbox rename to outbox_away`;
+    await expect(sweep()).rejects.toThrow();
+    await world.sql`alter table outbox_away rename to outbox`;
+    await tell();
+    expect(await world.rowsOf(ann)).toHaveLength(1);
+  });
+
+  test('tells nothing of other organizations, and nothing to who may not read what AI does [NO20]', async () => {
+    const eve = await world.signUp();
+    await choose(eve);
+    const viewer = await reader('viewer');
+    await happens();
+    await tell();
+    expect(await world.sql`select topic from outbox where org_id = ${eve.orgId}`).toEqual([]);
+    expect(await world.rowsOf(eve)).toEqual([]);
+    expect(await world.rowsOf(viewer)).toEqual([]);
+  });
+});
