@@ -127,6 +127,18 @@ describe('retention settings', () => {
         values (${id}, ${bob.orgId}, ${id}, 's', 'openai', 'm', 'v', 'stop', '', ${ago(age)}, ${ago(age)})`;
       expect(await left('ai-traces', [24.1, 23.9], traced, 'ai_traces')).toEqual([23.9]);
     },
+    'agent-briefs': async () => {
+      const prefer = (preferences: object) => sql`
+        insert into user_profiles (user_id, notification_preferences) values (${bob.userId}, ${sql.json(preferences as never)})
+        on conflict (user_id) do update set notification_preferences = excluded.notification_preferences`;
+      const readers = () => sql`select from agent_brief_readers where user_id = ${bob.userId}`;
+      await prefer({ categories: { agent_briefs: { email: true } } });
+      await sweeps.get('agent-briefs')!.run(500);
+      expect(await readers()).toHaveLength(1);
+      await prefer({});
+      await sweeps.get('agent-briefs')!.run(500);
+      expect(await readers()).toEqual([]);
+    },
     'stuck-sessions': async () => {
       const minutes = new Map([24, 26].map((age) => [newId(), age]));
       for (const [id, age] of minutes)
