@@ -45,7 +45,7 @@ describe('the service', () => {
   );
   effect(
     ['USE_INNGEST', 'INNGEST_EVENT_KEY', 'INNGEST_SIGNING_KEY', 'INNGEST_DEV'],
-    'its keys are asked for in production, but for its dev mode',
+    'its keys are asked for in production, but for its dev mode [S228]',
     async () => {
       const asksFor = async (env: Env) => {
         const { said } = await runRookery(['migrate'], { JWT_SECRET, NODE_ENV: 'production', ...env });

@@ -427,6 +427,18 @@ describe('refresh', () => {
       expect([last.status, bob.client.cookies.size]).toEqual([401, 0]); // and the cookies are gone
     }
   });
+  test('is good for 30 days from its last use, and not after [S236]', async () => {
+    const bob = await app.signUp();
+    await app.context.auth.sessions[Symbol.asyncDispose](); // a use that is being written would let it slide on
+    await db.sql`update sessions set expires_at = now() + interval '1 hour' where user_id = ${bob.userId}`;
+    expect((await bob.client.post('/auth/refresh')).status).toBe(200);
+    const [row] = await db.sql`
+      select expires_at - now() > interval '29 days 23 hours' as slid, expires_at - now() <= interval '30 days' as bounded
+      from sessions where user_id = ${bob.userId}`;
+    expect(row).toEqual({ slid: true, bounded: true });
+    await db.sql`update sessions set expires_at = now() where user_id = ${bob.userId}`;
+    expect((await bob.client.post('/auth/refresh')).status).toBe(401);
+  });
   test('is refused for an ended session and a deleted user [S39]', async () => {
     const bob = await app.signUp();
     const token = tokenOf(bob.client);

@@ -54,6 +54,18 @@ describe('reading posts', () => {
     });
   });
 
+  test('the state of a post is one of four words, in the store and in each description of it [S100]', async () => {
+    const id = await made();
+    await expect(db.sql`update posts set state = 'SENT' where id = ${id}`).rejects.toMatchObject({ code: '23514' });
+    const described: string[][] = [];
+    JSON.stringify((await key.get('/openapi.json')).body, (name, value) => {
+      if (name === 'enum' && Array.isArray(value) && value.includes('QUEUE')) described.push(value);
+      return value as unknown;
+    });
+    expect(described.length).toBeGreaterThan(3);
+    for (const words of described) expect(words.toSorted()).toEqual(['DRAFT', 'ERROR', 'PUBLISHED', 'QUEUE']);
+  });
+
   test('a single post equals its list item and adds the specified extras [T16]', async () => {
     const id = await made({
       ...schedule(),
