@@ -14,12 +14,15 @@ export interface StreamPlace {
 export interface StreamNews {
   place: StreamPlace;
   total: number;
+  /** More is there than can be told yet: an older transaction is still running. */
+  isHeld: boolean;
   rows: readonly (NotificationRow & { place: StreamPlace })[];
 }
 
 interface LookedUp extends NotificationRow {
   n: number;
   total: number;
+  isHeld: boolean;
   from: string;
   txid: string | null;
   seq: string | null;
@@ -50,7 +53,13 @@ export async function lookForReaders(
         ${readers.map(({ place }) => place?.seq ?? null)}::text[]::bigint[])
         with ordinality as t (session_id, user_id, org_id, txid, seq, n)
     )
-    select r.n - 1 as n, r.txid::text || '-' || r.seq as "from", unread.total, x.*
+    select r.n - 1 as n, r.txid::text || '-' || r.seq as "from", unread.total, exists (
+        select
+        from notifications, snapshot
+        where org_id = r.org_id
+          and user_id = r.user_id
+          and txid >= running
+      ) as "isHeld", x.*
     from readers r
     join sessions s on s.id = r.session_id and s.user_id = r.user_id and s.revoked_at is null and s.expires_at > now()
     join users u on u.id = r.user_id and u.activated and u.deleted_at is null
@@ -79,11 +88,11 @@ export async function lookForReaders(
 }
 
 function newsOf(found: readonly LookedUp[]): StreamNews {
-  const [{ from, total }] = found as [LookedUp];
+  const [{ from, total, isHeld }] = found as [LookedUp];
   const rows = found.flatMap(({ txid, seq, ...row }) =>
     txid === null || seq === null ? [] : [{ ...row, place: { txid, seq } }],
   );
-  return { place: rows.at(-1)?.place ?? parseStreamPlace(from)!, total, rows };
+  return { place: rows.at(-1)?.place ?? parseStreamPlace(from)!, total, isHeld, rows };
 }
 
 const MOST = 2n ** 63n;

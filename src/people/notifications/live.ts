@@ -45,6 +45,8 @@ const CHANNEL = 'notifications';
 /** Ended sessions and lost messages are seen so late, and proxies hear that a quiet stream lives. */
 const LOOK_MS = 15_000;
 const AFTER_FAILURE_MS = 1_000;
+/** Between two looks at what could not be told yet: an older transaction holds it back, or the page is slow. */
+const HELD_MS = 500;
 const MOST_STREAMS = 5;
 const MOST_AT_ONCE = 500;
 const UserIds = z.array(z.string());
@@ -66,14 +68,18 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     if (isEvery) everyAt = clock.monotonic() + lookMs;
     const wanted = (isEvery ? all() : [...changed]).filter(({ found }) => found === undefined);
     for (let n = 0; n < wanted.length; n += MOST_AT_ONCE) await look(wanted.slice(n, n + MOST_AT_ONCE), isEvery);
-    return Math.max(0, everyAt - clock.monotonic());
+    return Math.min(changed.size > 0 ? HELD_MS : Infinity, Math.max(0, everyAt - clock.monotonic()));
   }
 
   async function look(some: readonly Stream[], isEvery: boolean): Promise<void> {
-    some.forEach((stream) => changed.delete(stream)); // before: what changes meanwhile is looked at again
+    // before: what changes meanwhile is looked at again
+    some.forEach((stream) => changed.delete(stream));
     try {
       const looks = await lookForReaders(sql, some);
-      for (const [n, stream] of some.entries()) settle(stream, looks[n], isEvery);
+      for (const [n, stream] of some.entries()) {
+        settle(stream, looks[n], isEvery);
+        if (looks[n]?.isHeld) changed.add(stream);
+      }
     } catch (error) {
       some.forEach((stream) => changed.add(stream));
       throw error;
@@ -183,15 +189,18 @@ async function take(stream: Stream): Promise<NonNullable<Stream['found']>> {
 function settle(stream: Stream, found: StreamNews | undefined, isEvery: boolean): void {
   if (stream.found === 'ended') return;
   if (!found) return put(stream, 'ended');
-  const { place, total, rows } = found;
+  const { place, total, isHeld, rows } = found;
   const events: LiveEvent[] = rows.map(({ place: at, ...row }) => ({
     kind: 'notification',
     id: idOfStreamPlace(at),
     row,
   }));
-  if (total !== stream.total) events.push({ kind: 'count', id: idOfStreamPlace(place), total });
   stream.place = place;
-  stream.total = total;
+  // what is held back is counted when it is told
+  if (total !== stream.total && (!isHeld || stream.total === undefined)) {
+    events.push({ kind: 'count', id: idOfStreamPlace(place), total });
+    stream.total = total;
+  }
   if (events.length > 0) put(stream, events);
   else if (isEvery) put(stream, [{ kind: 'alive' }]);
 }

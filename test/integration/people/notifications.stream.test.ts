@@ -5,6 +5,7 @@ import { type Notified, notified } from '../../support/worlds/notified.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { type EventStream, openEventStream } from '../../support/wire/event-stream.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
+import { settles } from '../../support/wire/settles.ts';
 import { startRedis } from '../../support/wire/services.ts';
 
 // What open pages are told: by the process that they are connected to, whichever wrote it.
@@ -57,7 +58,15 @@ afterEach(async () => {
   await Promise.all(opened.map((stream) => stream.close()));
 });
 
+/** Rows of a transaction are told when all that are older have ended, those of other databases too. */
+const noneHeldBack = () =>
+  settles(async () =>
+    expect(await world.sql`select from notifications where txid >= pg_snapshot_xmin(pg_current_snapshot())`).toEqual(
+      [],
+    ),
+  );
 async function follow({ client }: { client: Client }, headers: Record<string, string> = {}, address?: string) {
+  await noneHeldBack();
   const stream = await openEventStream(`${address ?? client.address}/notifications/stream`, {
     cookies: client.cookies,
     headers: { accept: 'text/event-stream', ...headers },
@@ -90,6 +99,26 @@ describe('GET /notifications/stream', () => {
     const { data, ...event } = await stream.next();
     expect(event).toEqual({ event: 'notification', id: expect.stringMatching(/^\d+-\d+$/) });
     expect(data).toEqual((await listed())[0]);
+    expect(await stream.next()).toMatchObject(count(2));
+  });
+
+  test('tells what an older transaction holds back soon after that has ended, and counts it then', async () => {
+    const stream = await follow(ann);
+    expect(await stream.next()).toMatchObject(count(0));
+    const [begun, ended] = [gate(), gate()];
+    const older = world.sql.begin(async (tx) => {
+      await tx`select pg_current_xact_id()`;
+      begun.open();
+      await ended.passed;
+    });
+    await begun.passed;
+    await broadcast('one');
+    await broadcast('two');
+    await settles(async () => expect(await listed()).toHaveLength(2));
+    ended.open();
+    await older;
+    expect(await stream.next()).toMatchObject(told('one'));
+    expect(await stream.next()).toMatchObject(told('two'));
     expect(await stream.next()).toMatchObject(count(2));
   });
 
