@@ -21,10 +21,14 @@ async function copy() {
     'sandbox',
     'scripts',
     'docs',
+    'clients',
     'test/fixtures/providers/proven.json',
     'test/fixtures/providers/documents.json',
   ])
-    await cp(join(ROOT, part), join(folder, part), { recursive: true });
+    await cp(join(ROOT, part), join(folder, part), {
+      recursive: true,
+      filter: (path) => !path.endsWith('node_modules'),
+    });
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return {
     path: (name: string) => join(folder, name),
