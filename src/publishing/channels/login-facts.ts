@@ -1,7 +1,8 @@
 import type { Sql } from '../../platform/db/index.ts';
+import type { Vault } from '../../platform/kernel/index.ts';
 import type { LoginFacts } from '../posts/index.ts';
 import { pacesOf, pinnedAdapter } from './connection.ts';
-import { openCredentials } from './credentials.ts';
+import { type Credentials, openCredentials } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
 
 interface SealedLogin {
@@ -27,12 +28,23 @@ export async function loginFacts(
 ): Promise<LoginFacts[]> {
   const rows = await findSealed(deps.sql, orgId, channelIds);
   return rows.map((row): LoginFacts => {
+    const credentials = readable(deps.vault, row.credentials);
+    if (!credentials) return { channelId: row.id, endsAt: row.tokenExpiresAt, paces: [] };
+    const { account, app, tokens } = credentials;
     const adapter = pinnedAdapter(deps, row);
-    const { account, app, tokens } = openCredentials(deps.vault, row.credentials);
     return {
       channelId: row.id,
       endsAt: deps.providers.renewalOf(adapter, tokens) === 'none' ? row.tokenExpiresAt : null,
       paces: pacesOf(adapter, account, app),
     };
   });
+}
+
+/** Undefined: the instance has no key for them any more, so no program can renew the login. */
+function readable(vault: Vault, sealed: string): Credentials | undefined {
+  try {
+    return openCredentials(vault, sealed);
+  } catch {
+    return undefined;
+  }
 }

@@ -151,6 +151,11 @@ describe('warnings of preflight', () => {
     await db.sql`update channels set token_expires_at = now() + interval '2 hours' where id = ${ending}`;
     expect(await warned(on(ending, { date: later(3 * HOUR) }))).toEqual(['token_expires_before']);
     expect(await warned(on(ending, { date: later(HOUR) }))).toEqual([]);
+    // sealed by a key that is lost
+    const unreadable = await fresh();
+    await db.sql`
+      update channels set credentials = 'x', token_expires_at = now() + interval '2 hours' where id = ${unreadable}`;
+    expect(await warned(on(unreadable, { date: later(3 * HOUR) }))).toEqual(['token_expires_before']);
     const renewed = await connectTo('bluesky', newId()); // signs in again by its password
     await db.sql`update channels set token_expires_at = now() + interval '2 hours' where id = ${renewed}`;
     expect(await warned(on(renewed, { date: later(3 * HOUR) }))).toEqual([]);
