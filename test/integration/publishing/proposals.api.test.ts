@@ -85,6 +85,21 @@ describe('a proposal', () => {
     expect(await called(world.key, 'get_proposal', { id })).toMatchObject({ status: 'rejected', reason: 'Too late' });
   });
 
+  test('for a channel of another organization makes no post when it is accepted', async () => {
+    const eve = await world.product.signUp();
+    const { body: foreign } = await eve.client.post('/integrations/social-connect/sandbox', {
+      fields: { name: 'foreign' },
+      allowPreview: true,
+    });
+    const before = await posts();
+    const id = await propose({ integrationId: foreign.id });
+    const { status, body } = await accept(id);
+    expect([status, body.errors[0].field]).toEqual([400, 'socialPost.0.integrationId']);
+    expect(await statusOf(id)).toBe('pending');
+    expect(await posts()).toEqual(before);
+    expect(await world.product.db.sql`select from posts where channel_id = ${foreign.id as string}`).toEqual([]);
+  });
+
   test('expires after thirty days', async () => {
     const id = await propose();
     await world.product.db.sql`update proposals set expires_at = now() where id = ${id}`;
