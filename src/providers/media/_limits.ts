@@ -51,6 +51,10 @@ function optionsOf({ options }: Takes) {
   return Object.values(options).some(({ required }) => required) ? fields : fields.optional();
 }
 
+/** The longest that a result may last, in seconds: what it costs at most where nobody names a length. */
+export const longestOf = ({ seconds }: Takes): number | undefined =>
+  seconds && ('to' in seconds ? seconds.to : Math.max(...seconds));
+
 /**
  * Makes the schema of an operation's input from what it takes: the form, its check and its documentation. `source` is
  * the schema of one file that it starts from. A value that the operation does not take is unknown to the schema.

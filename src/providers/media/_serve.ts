@@ -13,7 +13,7 @@ import type {
   MediaPolled,
   MediaService,
 } from './_contract.ts';
-import { checkMediaRequest } from './_limits.ts';
+import { checkMediaRequest, longestOf, takesOf } from './_limits.ts';
 import { mediaPriceOf } from './_prices.ts';
 
 const MOST_REDIRECTS = 3;
@@ -94,9 +94,11 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       },
     }),
     ...(tools && { tools }),
-    estimate({ operation, model, prompt = '', seconds = 0, count = 1 }): Cost | undefined {
+    estimate({ operation, model, prompt = '', seconds: asked, count = 1 }): Cost | undefined {
       const price = priceOf(model ?? operation);
       if (!price) return undefined;
+      const takes = takesOf(adapter, operation, model);
+      const seconds = asked ?? (takes && longestOf(takes)) ?? 0;
       const usage = { characters: prompt.length, seconds: seconds * count, images: count };
       return { micros: microsOf(price, usage), source: 'estimate' };
     },

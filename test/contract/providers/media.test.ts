@@ -70,6 +70,20 @@ test('every operation of every model has a form that JSON Schema can write', () 
       }
 });
 
+test('a request that names no length is estimated by the longest that its model makes', async () => {
+  await using providers = localProviders();
+  const free: string[] = [];
+  for (const adapter of registered()) {
+    const values = Object.fromEntries(Object.keys(adapter.credentials).map((name) => [name, 'https://a.example']));
+    const service = providers.mediaService(adapter, { orgId: null, values });
+    for (const { id, operations } of [...adapter.models, { id: null, operations: adapter.actions ?? {} }])
+      for (const operation of ['video', 'music'] as const)
+        if (operations[operation] && !((service.estimate({ operation, model: id, prompt: PROMPT })?.micros ?? 1) > 0))
+          free.push(`${adapter.id} ${id} ${operation}`);
+  }
+  expect(free).toEqual([]);
+});
+
 test.each([
   ['{"perImage": 0.05}', { micros: 50_000, source: 'price_table' }],
   ['{"perImage": 0.05, "perCall": 0.01}', { micros: 60_000, source: 'price_table' }],
