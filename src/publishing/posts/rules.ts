@@ -153,6 +153,16 @@ export function settle(
       topic: 'post.retrying',
     });
 
+  /** Nothing has failed: the post waits for the network. */
+  const later = (kind: string, message: string, inMs: number) =>
+    settlement(claimed, {
+      detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
+      dueInMs: inMs,
+      kind,
+      message,
+      data: { inMs },
+    });
+
   switch (outcome.kind) {
     case 'published':
       return settlement(claimed, {
@@ -174,29 +184,15 @@ export function settle(
         message: 'The network works on it',
       });
     case 'preparing':
-      return settlement(claimed, {
-        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
-        dueInMs: outcome.againMs,
-        kind: 'accepted',
-        message: 'The network gets ready for the post',
-        data: { inMs: outcome.againMs },
-      });
+      return later('accepted', 'The network gets ready for the post', outcome.againMs);
     case 'paced':
-      return settlement(claimed, {
-        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
-        dueInMs: outcome.againMs,
-        kind: 'rate_limited',
-        message: 'The account or the app has posted as often as the network allows',
-        data: { inMs: outcome.againMs },
-      });
+      return later('rate_limited', 'The account or the app has posted as often as the network allows', outcome.againMs);
     case 'circuit_open':
-      return settlement(claimed, {
-        detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
-        dueInMs: outcome.againMs,
-        kind: 'circuit_open',
-        message: 'The network answers nobody at present: its posts wait until it does',
-        data: { inMs: outcome.againMs },
-      });
+      return later(
+        'circuit_open',
+        'The network answers nobody at present: its posts wait until it does',
+        outcome.againMs,
+      );
     case 'expired': {
       const delay = retryDelay(attemptsFailed, 'expired');
       const error = 'The network dropped the post before it was published';
