@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Sql } from '../../../src/platform/db/index.ts';
+import postgres from 'postgres';
+import type { Database, Sql } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { planFollowUps } from '../../../src/publishing/follow-ups/index.ts';
 import type { AttemptOutcome, Posts, ClaimedPost } from '../../../src/publishing/posts/index.ts';
@@ -281,8 +282,10 @@ test('an item of the same thread is never claimed with the result before it, who
   expect(await take(host, orgId, channelId)).toMatchObject({ postId: item.id, thread: [{ id: `r-${root.id}` }] });
 });
 
+type Result = { claimed: ClaimedPost; outcome: AttemptOutcome; asked?: 'processing' };
 /** Results of one commit, written by the statement itself. */
-const settleTogether = (...results: { claimed: ClaimedPost; outcome: AttemptOutcome; asked?: 'processing' }[]) => {
+const settleTogether = (...results: Result[]) => settleOn(host.sql, ...results);
+const settleOn = (sql: Database, ...results: Result[]) => {
   const settle = settleOf({
     clock: systemClock,
     incarnation: host.incarnation,
@@ -293,7 +296,7 @@ const settleTogether = (...results: { claimed: ClaimedPost; outcome: AttemptOutc
   });
   return Promise.allSettled(
     results.map(({ claimed, outcome, asked }) =>
-      settle(host.sql, { ...settlementOf(claimed, outcome, asked), claimsNext: true }),
+      settle(sql, { ...settlementOf(claimed, outcome, asked), claimsNext: true }),
     ),
   );
 };
@@ -314,6 +317,38 @@ test('a result refused by the database fails alone: the others of its commit are
   expect(await slotOf(bad.channelId)).toMatchObject({ postId: bad.ids[0] });
   expect(await stateOf(db.sql, bad.ids[0]!)).toMatchObject({ detail: 'publishing', attempt: 1 });
   expect(await stateOf(db.sql, bad.ids[1]!)).toMatchObject({ detail: 'scheduled', attempt: 0 });
+});
+
+test('the rows that joins compare in vain do not grow with the square of the results in one commit', async () => {
+  const RESULTS = 120;
+  const { orgId, channelIds } = await seedOrg(db.sql, RESULTS);
+  const posts = channelIds.flatMap((id) => [newPost(id), newPost(id)]);
+  await host.posts.admitPosts(orgId, [{ posts, createdBy: orgId }]);
+  const claimed = await Promise.all(channelIds.map((id) => take(host, orgId, id)));
+  const plans: string[] = [];
+  await using explained = new AsyncDisposableStack();
+  const sql = postgres({
+    ...host.sql.options,
+    max: 1,
+    onnotice: ({ message = '' }) => void plans.push(message),
+  } as unknown as postgres.Options<{}>);
+  explained.defer(() => sql.end());
+  await sql.unsafe(`
+    load 'auto_explain';
+    set auto_explain.log_min_duration = 0;
+    set auto_explain.log_analyze = on;
+    set auto_explain.log_timing = off;
+    set auto_explain.log_level = notice;
+    set client_min_messages = notice`);
+
+  const results = await settleOn(sql, ...claimed.map((one) => ({ claimed: one, outcome: out(one) })));
+  expect(results).toMatchObject(claimed.map(() => ({ status: 'fulfilled', value: { next: { attempt: 1 } } })));
+  const settling = plans.filter((plan) => plan.includes('CTE settled'));
+  expect(settling.length).toBeLessThanOrEqual(2); // the first of a group does not wait for others
+  const inVain = settling.flatMap((plan) =>
+    [...plan.matchAll(/Rows Removed by Join Filter: (\d+)/g)].map(([, rows]) => Number(rows)),
+  );
+  expect(inVain.reduce((sum, rows) => sum + rows, 0)).toBeLessThanOrEqual(RESULTS);
 });
 
 /** A channel with a post that its network works on, which keeps no slot, and one that is under way. */

@@ -99,14 +99,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       ), settled as (${settlePosts(sql, incarnation)}
       ), opened as (${openNextItems(sql)}
       ), abandoned as (${abandonLaterItems(sql)}
-      ), ended as materialized (
-        select channel_id,
-          array_agg(id) filter (where slot = 'free') as freed,
-          array_agg(id) filter (where slot = 'hold') as held,
-          min(due_at) filter (where ${ready(sql, 'settled')}) as due_at,
-          max(due_at) filter (where kind in ('rate_limited', 'circuit_open')) as rests_until
-        from settled
-        group by channel_id
+      ), ended as (${byChannel(sql)}
       ), picked as materialized (${pickNext(sql, incarnation)}
       ), claimed as (${claimPicked(sql, incarnation)}, c.n
       ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
@@ -196,19 +189,39 @@ const abandonLaterItems = (sql: Sql): Fragment => sql`
           and p.deleted_at is null
         returning p.id, p.org_id`;
 
-/** The next post of each channel whose slot goes on, of another thread. */
+/**
+ * What the attempts of a channel leave to it; `n` and `thread` are of the one whose slot goes on: a slot has one post.
+ * Made from all channels, whose number the planner knows: of an update it expects one row, and would join what many
+ * attempts left by nested loops, in the square of their number.
+ */
+const byChannel = (sql: Sql): Fragment => sql`
+        select c.id as channel_id,
+          array_agg(s.id) filter (where s.slot = 'free') as freed,
+          array_agg(s.id) filter (where s.slot = 'hold') as held,
+          min(s.due_at) filter (where ${ready(sql, 's')}) as due_at,
+          max(s.due_at) filter (where s.kind in ('rate_limited', 'circuit_open')) as rests_until,
+          min(s.n) filter (where s.goes_on) as n,
+          (array_agg(coalesce(s.root_post_id, s.id)) filter (where s.goes_on))[1] as thread
+        from channel c
+        left join settled s on s.channel_id = c.id
+        group by c.id
+        having count(s.id) > 0`;
+
+/** Each channel with what its attempts leave, and `post_id`: the next post, of another thread, where its slot goes on. */
 const pickNext = (sql: Sql, incarnation: string): Fragment => sql`
-        select c.*, s.n, q.id as post_id
-        from settled s
-        join channel c on c.id = s.channel_id
-        join ended e on e.channel_id = s.channel_id
-        cross join lateral (${earliestDue(sql)}
-        ) q
-        where s.goes_on
-          and ${hostIsHeard(sql, incarnation)}
-          and e.rests_until is null
-          and q.root_post_id is distinct from coalesce(s.root_post_id, s.id)
-          and s.channel_id not in (select channel_id from opened)`;
+        select c.*, e.freed, e.held, e.due_at, e.rests_until, e.n, q.id as post_id
+        from ended e
+        join channel c on c.id = e.channel_id
+        left join lateral (
+          select q.id
+          from (${earliestDue(sql)}
+          ) q
+          where e.n is not null
+            and e.rests_until is null
+            and ${hostIsHeard(sql, incarnation)}
+            and e.channel_id not in (select channel_id from opened)
+            and q.root_post_id is distinct from e.thread
+        ) q on true`;
 
 /** A person may have logged in, stopped the channel or put a brake on it, since the attempt began. */
 const detailNow = (sql: Sql): Fragment => sql`case
@@ -277,31 +290,30 @@ const moveSlots = (
 ): Fragment => sql`
         update channels c
         set slot_incarnation = case
-            when t.id is not null then ${incarnation}
-            when c.slot_post_id = any(e.freed) then null
+            when k.post_id is not null then ${incarnation}
+            when c.slot_post_id = any(k.freed) then null
             else c.slot_incarnation
           end,
           slot_until = case
-            when t.id is not null then now() + ${leaseMs}::float8 * interval '1 ms'
-            when c.slot_post_id = any(e.freed) then null
-            when c.slot_post_id = any(e.held) then now() + ${unconfirmedMs}::float8 * interval '1 ms'
+            when k.post_id is not null then now() + ${leaseMs}::float8 * interval '1 ms'
+            when c.slot_post_id = any(k.freed) then null
+            when c.slot_post_id = any(k.held) then now() + ${unconfirmedMs}::float8 * interval '1 ms'
             else c.slot_until
           end,
           slot_post_id = case
-            when t.id is not null then t.id
-            when c.slot_post_id = any(e.freed) then null
+            when k.post_id is not null then k.post_id
+            when c.slot_post_id = any(k.freed) then null
             else c.slot_post_id
           end,
-          resting_until = coalesce(e.rests_until, c.resting_until),
-          next_due_at = greatest(e.rests_until, least(
+          resting_until = coalesce(k.rests_until, c.resting_until),
+          next_due_at = greatest(k.rests_until, least(
             c.next_due_at,
-            e.due_at,
+            k.due_at,
             (select min(o.due_at) from opened o where o.channel_id = c.id and o.detail = 'scheduled')
           )),
           due_version = c.due_version + 1
-        from ended e
-        left join claimed t on t.channel_id = e.channel_id
-        where c.id = e.channel_id`;
+        from picked k
+        where c.id = k.id`;
 
 /** The facts of what was settled. Only a first item is announced as published. */
 function facts(sql: Sql, lateMs: number): Fragment {
