@@ -134,12 +134,12 @@ export async function registerReminders(
       from (
         select id
         from channels
-        where id in ${sql(coming.map(({ id }) => id))}
+        where id = any(${coming.map(({ id }) => id)}::uuid[])
+          and next_due_at is not null
         order by id
         for no key update
       ) l
       where c.id = l.id
-        and c.next_due_at is not null
       returning c.org_id as "orgId", c.id as "channelId", c.next_due_at as "dueAt"`;
     return { count: entered.length, committed: entered.length > 0 ? await reminders.within(sql, entered) : undefined };
   });
