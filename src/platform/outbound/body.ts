@@ -71,6 +71,7 @@ export function readWhole(body: Readable, maxBytes: number): Promise<Buffer> {
   return new Promise<Buffer>((resolve, reject) => {
     const pieces: Buffer[] = [];
     let length = 0;
+    let whole = false;
     body
       .on('data', (piece: Buffer) => {
         length += piece.length;
@@ -79,8 +80,12 @@ export function readWhole(body: Readable, maxBytes: number): Promise<Buffer> {
         reject(new OutboundError('too_large', `The answer is longer than ${maxBytes} bytes`, { sent: true }));
         body.destroy();
       })
-      .on('end', () => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+      .on('end', () => {
+        whole = true;
+        resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+      })
       .on('error', reject)
-      .on('close', () => reject(new Error('The answer ended before its end'))); // says nothing new after its end or an error
+      // an error costs its stack: none is made for an answer that is whole
+      .on('close', () => whole || reject(new Error('The answer ended before its end')));
   });
 }
