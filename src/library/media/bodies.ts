@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, ProviderError, randomBase62 } from '../../platform/kernel/index.ts';
-import type { Media as ForAdapter, Picture, PictureRules, SentFile } from '../../providers/registry/index.ts';
+import type { Media as ForAdapter, Picture, PictureRules, Reading, SentFile } from '../../providers/registry/index.ts';
 import type { Pictures } from './pictures.ts';
 import type { Incoming } from './incoming.ts';
 import { ofStorage } from './remote.ts';
@@ -65,6 +65,7 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
     { orgId, storageKey }: ObjectOfFile,
     { store, storageSettingId }: StoragePlace,
     signal: AbortSignal,
+    { lent }: Reading = {},
     range?: Range,
   ): AsyncGenerator<Uint8Array> {
     if (range && range.to <= range.from) return;
@@ -75,7 +76,8 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
       await using object = stored;
       const asked = range && { start: range.from, end: range.to - 1 };
       let missing = range ? range.to - range.from : object.size;
-      for await (const piece of object.read(asked) as AsyncIterable<Uint8Array>) {
+      const pieces: AsyncIterable<Uint8Array> = (lent && object.lend?.(asked)) ?? object.read(asked);
+      for await (const piece of pieces) {
         signal.throwIfAborted();
         missing -= piece.length;
         yield piece;
@@ -119,8 +121,8 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
 
   const sent: Bodies['sent'] = (object, said, place, signal) => ({
     ...said,
-    open: () => read(object, place, signal),
-    read: (from, to) => read(object, place, signal, { from, to }),
+    open: (how) => read(object, place, signal, how),
+    read: (from, to, how) => read(object, place, signal, how, { from, to }),
   });
 
   return {

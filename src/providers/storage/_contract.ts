@@ -22,6 +22,8 @@ export interface Stored extends AsyncDisposable {
    * end closes the object.
    */
   read(range?: { start: number; end: number }): Readable;
+  /** As `read`, but lends its pieces (`Reading`); absent where they come in memory of their own. */
+  lend?(range?: { start: number; end: number }): AsyncIterable<Uint8Array>;
 }
 
 /** An upload in parts. */

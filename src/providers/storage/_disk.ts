@@ -11,6 +11,7 @@ import { type Disk, openDiskMultipart } from './_disk-multipart.ts';
 const INCOMING = '.incoming';
 /** A file is read in pieces of this size: smaller ones cost more processor time for each byte. */
 const PIECE_BYTES = 256 * 1024;
+const LENT_PIECES = 4;
 
 /** Opens a store of files below a folder. */
 export function openDisk(folder: string): Store {
@@ -152,8 +153,25 @@ function stored(handle: FileHandle, { size, mtime }: Stats): Stored {
     size,
     modified: mtime,
     read: (range) => handle.createReadStream({ ...range, autoClose: true, highWaterMark: PIECE_BYTES }),
+    lend: (range) => lend(handle, { start: 0, end: size - 1, ...range }),
     [Symbol.asyncDispose]: () => handle.close(),
   };
+}
+
+/** Pieces in buffers that go round: the one that is read now, and three that were lent before. */
+async function* lend(handle: FileHandle, { start, end }: { start: number; end: number }): AsyncGenerator<Uint8Array> {
+  const buffers: Buffer[] = [];
+  try {
+    for (let at = start, n = 0; at <= end; n++) {
+      const buffer = (buffers[n % LENT_PIECES] ??= Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, end + 1 - at)));
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end + 1 - at), at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Syncs a folder, so that its names survive a power failure: a row that is written after this has its bytes. */

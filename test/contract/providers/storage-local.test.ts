@@ -1,16 +1,26 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { z } from 'zod';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import { openHttp } from '../../../src/providers/kit/wire/open-http.ts';
 import type { Store, Upload } from '../../../src/providers/registry/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { describePeer, type Peer } from '../../support/peers/peers.ts';
 import { fc } from '../../support/properties.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
+import { makeCertificate } from '../../support/wire/certificate.ts';
 
 const run = promisify(execFile);
 const stream = (...pieces: Uint8Array[]) => ({
@@ -335,3 +345,70 @@ await describePeer(
     });
   },
 );
+
+describe('lends the pieces of a file', () => {
+  // 41 pieces, no two alike, and the last one short
+  const film = Buffer.from(Uint32Array.from({ length: 2_640_001 }, (_, n) => Math.imul(n, 2_654_435_761)).buffer);
+
+  test('whole and in part, each in memory that is used again for the fourth after it', async () => {
+    await store.put('o1/film.mp4', content(film));
+    await using whole = await store.open('o1/film.mp4');
+    const arrived = createHash('sha256');
+    const pieces: Uint8Array[] = [];
+    for await (const piece of whole!.lend!()) {
+      arrived.update(piece);
+      pieces.push(piece);
+    }
+    expect(arrived.digest('hex')).toBe(sha256(film));
+    expect(new Set(pieces.map((piece) => piece.buffer)).size).toBe(4);
+    await using part = await store.open('o1/film.mp4');
+    const some: number[] = [];
+    for await (const piece of part!.lend!({ start: 262_100, end: 262_199 })) some.push(...piece);
+    expect(Buffer.from(some)).toEqual(film.subarray(262_100, 262_200));
+    await store.put('o1/empty', content(Buffer.alloc(0)));
+    await using empty = await store.open('o1/empty');
+    for await (const piece of empty!.lend!()) throw new Error(`A piece of ${piece.length} bytes`);
+  });
+
+  test.each(['http', 'https'])('and each byte arrives by %s at a server that reads slowly', async (scheme) => {
+    await store.put('o1/film.mp4', content(film));
+    const arrived: string[] = [];
+    const tls = makeCertificate();
+    const serve = async (request: AsyncIterable<Uint8Array>) => {
+      const hash = createHash('sha256');
+      let behind = 0;
+      for await (const piece of request) {
+        hash.update(piece);
+        for (let turns = 0; turns < (behind++ % 8) * 4; turns++) await turn();
+      }
+      arrived.push(hash.digest('hex'));
+    };
+    const answered: Parameters<typeof createServer>[1] = (request, response) =>
+      void serve(request).then(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+    const server = scheme === 'https' ? createTlsServer(tls, answered) : createServer(answered);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    await using end = new AsyncDisposableStack();
+    end.defer(async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    });
+    const outbound = end.use(
+      openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: ['127.0.0.1/32'], authorities: [tls.cert] }),
+    );
+    const api = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const wire = openHttp({ manifest: { title: 'x', api }, outbound, clock: systemClock, values: {}, secrets: [] });
+    const body = {
+      name: 'film.mp4',
+      contentType: 'video/mp4',
+      size: film.length,
+      async *open(how?: { lent?: true }) {
+        expect(how).toEqual({ lent: true });
+        yield* (await store.open('o1/film.mp4'))!.lend!();
+      },
+    };
+    await wire.post('/whole', z.unknown(), { bytes: body });
+    await wire.post('/form', z.unknown(), { multipart: { file: body } });
+    expect(arrived[0]).toBe(sha256(film));
+    expect(arrived).toHaveLength(2);
+  });
+});

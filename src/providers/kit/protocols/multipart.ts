@@ -23,10 +23,10 @@ export function multipartOf(fields: Multipart): Body {
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     size: parts.reduce((sum, part) => sum + (Buffer.isBuffer(part) ? part.length : part.size), 0),
-    async *open() {
+    async *open(how) {
       for (const part of parts) {
         if (Buffer.isBuffer(part)) yield part;
-        else yield* part.open();
+        else yield* part.open(how);
       }
     },
   };

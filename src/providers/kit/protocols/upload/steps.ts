@@ -42,7 +42,7 @@ const GONE = [404, 410];
 export const bodyOfRange = (file: RangedFile, { from, to }: Pick<Range, 'from' | 'to'>): Body => ({
   contentType: file.contentType,
   size: to - from,
-  open: () => file.read(from, to),
+  open: (how) => file.read(from, to, how),
 });
 
 /** Milliseconds that an exchange with so many bytes may take. */
