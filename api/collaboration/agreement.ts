@@ -27,7 +27,7 @@ async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promis
 
 /** What was typed too late is kept as a version, and the document shows what goes out. */
 async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
-  tell(held, { readOnly: 'published', problem: null });
+  tell(held, { readOnly: now.closed, problem: null });
   held.typedBy.post.clear();
   if (sameContents(ours, held.agreed.document)) return true;
   await keepVersion(held, 'too_late', ours);
@@ -42,18 +42,12 @@ function authorOfTyping({ typedBy }: Held): PostAuthor | undefined {
   return all.find(({ schedulesFreely }) => !schedulesFreely) ?? all.at(-1);
 }
 
-/** Saves what was typed; false: the post was changed meanwhile. */
+/** Saves what was typed; false: what it is saved to was changed meanwhile. */
 async function save(held: Held, ours: Contents, now: Found): Promise<boolean> {
   const { documents, key, source } = held;
   const prepared = await source.prepare(ours, held.agreed.document, now, authorOfTyping(held));
   await write(held, hashOfContents(prepared.contents));
-  try {
-    await prepared.commit();
-  } catch (error) {
-    const code = error instanceof AppError ? error.code : undefined;
-    if (code === 'conflict' || code === 'already_published' || code === 'not_found') return false;
-    throw error;
-  }
+  if (!(await prepared.commit())) return false;
   held.agreed = { post: prepared.contents, document: ours };
   await documents.writeAgreed(key, held.agreed);
   return true;
@@ -82,7 +76,7 @@ async function tryToAgree(held: Held): Promise<boolean> {
     await takeChanged(held, ours, now);
     return false;
   }
-  if (!now.isOpen) return close(held, ours, now);
+  if (now.closed) return close(held, ours, now);
   tell(held, { readOnly: null });
   if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;
   held.typedBy.post.clear();

@@ -4,13 +4,15 @@ import type { Contents, DocumentRow, VersionReason } from '../../src/studio/coll
 import { openUpdates } from '../../src/studio/collaboration/updates.ts';
 import { agree } from './agreement.ts';
 import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tooMany, write } from './held.ts';
+import type { Found } from './source.ts';
 
 type Opening = Pick<
   Held,
   'documents' | 'clock' | 'log' | 'key' | 'source' | 'onUpdate' | 'onStatus' | 'onOtherProcess'
 > & { row: DocumentRow };
 
-const readOnly = () => new AppError('conflict', 'The document cannot be written: its post is out, on its way or gone');
+const readOnly = () =>
+  new AppError('conflict', 'The document cannot be written: what it stands for is out, approved, on its way or gone');
 
 /** Makes the document what a version says, as one more change; what it said before is a version. */
 async function restore(held: Held, contents: Contents, by: PostAuthor): Promise<void> {
@@ -35,7 +37,7 @@ async function restore(held: Held, contents: Contents, by: PostAuthor): Promise<
  */
 export function openDocument({ row, ...opening }: Opening) {
   const { version, agreed, recent, state } = row;
-  const updates = openUpdates(state);
+  const updates = openUpdates(state, opening.source.roots);
   const held: Held = {
     ...opening,
     updates,
@@ -88,11 +90,8 @@ export function openDocument({ row, ...opening }: Opening) {
     write: () => inTurn(() => write(held)),
     agree: () => inTurn(() => agree(held)),
     /** Looks again when somebody else has written the document or changed the post. */
-    look(
-      stored: number | undefined,
-      found: { version: string; isOpen: boolean } | undefined,
-    ): Promise<void> | undefined {
-      const stands = found === undefined ? 'deleted' : found.isOpen ? null : 'published';
+    look(stored: number | undefined, found: Pick<Found, 'version' | 'closed'> | undefined): Promise<void> | undefined {
+      const stands = found === undefined ? 'deleted' : found.closed;
       const isKnown = stands === held.status.readOnly || held.status.readOnly === 'unreadable';
       if (stored === held.version && isKnown && (found === undefined || found.version === held.seen)) return undefined;
       return inTurn(async () => {

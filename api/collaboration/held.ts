@@ -11,10 +11,10 @@ import {
   type VersionReason,
 } from '../../src/studio/collaboration/index.ts';
 import { openUpdates, type Updates } from '../../src/studio/collaboration/updates.ts';
-import type { Source } from './source.ts';
+import type { ClosedBy, Source } from './source.ts';
 
-/** Why a document cannot be written: what it stands for is out or on its way, or gone; it cannot be built. */
-export type ReadOnly = 'published' | 'deleted' | 'unreadable';
+/** Why a document cannot be written: what it stands for may not be changed or is gone; it cannot be built. */
+export type ReadOnly = ClosedBy | 'deleted' | 'unreadable';
 /** What the server says of a document to everybody who has it open. */
 export interface Status {
   savedVersion: string | null;
@@ -64,7 +64,7 @@ export function tell(held: Held, said: Partial<Status>): void {
 
 /** Takes in what another process has written. */
 export async function takeStored(held: Held): Promise<void> {
-  const { documents, key, updates } = held;
+  const { documents, key, source, updates } = held;
   const stored = await documents.find(key);
   if (!stored) return documents.insert(key, { state: updates.state, agreed: held.agreed });
   if (stored.version === held.version) return;
@@ -75,7 +75,8 @@ export async function takeStored(held: Held): Promise<void> {
   const gained = updates.takeIn(stored.state);
   if (gained) held.onUpdate(gained);
   // whoever writes has taken in what stood: it may have all of this already
-  if (held.typedBy.document.size === 0 && !openUpdates(stored.state).isNew(updates.state)) held.written = held.revision;
+  const isKept = () => !openUpdates(stored.state, source.roots).isNew(updates.state);
+  if (held.typedBy.document.size === 0 && isKept()) held.written = held.revision;
 }
 
 /** Writes the document; `saving`: the hash of what is about to be saved to the post. */
@@ -107,10 +108,10 @@ export async function change(
   theirs: Contents,
   agreeing: Contents | undefined,
 ): Promise<{ met: boolean } | false> {
-  const { documents, key, updates } = held;
+  const { documents, key, source, updates } = held;
   const [was, mine] = [updates.state, held.revision];
   const merged = await documents.worker.run('merge', { state: was, base, theirs });
-  const next = openUpdates(was);
+  const next = openUpdates(was, source.roots);
   next.add(merged.update);
   const agreed = agreeing && { post: agreeing, document: asWritten(agreeing) };
   const changed = await documents.update(key, held.version, { state: next.state, typed: [], agreed });

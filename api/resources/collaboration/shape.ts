@@ -28,13 +28,18 @@ export const VersionWithContents = Version.extend({
   content: z.string(),
   settings: z.record(z.string(), z.unknown()),
   media: z.array(z.unknown()),
+  plan: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'Of a designer session: `<step>.title` and `<step>.brief`.' }),
 });
 export const presentVersionWithContents = ({
-  contents: { content, settings, media },
+  contents: { content, settings, media, plan },
   ...row
 }: VersionRow & { contents: Contents }): z.input<typeof VersionWithContents> => ({
   ...presentVersion(row),
   content,
   settings,
   media: [...media],
+  ...(plan && { plan }),
 });

@@ -87,7 +87,7 @@ export async function changeRun(
   { event, output }: { event: { kind: string; data: Json }; output?: Json },
 ): Promise<void> {
   if (output !== undefined)
-    await sql`update runs set output = ${sql.json(output)} where org_id = ${key.orgId} and id = ${key.id}`;
+    await sql`update runs set output = ${sql.json(output)}, touched_at = now() where org_id = ${key.orgId} and id = ${key.id}`;
   await insertEvents(sql, key, [event]);
 }
 
