@@ -8,7 +8,7 @@ import {
   DocumentUnreadable,
   hashOfContents,
 } from '../../src/studio/collaboration/index.ts';
-import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
+import { change, type Held, keepBeforeAgents, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
 import type { Found } from './source.ts';
 
 // How a document and what it stands for are brought together. Each step is conditional on what stands, and repeated when
@@ -20,8 +20,10 @@ const sameContents = (a: Contents, b: Contents): boolean => canonical(a) === can
 async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promise<void> {
   await write(held);
   if (!sameContents(ours, held.agreed.document)) await keepVersion(held, 'foreign_edit', ours);
+  if (held.agents.size > 0) await keepBeforeAgents(held, theirs);
   const changed = await change(held, held.agreed.document, theirs, theirs);
   if (!changed) return takeStored(held);
+  held.agents.clear();
   if (changed.met) await keepVersion(held, 'foreign_edit', asWritten(theirs));
 }
 
@@ -66,16 +68,19 @@ async function takeChanged(held: Held, ours: Contents, { contents }: Found): Pro
 /** One try to bring both together; false: something was changed meanwhile. */
 async function tryToAgree(held: Held): Promise<boolean> {
   const ours = await read(held);
-  const now = await held.source.read();
+  const now = await held.source.read(held.seen);
   if (!now) {
     tell(held, { readOnly: 'deleted', problem: null });
     return true;
   }
   held.seen = now.version;
+  for (const agent of now.agents ?? []) held.agents.add(agent);
+  if (now.agents?.length) held.onAgents(now.agents);
   if (!sameContents(now.contents, held.agreed.post)) {
     await takeChanged(held, ours, now);
     return false;
   }
+  held.agents.clear(); // another process has taken their edits in, or they changed nothing that is here
   if (now.closed) return close(held, ours, now);
   tell(held, { readOnly: null });
   if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;

@@ -50,6 +50,7 @@ async function openRoom(
     source,
     onUpdate: (update) => live?.spread(update),
     onStatus: (status) => live?.tellStatus(status),
+    onAgents: (names) => live?.showAgents(names),
     onOtherProcess,
   });
   // edits that came while nobody had it open enter before anybody is answered

@@ -35,6 +35,8 @@ export interface Held {
   /** Told what the document gains, whoever has made it. */
   onUpdate(update: Uint8Array): void;
   onStatus(status: Status): void;
+  /** Agents have changed what the document stands for. */
+  onAgents(names: readonly string[]): void;
   /** Another process has the document open, too. */
   onOtherProcess(): void;
   /** Of the stored document, and what stands beside it. */
@@ -47,6 +49,8 @@ export interface Held {
   /** The version of the post that was seen last. */
   seen: string | undefined;
   status: Status;
+  /** The agents among those whose edits have not entered the document yet. */
+  readonly agents: Set<string>;
   /** Those who have typed since the document was written, and since the post was saved. */
   readonly typedBy: { document: Set<string>; post: Map<string, PostAuthor> };
 }
@@ -137,3 +141,13 @@ export const keepVersion = (
   contents: Contents,
   label: string | null = null,
 ): Promise<string | undefined> => documents.keepVersion(key, { reason, label, contents });
+
+/** Keeps what a document said before an edit of agents; restoring it takes this edit back, and nothing else. */
+export const keepBeforeAgents = ({ documents, key, agreed, agents }: Held, theirs: Contents) =>
+  documents.keepVersion(key, {
+    reason: 'agent_edit',
+    label: null,
+    contents: agreed.document,
+    changedTo: asWritten(theirs),
+    agents: [...agents],
+  });

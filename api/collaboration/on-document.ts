@@ -27,6 +27,6 @@ export async function onDocument<T>(
     return found.contents;
   });
   const nobody = () => undefined;
-  const told = { onUpdate: nobody, onStatus: nobody, onOtherProcess: nobody };
+  const told = { onUpdate: nobody, onStatus: nobody, onAgents: nobody, onOtherProcess: nobody };
   return work(openDocument({ documents, clock, log: logs.of('collaboration'), key, row, source, ...told }));
 }

@@ -15,6 +15,8 @@ export interface Found {
   version: string;
   /** Null: it may be changed. */
   closed: ClosedBy | null;
+  /** The names of agents that have changed it since the version that was asked about. */
+  agents?: readonly string[];
 }
 /** A change that was judged and not made yet. */
 export interface Prepared {
@@ -27,8 +29,8 @@ export interface Prepared {
 export interface Source {
   /** What its document may hold. */
   readonly roots: readonly DocumentRoot[];
-  /** Undefined: it is gone. */
-  read(): Promise<Found | undefined>;
+  /** Undefined: it is gone. `since`: the version that was read last. */
+  read(since?: string): Promise<Found | undefined>;
   /**
    * Judges what a document says in the place of what it said when it was saved last.
    * @throws AppError for what cannot be saved
@@ -75,20 +77,21 @@ const MOST_BODY_BYTES = 2_000_000;
 
 /** A post, or an item of a thread. */
 export function postSource({ posts, actors }: Needs, orgId: string, postId: string): Source {
-  const read = async (): Promise<Found | undefined> => {
+  const read = async (since?: string): Promise<Found | undefined> => {
     const [rows, [revision]] = await Promise.all([
       unlessGone(posts.getPost(orgId, postId)),
       posts.findRevisions([{ orgId, postId }]),
     ]);
     const row = rows?.find(({ id }) => id === postId);
-    return (
-      row &&
-      revision && {
-        contents: contentsOf(row),
-        version: String(row.version),
-        closed: revision.isOpen ? null : 'published',
-      }
-    );
+    if (!row || !revision) return undefined;
+    const version = String(row.version);
+    const isChanged = since !== undefined && since !== version;
+    return {
+      contents: contentsOf(row),
+      version,
+      closed: revision.isOpen ? null : 'published',
+      ...(isChanged && { agents: await posts.findAgents({ orgId, postId, since: Number(since) }) }),
+    };
   };
   return {
     roots: ['content', 'settings', 'media'],

@@ -105,7 +105,8 @@ export default [
     method: 'post',
     path: '/collaboration/:room/versions/:id/restore',
     summary: 'Restore a version of a co-edited document',
-    description: 'As one more change, so that whoever has it open goes on; what it said before is a version.',
+    description:
+      'As one more change, so that whoever has it open goes on; what it said before is a version. Of an `agent_edit` this one edit is taken back, and what was typed since stays.',
     auth: ['session', 'api-key', 'oauth'],
     impersonation: 'refused',
     params: VersionParams,
@@ -113,7 +114,7 @@ export default [
     async handle(call) {
       const room = await roomOf(call, call.params.room, 'write');
       const version = await call.rooms.documents.getVersion(keyOf(call, room), call.params.id);
-      await onDocument(call, room, (document) => document.restore(version.contents, authorOf(call.principal)));
+      await onDocument(call, room, (document) => document.restore(version, authorOf(call.principal)));
       return version;
     },
     present: presentVersionWithContents,
