@@ -19,6 +19,7 @@ const NAMES = [
   'publish-file',
   'ai-budget',
   'ai-stream',
+  'collab',
   'jobs',
 ] as const;
 type Name = (typeof NAMES)[number];
@@ -33,10 +34,11 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   'publish-file': async () => (await import('./publish-file.ts')).publishFile,
   'ai-budget': async () => (await import('./ai-budget.ts')).aiBudget,
   'ai-stream': async () => (await import('./ai-stream.ts')).aiStream,
+  collab: async () => (await import('./collab.ts')).collab,
   jobs: async () => (await import('./jobs.ts')).jobs,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
-const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs'];
+const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'collab', 'jobs'];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
 const MOST_OF_ALL_MS = 4 * 60_000;
