@@ -300,6 +300,31 @@ describe('rights in rooms', () => {
     60_000,
   );
 
+  test.each([
+    ['campaign', 'campaigns'],
+    ['brand-kit', 'brand_kits'],
+    ['designer', 'ai'],
+  ])(
+    'rooms %s are written by a role with %s alone, and no other kind is opened [S206, S207]',
+    async (kind, resource) => {
+      const role = newId();
+      await db.sql`
+      insert into roles (id, org_id, name, permissions)
+      values (${role}, ${ann.orgId}, ${resource}, ${[`${resource}:read`, `${resource}:update`]})`;
+      const person = await member(role);
+      const ids = { campaign: await campaign(), 'brand-kit': await kit(), designer: await session() };
+      for (const [other, id] of [...Object.entries(ids), ['post', newId()], ['group', 'any']] as const) {
+        if (other !== kind) {
+          expect((await join(`${other}:${id}`, person.key).closed).code).toBe(4403);
+          expect((await person.client.get(`/collaboration/${other}:${id}/versions`)).status).toBe(403);
+          continue;
+        }
+        expect((await person.client.post(`/collaboration/${other}:${id}/versions`, {})).status).toBe(200);
+        await (await joined(`${other}:${id}`, person.key)).close();
+      }
+    },
+  );
+
   test('are judged again while the room is open: who loses the permission reads on, or is closed [S204]', async () => {
     const person = await member('editor');
     const [inKit, inSession] = [
