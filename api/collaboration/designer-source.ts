@@ -16,7 +16,7 @@ export function designerSource({ designer }: Pick<Context, 'designer'>, orgId: s
   return {
     roots: ['plan'],
     async read() {
-      const found = await designer.findPlan(key);
+      const found = await designer.findSessionPlan(key);
       return (
         found && {
           contents: contentsOf(found.plan),

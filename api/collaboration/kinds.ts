@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<RoomKind, Kind>> = {
   },
   designer: {
     resource: 'ai',
-    findAuthor: async ({ designer }, orgId, id) => (await designer.findPlan({ orgId, id }))?.userId,
+    findAuthor: async ({ designer }, orgId, id) => (await designer.findSessionPlan({ orgId, id }))?.userId,
     source: designerSource,
   },
 };

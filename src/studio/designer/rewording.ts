@@ -9,7 +9,7 @@ import { outputOf, type SessionState } from './session.ts';
 // People change the words of a plan before they approve it. What is approved is a hash of it, so who saw the plan as it
 // was before approves nothing.
 
-export interface SessionPlan {
+interface SessionPlan {
   /** Whose session it is; null: somebody who is gone. */
   userId: string | null;
   state: SessionState;
@@ -24,7 +24,7 @@ async function findSession(deps: Pick<DesignerDeps, 'runs'>, key: RunRef) {
 }
 
 /** The plan of a session as it stands; undefined: there is no such session. */
-export async function findPlan(deps: Pick<DesignerDeps, 'runs'>, key: RunRef): Promise<SessionPlan | undefined> {
+export async function findSessionPlan(deps: Pick<DesignerDeps, 'runs'>, key: RunRef): Promise<SessionPlan | undefined> {
   const run = await findSession(deps, key);
   return run && { userId: run.userId, state: run.state as SessionState, plan: outputOf(run).plan };
 }

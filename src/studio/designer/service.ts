@@ -6,7 +6,7 @@ import { draftIdOf, dropDrafts } from './drafts.ts';
 import { checkWish, materialOf } from './material.ts';
 import type { PlannedStep } from './plan.ts';
 import { checkBudget } from './quote.ts';
-import { findPlan, judgeWords, replacePlan } from './rewording.ts';
+import { findSessionPlan, judgeWords, replacePlan } from './rewording.ts';
 import { type DesignerSession, getSession, listSessions, outputOf, PLAN_STEP, type SessionWish } from './session.ts';
 import { designerKind } from './work.ts';
 import { planQuestion } from './words.ts';
@@ -169,7 +169,7 @@ export function openDesigner(deps: DesignerDeps) {
     cancelSession,
     removeSession,
     rollBackStuck,
-    findPlan,
+    findSessionPlan,
     judgeWords,
     replacePlan,
   });
