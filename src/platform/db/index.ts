@@ -1,6 +1,7 @@
 export { readConnections } from './gauges.ts';
 export { foldChangeCounters, readChangeCounter } from './change-counters.ts';
 export { groupCommit, LOCKED } from './batch.ts';
+export { dealt } from './deal.ts';
 export { claimKey, dropOldKeys, findReply, type KeyClaim, releaseKey, completeKey } from './idempotency.ts';
 export {
   type Database,
