@@ -26,9 +26,12 @@ const RECHECK_MS = 1_500;
 /** How often a result is written that the database refuses, or on the way out. */
 const WRITES = 10;
 
-/** Claims the slot of a channel and its earliest due post. The only door to a call that publishes. */
+/**
+ * Claims the slot of a channel and its earliest due post. The only door to a call that publishes. A host that has as
+ * many posts in hand as it may takes no more: they wait as rows, and the scan for what is overdue wakes their channels.
+ */
 export async function claimNext(deps: PostsDeps, orgId: string, channelId: string): Promise<Next> {
-  if (deps.sender.closed) return { kind: 'idle' };
+  if (deps.sender.closed || !deps.sender.hasRoomFor(orgId)) return { kind: 'idle' };
   try {
     const next = await deps.claim(deps.sql, orgId, channelId);
     if (next.kind === 'claimed') deps.inHand.claimed.add(next.claimed.postId);

@@ -1,5 +1,5 @@
 import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
-import { AppError } from '../../../platform/kernel/index.ts';
+import { AppError, isBusy } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Connected } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
@@ -57,8 +57,8 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
         return released(await inTime(deps.clock, making.send(), ended)) as MadeOutcome; // published, or lost
       });
     } catch (error) {
-      if (error instanceof NotSent || error instanceof LimiterClosed) return { kind: 'not-sent' };
-      return failed(deps, caller, error, mayBePublic);
+      const isNotSent = error instanceof NotSent || error instanceof LimiterClosed || (isBusy(error) && !mayBePublic);
+      return isNotSent ? { kind: 'not-sent' } : failed(deps, caller, error, mayBePublic);
     }
   },
   async askWithoutSlot(
