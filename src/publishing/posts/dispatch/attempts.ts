@@ -2,6 +2,7 @@ import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { lookUpOf, settle } from '../rules.ts';
 import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
+import { findDueBefore } from './claim.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
@@ -41,6 +42,14 @@ export async function claimNext(deps: PostsDeps, orgId: string, channelId: strin
     throw error;
   }
 }
+
+/** The due time of a channel, where that is earlier than a reminder that was set for it; undefined where it is not. */
+export const findEarlierDue = (
+  { sql }: PostsDeps,
+  orgId: string,
+  channelId: string,
+  remindedAt: Date,
+): Promise<Date | undefined> => findDueBefore(sql, orgId, channelId, remindedAt);
 
 /** Sends what was claimed. A provider's failure is an outcome, never an exception. */
 export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<AttemptOutcome> =>

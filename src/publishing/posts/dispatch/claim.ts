@@ -242,6 +242,22 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
   };
 }
 
+/** The next due time of a channel, where it is before `before`. */
+export async function findDueBefore(
+  sql: Sql,
+  orgId: string,
+  channelId: string,
+  before: Date,
+): Promise<Date | undefined> {
+  const [row] = await sql<{ dueAt: Date }[]>`
+    select next_due_at as "dueAt"
+    from channels
+    where org_id = ${orgId}
+      and id = ${channelId}
+      and next_due_at < ${before}`;
+  return row?.dueAt;
+}
+
 /** Whether the channel that `i` asks for is free and somebody else has its row locked. */
 const isLocked = (sql: Sql): Fragment => sql`(
           not exists (select from channel k where k.id = i.channel_id)
