@@ -114,7 +114,16 @@ export async function openPublishingWing({
       },
     }),
   );
-  const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
+  const followUps = openFollowUps({
+    sql,
+    clock,
+    incarnation,
+    posts,
+    channels,
+    links: shortlinks,
+    providers,
+    log: logs.of('follow-ups'),
+  });
   const comments = openComments({
     sql,
     clock,

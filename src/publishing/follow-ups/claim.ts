@@ -140,7 +140,12 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) as network,
         case when c.id is not null then ${snapshot(sql)} end as channel,
         case when c.disabled then 'disabled' when c.refresh_needed then 'login' end as stop, k.fields,
-        f.reply`;
+        f.reply, case when f.kind = 'first_comment' then (
+          select json_agg(json_build_object('url', l.url, 'short', l.short_url))
+          from short_links l
+          where l.org_id = f.org_id
+            and l.post_id = f.post_id
+        ) end as links`;
 
 const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => ({
   ...row,

@@ -35,7 +35,8 @@ export async function editWithin(
   if (found?.verdict !== 'done') return found;
   await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;
-  if (![thread, change.content, change.publishDate, change.status].some((part) => part !== undefined)) return found;
+  const { content, settings, publishDate, status } = change;
+  if (![thread, content, settings, publishDate, status].some((part) => part !== undefined)) return found;
   const asked = await links.isAsked(sql, orgId, postId);
   if (thread) await replaceThread(sql, target, thread);
   const wanted = shortLinks ?? asked;
