@@ -45,17 +45,16 @@ interface Round {
   ended: Promise<void>;
 }
 
-export function openDispatcher({
-  sql,
-  clock,
-  send,
-  log,
-  incarnation,
-  events,
-  inFlight: { inAll, ofOne, waiting } = IN_FLIGHT,
-  ...times
-}: Options): Dispatcher {
-  const leaseMs = Math.max(times.timeoutMs, times.unsignedTimeoutMs) + LEASE_MARGIN_MS;
+async function rest(clock: Clock, round: Round, ms: number): Promise<void> {
+  round.resting = new AbortController();
+  await clock.sleep(ms, round.resting.signal).catch(() => undefined);
+  round.resting = undefined;
+}
+
+export function openDispatcher(options: Options): Dispatcher {
+  const { sql, clock, send, log, incarnation, events, timeoutMs, unsignedTimeoutMs } = options;
+  const { inAll, ofOne, waiting } = options.inFlight ?? IN_FLIGHT;
+  const leaseMs = Math.max(timeoutMs, unsignedTimeoutMs) + LEASE_MARGIN_MS;
   const advance = openAdvance({ incarnation, leaseMs, rotationHours: ROTATION_HOURS });
   const limiter = openLimiter({ total: inAll, perOwner: ofOne, waiting });
   const rounds = new Map<string, Round>();
@@ -114,12 +113,6 @@ export function openDispatcher({
     };
   }
 
-  async function rest(round: Round, ms: number): Promise<void> {
-    round.resting = new AbortController();
-    await clock.sleep(ms, round.resting.signal).catch(() => undefined);
-    round.resting = undefined;
-  }
-
   async function run(key: string, round: Round): Promise<void> {
     const { orgId, id: webhookId } = splitTenantKey(key);
     let place: LimiterPlace | undefined;
@@ -139,7 +132,7 @@ export function openDispatcher({
         }
         if (draining || next.kind === 'held' || (next.kind === 'idle' && !round.again)) return;
         place.leave();
-        if (next.kind === 'early' && !yielding && !round.again) await rest(round, next.missingMs);
+        if (next.kind === 'early' && !yielding && !round.again) await rest(clock, round, next.missingMs);
         place = await limiter.enter(orgId);
         worked = false;
       }

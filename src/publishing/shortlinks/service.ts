@@ -82,7 +82,9 @@ export function openShortlinks({
   const make = openMaking({ sql, providers, choose: choice.of, log });
   /** Each link of an item once, though its text and its first comment have it. */
   const rowsOf = (items: readonly Item[]): store.NewLink[] => {
-    const links = items.flatMap(({ orgId, postId, content }) => linksOf(content).map((url) => ({ orgId, postId, url })));
+    const links = items.flatMap(({ orgId, postId, content }) =>
+      linksOf(content).map((url) => ({ orgId, postId, url })),
+    );
     const once = new Map(links.map((link) => [`${link.postId} ${link.url}`, link]));
     return [...once.values()].map((link) => ({ id: newId(), ...link }));
   };
