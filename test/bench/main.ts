@@ -20,6 +20,9 @@ const NAMES = [
   'ai-budget',
   'ai-stream',
   'jobs',
+  'follow-ups',
+  'preflight',
+  'fairness',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -34,6 +37,9 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   'ai-budget': async () => (await import('./ai-budget.ts')).aiBudget,
   'ai-stream': async () => (await import('./ai-stream.ts')).aiStream,
   jobs: async () => (await import('./jobs.ts')).jobs,
+  'follow-ups': async () => (await import('./follow-ups.ts')).followUps,
+  preflight: async () => (await import('./preflight.ts')).preflight,
+  fairness: async () => (await import('./fairness.ts')).fairness,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
 const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs'];
