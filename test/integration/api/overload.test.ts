@@ -149,7 +149,10 @@ describe('posts in hand', () => {
   });
 
   test('without room for one more none is claimed: it stays a row [R15]', async () => {
-    const deps = { sender: { closed: false, hasRoomFor: (orgId: string) => orgId !== 'a' }, claim: async () => 'asked' };
+    const deps = {
+      sender: { closed: false, hasRoomFor: (orgId: string) => orgId !== 'a' },
+      claim: async () => 'asked',
+    };
     expect(await claimNext(deps as never, 'a', 'c')).toEqual({ kind: 'idle' });
     expect(await claimNext(deps as never, 'b', 'c')).toBe('asked');
   });
