@@ -41,6 +41,7 @@ function channelOf(
       in: (ms) => new Date(NOW.getTime() + ms),
       monotonic: () => 0,
       sleep: async (ms) => void did.push(`sleep ${ms}`),
+      every: () => ({ [Symbol.dispose]: () => {} }),
     },
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),

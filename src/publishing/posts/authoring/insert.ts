@@ -50,7 +50,7 @@ export function admitOf(needs: Needs): (admission: PostAdmission) => Promise<Adm
         committed?.();
         return admitted;
       },
-      { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
+      { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId, clock },
     );
   const together = commitOf();
   const byPrograms = commitOf(); // they wait for the days of their programs, and nobody waits for that

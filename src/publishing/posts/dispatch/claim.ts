@@ -12,7 +12,7 @@ import { savedOf } from './saved.ts';
 
 /** `leaseMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
 export interface ClaimOptions {
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
   incarnation: string;
   leaseMs: number;
   horizonMs: number;
@@ -232,6 +232,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
           : { kind: 'early', dueAt: row.dueAt, missingMs: Math.max(row.missingMs, 0), remind: row.remind };
       });
     },
+    { clock },
   );
 
   return async (sql: Sql, orgId: string, channelId: string): Promise<Next> => {

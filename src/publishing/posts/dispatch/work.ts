@@ -75,8 +75,7 @@ export function openWorks({
       log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
     }
   }
-  const renewal = setInterval(() => void renewSlots(), RENEW_MS / 3);
-  renewal.unref();
+  const renewal = clock.every(RENEW_MS / 3, () => void renewSlots());
 
   return {
     all: works,
@@ -102,6 +101,6 @@ export function openWorks({
       heartbeat.steadySince() <= work.heldSince &&
       clock.monotonic() - work.heldSince <= SLOT_LEASE_MS - CALL_MS,
     hold,
-    [Symbol.dispose]: () => clearInterval(renewal),
+    [Symbol.dispose]: () => renewal[Symbol.dispose](),
   };
 }
