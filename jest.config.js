@@ -30,6 +30,7 @@ export default {
     project('integration', ['<rootDir>/test/integration/**/*.test.ts'], services),
     project('contract', ['<rootDir>/test/contract/**/*.test.ts'], { ...services, without: [BOUNDARIES] }),
     project('e2e', ['<rootDir>/test/e2e/**/*.test.ts'], services),
+    project('sim', ['<rootDir>/test/sim/**/*.test.ts'], services),
     project('chaos', ['<rootDir>/test/chaos/**/*.test.ts'], services),
   ],
 };
