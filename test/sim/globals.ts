@@ -59,7 +59,7 @@ Object.assign(globalThis, { setTimeout: timeout, setInterval: interval, clearTim
 
 const bytesOf = (length: number): Buffer => {
   const bytes = Buffer.alloc(length);
-  random.fill(bytes);
+  random.write(bytes);
   return bytes;
 };
 const uuid = () => {
@@ -70,7 +70,8 @@ const uuid = () => {
 };
 const fill = <T extends NodeJS.ArrayBufferView>(into: T): T => {
   fills += 1;
-  random.fill(new Uint8Array(into.buffer, into.byteOffset, into.byteLength));
+  const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
+  random.write(bytes);
   return into;
 };
 const randomBytes = (length: number, done?: (error: null, bytes: Buffer) => void) => {

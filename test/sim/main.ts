@@ -1,7 +1,8 @@
 // npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [name,…]] [--json]
 // Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
-import './globals.ts'; // before everything else
 import { parseArgs } from 'node:util';
+
+await import('./globals.ts'); // before everything of the product
 
 const { values } = parseArgs({
   options: {

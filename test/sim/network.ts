@@ -63,6 +63,13 @@ interface Asked {
   account: string;
   container?: string | undefined;
 }
+/** What the adapter is handed to publish. */
+interface Publishing {
+  account: string;
+  post: Post;
+  saved: unknown;
+  save(handle: unknown): Promise<void>;
+}
 /** Told of what reaches the networks. */
 export interface Observer {
   asked(request: Request): void;
@@ -217,12 +224,12 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
       login: { kind: 'credentials' },
       limits: { text: 300, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
       settings: z.looseObject({}),
-      profile: ({ account }) =>
+      profile: ({ account }: { account: string }) =>
         exchange(`${providerOf(once)} profile`, [], () => {
           if (refused.has(account)) throw failures.reauthorize!();
           return { id: account, name: 'Channel', handle: '' };
         }),
-      async publish({ account, post, saved, save }) {
+      async publish({ account, post, saved, save }: Publishing) {
         let container = (saved as { container?: string } | undefined)?.container;
         if (once === 'two-phase' && container === undefined) {
           container = await exchange(`${providerOf(once)} prepare`, ['unavailable', 'cut'], (answer) => {
@@ -255,14 +262,10 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
   return {
     adapters: CLASSES.map(adapterOf),
     requests,
-    ledger,
     findAll,
     limited,
     /** Its login is taken again. */
     accept: (channelId: string) => refused.delete(channelId),
-    get refused(): ReadonlySet<string> {
-      return refused;
-    },
   };
 }
 export type Networks = ReturnType<typeof openNetworks>;

@@ -281,7 +281,7 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
       return post && post.root === undefined ? [{ channelId: post.channelId, at: at.getTime() }] : [];
     });
     const byChannel = Map.groupBy(known, ({ channelId }) => channelId);
-    told(new Map([...byChannel].map(([id, some]) => [id, some.map(({ at }) => at)])), spacingSeconds * 1_000);
+    told(new Map([...byChannel].map(([id, held]) => [id, held.map(({ at }) => at)])), spacingSeconds * 1_000);
   }
   const channelOf = () => {
     const org = random.pick(orgs);

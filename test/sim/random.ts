@@ -28,7 +28,7 @@ export class Random {
   pick<T>(of: readonly T[]): T {
     return of[this.below(of.length)]!;
   }
-  fill(bytes: Uint8Array): void {
+  write(bytes: Uint8Array): void {
     for (let n = 0; n < bytes.length; n++) bytes[n] = this.below(256);
   }
 }

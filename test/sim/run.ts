@@ -1,18 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { idFrom, newId, openVault, tenantKey } from '../../src/platform/kernel/index.ts';
+import { newId, tenantKey } from '../../src/platform/kernel/index.ts';
 import { channelActor } from '../../actors/channel/contract.ts';
-import { readConfig } from '../../src/platform/config/index.ts';
-import { sealCredentials } from '../../src/publishing/channels/credentials.ts';
-import { saveLogin } from '../../src/publishing/channels/transitions.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
 import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
-import { type Host, JWT_SECRET, startHost } from './host.ts';
+import { type Host, startHost } from './host.ts';
 import { Kernel, START } from './kernel.ts';
-import { type Answer, CLASSES, openNetworks, providerOf, type Weather } from './network.ts';
+import { type Answer, openNetworks, type Weather } from './network.ts';
 import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
+import { saveChannel, seedOrgs } from './orgs.ts';
 import { Random } from './random.ts';
 import type { Cut } from './wire.ts';
 
@@ -70,7 +68,6 @@ const ALL: readonly Answer[] = [
   'late',
   'processing',
 ];
-const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);
 
 /** Runs one seed on a database of its own, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions): Promise<Simulation> {
@@ -149,7 +146,7 @@ class World {
     const { seed } = this.#kernel;
     let violation: string | undefined;
     try {
-      const orgs = await this.#seed();
+      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers);
       this.#people = openPeople({
         kernel: this.#kernel,
         random: new Random(seed, 'people'),
@@ -372,55 +369,8 @@ class World {
     return this.#random.chance(0.5) ? 'before' : 'after';
   }
 
-  async #seed(): Promise<KnownOrg[]> {
-    const { sql } = this.#database;
-    const draw = new Random(this.#kernel.seed, 'orgs');
-    const orgs: KnownOrg[] = [];
-    for (let n = 0; n < draw.between(1, 2); n++) {
-      const id = idFrom(`${this.#kernel.seed} org ${n}`);
-      const userId = idFrom(`${this.#kernel.seed} user ${n}`);
-      const approvals = draw.chance(0.4);
-      const settings = {
-        missedPolicy: draw.pick(['publish', 'ask', 'drop']),
-        ...(approvals && { approvalRequired: 'members' }),
-      };
-      await sql`
-        insert into organizations (id, name, settings)
-        values (${id}, 'Acme', ${JSON.stringify(settings)}::text::jsonb)`;
-      await sql`
-        insert into users (id, email, provider_name, provider_id)
-        values (${userId}, ${`${userId}@example.com`}, 'local', ${userId})`;
-      const channels: string[] = [];
-      for (let c = 0; c < draw.between(1, 3); c++) {
-        const channelId = idFrom(`${this.#kernel.seed} channel ${n} ${c}`);
-        const providerId = providerOf(draw.pick(CLASSES));
-        channels.push(channelId);
-        this.#providers.set(channelId, providerId);
-        await sql`
-          insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
-          values (${channelId}, ${id}, ${providerId}, 'v1', ${channelId}, 'Channel',
-            ${sealedLogin(channelId)})`;
-      }
-      orgs.push({ id, userId, approvals, channels });
-    }
-    return orgs;
-  }
   async #logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {
     this.#networks.accept(channelId);
-    await saveLogin(context!.sql, context!.billing, orgId, {
-      newId: newId(),
-      providerId: this.#providers.get(channelId)!,
-      providerVersion: 'v1',
-      internalId: channelId,
-      name: 'Channel',
-      handle: '',
-      picture: null,
-      credentials: sealedLogin(channelId),
-      tokenExpiresAt: null,
-      mayReplace: true,
-    });
+    await saveChannel(context!, { orgId, channelId, providerId: this.#providers.get(channelId)! });
   }
 }
-
-const sealedLogin = (channelId: string): string =>
-  sealCredentials(vault, { account: channelId, values: {}, grantedAt: new Date() });
