@@ -1,4 +1,4 @@
-// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [name,…]] [--json]
+// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [--only 07,26]] [--json]
 // Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
 import { parseArgs } from 'node:util';
 
