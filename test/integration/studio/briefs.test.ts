@@ -2,15 +2,30 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
+import { type ChatReply, type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
 import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { clockWhere } from '../../support/worlds/publishing.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 
 // The weekly brief of agents, as the sweep and the listener of the product tell it.
 
 let world: Notified;
+let chat: ChatServer;
+/** Whether the time for a summary is over at once. */
+let isLate = false;
+const SUMMARY_MS = 15_000;
 beforeAll(async () => {
-  world = await notified();
+  chat = await startChatServer();
+  world = await notified({
+    clock: clockWhere((ms) => (ms === SUMMARY_MS && isLate ? 50 : ms)),
+    servers: { 'ai/openai': chat.url },
+    env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
+  });
 });
-afterAll(() => world?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await chat?.[Symbol.asyncDispose]();
+});
 beforeEach(async () => {
   for (const table of [
     'agent_brief_readers',
@@ -22,11 +37,17 @@ beforeEach(async () => {
     'proposals',
     'posts',
     'ai_spend',
+    'ai_reservations',
+    'ai_budgets',
+    'provider_settings',
     'runs',
   ])
     await world.sql`delete from ${world.sql(table)}`;
   await changeAuditLog(world.sql, (tx) => tx`delete from audit_log`);
   await world.sql`update user_profiles set notification_preferences = '{}', timezone = 'UTC'`;
+  isLate = false;
+  chat.charged.length = 0;
+  chat.before = () => undefined;
 });
 
 type Person = Notified['owner'];
@@ -143,5 +164,89 @@ describe('the weekly brief of agents', () => {
     expect(await world.sql`select topic from outbox where org_id = ${eve.orgId}`).toEqual([]);
     expect(await world.rowsOf(eve)).toEqual([]);
     expect(await world.rowsOf(viewer)).toEqual([]);
+  });
+});
+
+describe('the summary of a weekly brief', () => {
+  const ROWS =
+    'Acts of agents: 1 (Scribe)\nProposals that wait for you: 1\nRuns of designer and content pipeline: 1\nSpent on AI and media: 1.25 USD';
+  const setUp = async () => {
+    const setting = { domain: 'ai', providerId: 'openai', credentials: { apiKey: 'key' } };
+    expect((await world.owner.client.post('/providers/settings', setting)).status).toBe(201);
+  };
+  const contentOf = async (person: Person) => (await world.rowsOf(person)).map(({ content }) => content);
+  const reserved = () => world.sql`select from ai_reservations`;
+
+  test('is asked for once for all readers of an organization, from counts and names alone [NO20]', async () => {
+    await setUp();
+    const [ann, bob] = [await reader(), await reader()];
+    await happens();
+    chat.before = () => ({ content: 'One proposal waits for you. Scribe acted once, for 1.25 dollars.' });
+    await tell();
+    const content = `One proposal waits for you. Scribe acted once, for 1.25 dollars.\n${ROWS}`;
+    expect([await contentOf(ann), await contentOf(bob)]).toEqual([[content], [content]]);
+    expect(chat.charged).toHaveLength(1);
+    expect(JSON.parse(textsOf(chat.charged[0]!)[1]!)).toEqual({
+      'acts of agents': 1,
+      'agents that acted': ['Scribe'],
+      'proposals that agents made': 1,
+      'proposals that wait for a decision': 1,
+      'new drafts by agents': 0,
+      'runs of designer and content pipeline': 1,
+      'spent on AI and media, in US dollars': '1.25',
+    });
+    expect(await reserved()).toHaveLength(0);
+    const [row] = await world.sql`
+      select spent::float8 from ai_spend where org_id = ${world.orgId} and domain = '' and period = 'month'`;
+    expect(row!['spent']).toBeGreaterThan(0);
+  });
+
+  test('loses addresses and mentions that the rows do not have [NO20]', async () => {
+    await setUp();
+    const ann = await reader();
+    await happens();
+    chat.before = () => ({ content: 'Decide at https://evil.test/win, says @eve. One proposal waits.' });
+    await tell();
+    expect(await contentOf(ann)).toEqual([`Decide at, says. One proposal waits.\n${ROWS}`]);
+  });
+
+  test.each<[string, ChatReply | Promise<never>, Record<string, unknown>?]>([
+    ['names a number that is in no row', { content: 'Scribe acted 17 times.' }],
+    ['is longer than a brief', { content: 'Scribe acted. '.repeat(60) }],
+    ['is empty', { content: ' ' }],
+    ['is only a part', { content: 'Scribe', end: 'length' }],
+    ['is refused', { status: 400 }],
+    ['is put off', { status: 429 }],
+    ['is cut', 'cut'],
+    ['has no end', 'endless'],
+    ['has no room in the budget', { content: 'One proposal waits.' }, { monthlyCents: 0 }],
+    ['does not come in time', new Promise<never>(() => undefined)],
+  ])('that %s is left out: the brief goes out, made from rows [NO20]', async (_, reply, budget) => {
+    await setUp();
+    if (budget) expect((await world.owner.client.put('/ai/budget', budget)).status).toBe(200);
+    const ann = await reader();
+    await happens();
+    chat.before = () => reply;
+    isLate = reply instanceof Promise;
+    await tell();
+    expect(await contentOf(ann)).toEqual([ROWS]);
+    expect(chat.charged).toHaveLength(budget ? 0 : 1);
+    await eventually('no money is held', async () => (await reserved()).length === 0);
+  });
+
+  test('is asked for by nobody where no provider is set up, or nothing happened [NO20]', async () => {
+    const ann = await reader();
+    await happens();
+    await tell();
+    expect(await contentOf(ann)).toEqual([ROWS]);
+    await setUp();
+    await world.sql`delete from proposals`;
+    await world.sql`delete from runs`;
+    await world.sql`delete from ai_spend`;
+    await changeAuditLog(world.sql, (tx) => tx`delete from audit_log`);
+    await weekEnds();
+    await tell();
+    expect(await world.rowsOf(ann)).toHaveLength(1);
+    expect(chat.charged).toEqual([]);
   });
 });
