@@ -20,6 +20,7 @@ const NAMES = [
   'ai-budget',
   'ai-stream',
   'jobs',
+  'runs',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -34,9 +35,10 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   'ai-budget': async () => (await import('./ai-budget.ts')).aiBudget,
   'ai-stream': async () => (await import('./ai-stream.ts')).aiStream,
   jobs: async () => (await import('./jobs.ts')).jobs,
+  runs: async () => (await import('./runs.ts')).runs,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
-const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs'];
+const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs', 'runs'];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
 const MOST_OF_ALL_MS = 4 * 60_000;
