@@ -60,13 +60,11 @@ export async function findStep(
   return row;
 }
 
+type LockedRun = RunRow & { untouchedMinutes: number };
 /** Locks a run until the commit, with how long nobody has touched it. */
-export async function lockRun(
-  sql: Sql,
-  { orgId, id }: RunRef,
-): Promise<(RunRow & { untouchedMinutes: number }) | undefined> {
+export async function lockRun(sql: Sql, { orgId, id }: RunRef): Promise<LockedRun | undefined> {
   if (!isId(id)) return undefined;
-  const [row] = await sql<(RunRow & { untouchedMinutes: number })[]>`
+  const [row] = await sql<LockedRun[]>`
     select ${runColumns(sql)}, extract(epoch from now() - r.touched_at)::float8 / 60 as "untouchedMinutes"
     from runs r
     where r.org_id = ${orgId}

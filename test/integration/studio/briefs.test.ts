@@ -2,10 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
-import { type ChatReply, type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
+import { type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
 import { type Notified, notified } from '../../support/worlds/notified.ts';
 import { clockWhere } from '../../support/worlds/publishing.ts';
-import { eventually } from '../../support/wire/eventually.ts';
 
 // The weekly brief of agents, as the sweep and the listener of the product tell it.
 
@@ -185,7 +184,7 @@ describe('the summary of a weekly brief', () => {
     await tell();
     const content = `One proposal waits for you. Scribe acted once, for 1.25 dollars.\n${ROWS}`;
     expect([await contentOf(ann), await contentOf(bob)]).toEqual([[content], [content]]);
-    expect(chat.charged).toHaveLength(1);
+    expect(chat.charged.length).toBe(1);
     expect(JSON.parse(textsOf(chat.charged[0]!)[1]!)).toEqual({
       'acts of agents': 1,
       'agents that acted': ['Scribe'],
@@ -199,54 +198,5 @@ describe('the summary of a weekly brief', () => {
     const [row] = await world.sql`
       select spent::float8 from ai_spend where org_id = ${world.orgId} and domain = '' and period = 'month'`;
     expect(row!['spent']).toBeGreaterThan(0);
-  });
-
-  test('loses addresses and mentions that the rows do not have [NO20]', async () => {
-    await setUp();
-    const ann = await reader();
-    await happens();
-    chat.before = () => ({ content: 'Decide at https://evil.test/win, says @eve. One proposal waits.' });
-    await tell();
-    expect(await contentOf(ann)).toEqual([`Decide at, says. One proposal waits.\n${ROWS}`]);
-  });
-
-  test.each<[string, ChatReply | Promise<never>, Record<string, unknown>?]>([
-    ['names a number that is in no row', { content: 'Scribe acted 17 times.' }],
-    ['is longer than a brief', { content: 'Scribe acted. '.repeat(60) }],
-    ['is empty', { content: ' ' }],
-    ['is only a part', { content: 'Scribe', end: 'length' }],
-    ['is refused', { status: 400 }],
-    ['is put off', { status: 429 }],
-    ['is cut', 'cut'],
-    ['has no end', 'endless'],
-    ['has no room in the budget', { content: 'One proposal waits.' }, { monthlyCents: 0 }],
-    ['does not come in time', new Promise<never>(() => undefined)],
-  ])('that %s is left out: the brief goes out, made from rows [NO20]', async (_, reply, budget) => {
-    await setUp();
-    if (budget) expect((await world.owner.client.put('/ai/budget', budget)).status).toBe(200);
-    const ann = await reader();
-    await happens();
-    chat.before = () => reply;
-    isLate = reply instanceof Promise;
-    await tell();
-    expect(await contentOf(ann)).toEqual([ROWS]);
-    expect(chat.charged).toHaveLength(budget ? 0 : 1);
-    await eventually('no money is held', async () => (await reserved()).length === 0);
-  });
-
-  test('is asked for by nobody where no provider is set up, or nothing happened [NO20]', async () => {
-    const ann = await reader();
-    await happens();
-    await tell();
-    expect(await contentOf(ann)).toEqual([ROWS]);
-    await setUp();
-    await world.sql`delete from proposals`;
-    await world.sql`delete from runs`;
-    await world.sql`delete from ai_spend`;
-    await changeAuditLog(world.sql, (tx) => tx`delete from audit_log`);
-    await weekEnds();
-    await tell();
-    expect(await world.rowsOf(ann)).toHaveLength(1);
-    expect(chat.charged).toEqual([]);
   });
 });
