@@ -63,7 +63,7 @@ const ROOMS = {
     collaboration: [],
     runs: ['budget', 'models', 'media-jobs'],
     pages: [],
-    briefs: [],
+    briefs: ['text'],
     'content-pipeline': ['budget', 'models', 'text', 'pages', 'runs'],
     designer: ['budget', 'text', 'media-jobs', 'runs'],
   },

@@ -1,12 +1,9 @@
-const transform = {
-  '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, module: { type: 'es6' } }],
-};
 const outside = ['/node_modules/', '/test/peers/', '/.data/'];
 const project = (displayName, testMatch, { without = [], ...more } = {}) => ({
   displayName,
   testMatch,
-  extensionsToTreatAsEsm: ['.ts'],
-  transform,
+  testRunner: '<rootDir>/test/support/runner/main.ts',
+  transform: {}, // Node reads TypeScript
   testPathIgnorePatterns: [...outside, ...without],
   modulePathIgnorePatterns: ['<rootDir>/test/peers/', '<rootDir>/clients/typescript/generator/', '<rootDir>/.data/'],
   ...more,
@@ -20,7 +17,7 @@ const BOUNDARIES = 'test/contract/boundaries.test.ts';
 /** `npm test` runs all of them; `npm test -- --selectProjects unit` chooses. */
 export default {
   testTimeout: 60_000,
-  // a worker keeps the modules of every file that it ran
+  // a worker keeps what its files left behind
   workerIdleMemoryLimit: '1GB',
   projects: [
     project('unit', [
@@ -30,6 +27,7 @@ export default {
     project('integration', ['<rootDir>/test/integration/**/*.test.ts'], services),
     project('contract', ['<rootDir>/test/contract/**/*.test.ts'], { ...services, without: [BOUNDARIES] }),
     project('e2e', ['<rootDir>/test/e2e/**/*.test.ts'], services),
+    project('sim', ['<rootDir>/test/sim/**/*.test.ts'], services),
     project('chaos', ['<rootDir>/test/chaos/**/*.test.ts'], services),
   ],
 };

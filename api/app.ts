@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Context } from '../src/context.ts';
 import type { AppError } from '../src/platform/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
+import { openAtWork } from './http/at-work.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
@@ -33,6 +34,8 @@ export interface AppOptions {
   onAnswer?: (answered: Answered) => void;
   checkAnswers?: boolean;
   bodyMs?: number;
+  /** Handlers that run at a time. */
+  atWork?: number;
   /** Aborted when the process listens no longer. */
   ending?: AbortSignal;
 }
@@ -41,7 +44,7 @@ export interface AppOptions {
 export function createApp(
   context: Context,
   routes: readonly AnyRoute[],
-  { onAnswer, checkAnswers = false, bodyMs = BODY_MS, ending = new AbortController().signal }: AppOptions = {},
+  { onAnswer, checkAnswers = false, bodyMs = BODY_MS, atWork, ending = new AbortController().signal }: AppOptions = {},
 ): RequestListener {
   const { config, clock } = context;
   const tools: Tools = {
@@ -51,6 +54,7 @@ export function createApp(
     checkAnswers,
     bodyMs,
     largeBodies: openLargeBodies(),
+    atWork: openAtWork(atWork),
   };
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);

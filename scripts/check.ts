@@ -1,5 +1,5 @@
 // `npm run check`: format, lint, types, boundaries, unused, generated files fresh, requirement codes, retired words,
-// licenses, unit tests. Two lanes, for two cores.
+// licenses, unit tests. Two lanes, for two cores. `--without-tests` leaves the unit tests to the `npm test` that follows.
 import { jest } from './jest.ts';
 import { type Ran, run } from './run.ts';
 
@@ -28,7 +28,7 @@ const lanes: (() => Promise<Ran>)[][] = [
     () => run('requirements', [process.execPath, 'scripts/requirements.ts']),
     () => run('words', [process.execPath, 'scripts/words.ts']),
     () => run('licenses', [process.execPath, 'scripts/licenses.ts']),
-    () => jest('unit', ['--selectProjects', 'unit']),
+    ...(process.argv.includes('--without-tests') ? [] : [() => jest('unit', ['--selectProjects', 'unit'])]),
   ],
 ];
 

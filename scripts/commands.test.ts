@@ -33,7 +33,7 @@ const commands: Command[] = pages.flatMap((page) => {
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 const testFiles = [
   '{src,actors,api,clients,sandbox,dapr,scripts}/**/*.test.ts',
-  'test/{integration,contract,e2e,chaos}/**/*.test.ts',
+  'test/{integration,contract,e2e,sim,chaos}/**/*.test.ts',
 ].flatMap((pattern) => globSync(pattern));
 /** `[address]` and `<folder>` stand for what a person puts there. */
 const isGap = (word: string) => /^[[<].*[\]>]$/.test(word);

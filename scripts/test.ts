@@ -59,7 +59,7 @@ const rounds =
     ? [given]
     : [
         ['--selectProjects', 'unit', 'integration', 'contract', '--maxWorkers', '2'],
-        ['--selectProjects', 'e2e', 'chaos', '--runInBand'],
+        ['--selectProjects', 'e2e', 'sim', 'chaos', '--runInBand'],
       ];
 
 const files = new Map<string, File>();

@@ -263,7 +263,7 @@ interface Ran {
   said: string;
 }
 function run(command: string, args: readonly string[], onLine: (line: string) => void = () => undefined): Promise<Ran> {
-  const env = { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings' };
+  const env = { ...process.env, NODE_OPTIONS: '--no-warnings' };
   const child = spawn(command, args, { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   running.add(child.pid!);
   let said = '';
@@ -449,6 +449,7 @@ try {
           'node_modules/jest/bin/jest.js',
           '--maxWorkers',
           String(AT_ONCE),
+          '--workerIdleMemoryLimit=1', // a new worker for each file: modules are loaded once, with the first choice
           '--forceExit',
           '--runTestsByPath',
           ...files.map((file) => `${TESTS}/${file}`),

@@ -28,6 +28,7 @@ function channelOf(
   lookUp?: PendingLookUp,
   behind: ClaimedPost[] = [],
   followUp?: PendingFollowUp,
+  earlier: Date[] = [],
 ) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
@@ -41,9 +42,11 @@ function channelOf(
       in: (ms) => new Date(NOW.getTime() + ms),
       monotonic: () => 0,
       sleep: async (ms) => void did.push(`sleep ${ms}`),
+      every: () => ({ [Symbol.dispose]: () => {} }),
     },
     posts: {
       claimNext: async () => (did.push('claim'), nexts.shift() ?? idle),
+      findEarlierDue: async () => earlier.shift(),
       sendPost: async () => (did.push('send'), outcome),
       settleAndClaim: async (_claimed, { kind }) => (
         did.push(`settle ${kind}`),
@@ -108,6 +111,18 @@ test('what is not due yet is slept through when it is near, else waits for its r
   await channel.spec.methods.wake({}, far.turn);
   await far.besides();
   expect([far.did, far.log]).toEqual([['claim'], ['remind Channel/o:c due 2026-01-01T00:01:30.000Z']]);
+});
+
+test('a post that was added since the claim keeps its earlier reminder', async () => {
+  const early: Next = { kind: 'early', dueAt: new Date(NOW.getTime() + 90_000), missingMs: 90_000, remind: true };
+  const added = [new Date(NOW.getTime() + 60_000), new Date(NOW.getTime() + 30_000)];
+  const { turn, log } = channelOf([early], undefined, undefined, [], undefined, added);
+  await channel.spec.methods.wake({}, turn);
+  expect(log).toEqual(
+    ['2026-01-01T00:01:30.000Z', '2026-01-01T00:01:00.000Z', '2026-01-01T00:00:30.000Z'].map(
+      (due) => `remind Channel/o:c due ${due}`,
+    ),
+  );
 });
 
 test('beyond the horizon no reminder is set', async () => {

@@ -8,7 +8,7 @@ import { channelActor } from './contract.ts';
 
 export interface ChannelNeeds {
   clock: Clock;
-  posts: Pick<Posts, 'claimNext' | 'sendPost' | 'settleAndClaim'>;
+  posts: Pick<Posts, 'claimNext' | 'findEarlierDue' | 'sendPost' | 'settleAndClaim'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
 }
 type Here = Turn<typeof channelActor, unknown, undefined, ChannelNeeds>;
@@ -67,8 +67,15 @@ async function goOn(turn: Here, first: Next): Promise<void> {
   }
 }
 
-async function later({ id, remindOther }: Here, { dueAt, remind }: Extract<Next, { kind: 'early' }>): Promise<void> {
-  if (remind) await remindOther(channelActor, id, 'due', dueAt, { owner: splitTenantKey(id).orgId });
+/**
+ * Sets the reminder. A post that was added since the claim has set an earlier one, perhaps, which this one has taken the
+ * place of: the row, which that post has moved before, says so.
+ */
+async function later(turn: Here, { dueAt, remind }: Extract<Next, { kind: 'early' }>): Promise<void> {
+  if (!remind) return;
+  const { orgId, id: channelId } = splitTenantKey(turn.id);
+  for (let due: Date | undefined = dueAt; due; due = await turn.ctx.posts.findEarlierDue(orgId, channelId, due))
+    await turn.remindOther(channelActor, turn.id, 'due', due, { owner: orgId });
 }
 
 /**

@@ -2,8 +2,8 @@ import { routePath } from '../http/exchange.ts';
 
 const PATH = '/collaboration';
 
-/** The kinds of rooms that can be opened. Those of campaigns, brand kits and designer sessions are no documents yet. */
-export type RoomKind = 'post' | 'group';
+/** The kinds of rooms that can be opened. */
+export type RoomKind = 'post' | 'group' | 'campaign' | 'brand-kit' | 'designer';
 export interface RoomName {
   kind: RoomKind;
   id: string;
@@ -12,15 +12,21 @@ export interface RoomName {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const FORMS: Readonly<Record<RoomKind, RegExp>> = { post: UUID, group: /^[A-Za-z0-9_-]{1,255}$/ };
+const FORMS: Readonly<Record<RoomKind, RegExp>> = {
+  post: UUID,
+  group: /^[A-Za-z0-9_-]{1,255}$/,
+  campaign: UUID,
+  'brand-kit': UUID,
+  designer: UUID,
+};
+const isKind = (text: string): text is RoomKind => Object.hasOwn(FORMS, text);
 
 /** The room that a text names; undefined for anything else. */
 export function readRoom(text: string | undefined): RoomName | undefined {
   const at = text?.indexOf(':') ?? -1;
   if (text === undefined || at < 0) return undefined;
   const [kind, id] = [text.slice(0, at), text.slice(at + 1)];
-  if (kind !== 'post' && kind !== 'group') return undefined;
-  return FORMS[kind].test(id) ? { kind, id, name: text } : undefined;
+  return isKind(kind) && FORMS[kind].test(id) ? { kind, id, name: text } : undefined;
 }
 
 const split = (url: string): { path: string; query: URLSearchParams } => {

@@ -8,6 +8,7 @@ import type { Principal } from '../http/route.ts';
 import { failedAuthentication, throttleBy } from '../http/throttle.ts';
 import { readAddress, readRoom, type RoomName } from './address.ts';
 import { CLOSE } from './connection.ts';
+import { authorOfRoom } from './kinds.ts';
 import { OPENING, principalsOf, type Rights, rightsOf } from './rights.ts';
 
 /** Upgrades of one person in a minute: a client that is closed comes back every few seconds. */
@@ -71,15 +72,6 @@ async function identify(exchange: Exchange, context: Context): Promise<Principal
   return exchange.principal!;
 }
 
-/** Who made a post; of a group, who made all of it: null where that is nobody, undefined where there is nothing. */
-export async function authorOfRoom(
-  { posts }: Pick<Context, 'posts'>,
-  orgId: string,
-  room: RoomName,
-): Promise<string | null | undefined> {
-  return room.kind === 'post' ? posts.findAuthor(orgId, room.id) : posts.findGroupAuthor(orgId, room.id);
-}
-
 /**
  * Judges a wish to open a room.
  * @throws Closed with the code of S206
@@ -91,10 +83,10 @@ export async function admit(exchange: Exchange, context: Context): Promise<Admit
   const room = readRoom(readAddress(exchange.request.url).room);
   if (!room) throw new Closed(CLOSE.notFound, 'There is no such document');
   // whoever may read nothing is not told what there is
-  if (rightsOf(principal, undefined) === 'none') throw new Closed(CLOSE.noRight, 'No right to read this');
+  if (rightsOf(principal, room, undefined) === 'none') throw new Closed(CLOSE.noRight, 'No right to read this');
   const author = await authorOfRoom(context, principal.orgId, room);
   if (author === undefined) throw new Closed(CLOSE.notFound, 'There is no such document');
-  const rights = rightsOf(principal, author);
+  const rights = rightsOf(principal, room, author);
   if (rights === 'none') throw new Closed(CLOSE.noRight, 'No right to read this');
   return { room, principal, rights, author };
 }

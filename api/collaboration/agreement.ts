@@ -8,7 +8,7 @@ import {
   DocumentUnreadable,
   hashOfContents,
 } from '../../src/studio/collaboration/index.ts';
-import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
+import { change, type Held, keepBeforeAgents, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
 import type { Found } from './source.ts';
 
 // How a document and what it stands for are brought together. Each step is conditional on what stands, and repeated when
@@ -20,14 +20,16 @@ const sameContents = (a: Contents, b: Contents): boolean => canonical(a) === can
 async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promise<void> {
   await write(held);
   if (!sameContents(ours, held.agreed.document)) await keepVersion(held, 'foreign_edit', ours);
+  if (held.agents.size > 0) await keepBeforeAgents(held, theirs);
   const changed = await change(held, held.agreed.document, theirs, theirs);
   if (!changed) return takeStored(held);
+  held.agents.clear();
   if (changed.met) await keepVersion(held, 'foreign_edit', asWritten(theirs));
 }
 
 /** What was typed too late is kept as a version, and the document shows what goes out. */
 async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
-  tell(held, { readOnly: 'published', problem: null });
+  tell(held, { readOnly: now.closed, problem: null });
   held.typedBy.post.clear();
   if (sameContents(ours, held.agreed.document)) return true;
   await keepVersion(held, 'too_late', ours);
@@ -42,18 +44,12 @@ function authorOfTyping({ typedBy }: Held): PostAuthor | undefined {
   return all.find(({ schedulesFreely }) => !schedulesFreely) ?? all.at(-1);
 }
 
-/** Saves what was typed; false: the post was changed meanwhile. */
+/** Saves what was typed; false: what it is saved to was changed meanwhile. */
 async function save(held: Held, ours: Contents, now: Found): Promise<boolean> {
   const { documents, key, source } = held;
   const prepared = await source.prepare(ours, held.agreed.document, now, authorOfTyping(held));
   await write(held, hashOfContents(prepared.contents));
-  try {
-    await prepared.commit();
-  } catch (error) {
-    const code = error instanceof AppError ? error.code : undefined;
-    if (code === 'conflict' || code === 'already_published' || code === 'not_found') return false;
-    throw error;
-  }
+  if (!(await prepared.commit())) return false;
   held.agreed = { post: prepared.contents, document: ours };
   await documents.writeAgreed(key, held.agreed);
   return true;
@@ -72,17 +68,20 @@ async function takeChanged(held: Held, ours: Contents, { contents }: Found): Pro
 /** One try to bring both together; false: something was changed meanwhile. */
 async function tryToAgree(held: Held): Promise<boolean> {
   const ours = await read(held);
-  const now = await held.source.read();
+  const now = await held.source.read(held.seen);
   if (!now) {
     tell(held, { readOnly: 'deleted', problem: null });
     return true;
   }
   held.seen = now.version;
+  for (const agent of now.agents ?? []) held.agents.add(agent);
+  if (now.agents?.length) held.onAgents(now.agents);
   if (!sameContents(now.contents, held.agreed.post)) {
     await takeChanged(held, ours, now);
     return false;
   }
-  if (!now.isOpen) return close(held, ours, now);
+  held.agents.clear(); // another process has taken their edits in, or they changed nothing that is here
+  if (now.closed) return close(held, ours, now);
   tell(held, { readOnly: null });
   if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;
   held.typedBy.post.clear();

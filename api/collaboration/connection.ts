@@ -1,6 +1,7 @@
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Principal } from '../http/route.ts';
+import type { RoomName } from './address.ts';
 import type { Rights } from './rights.ts';
 
 /** The codes that connections are closed with (S206), beside those of the protocol. */
@@ -27,6 +28,7 @@ const CLOSING_MS = 2_000;
 export interface Connection {
   principal: Principal;
   rights: Rights;
+  readonly room: RoomName;
   /** Who made what the room stands for, where that matters to rights. */
   readonly author: string | null | undefined;
   /** It was told that it may not write. */
@@ -42,6 +44,7 @@ interface Options {
   clock: Clock;
   principal: Principal;
   rights: Rights;
+  room: RoomName;
   author: string | null | undefined;
   onFrame(frame: Uint8Array): void;
   onClose(): void;

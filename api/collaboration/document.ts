@@ -1,25 +1,33 @@
 import { AppError } from '../../src/platform/kernel/index.ts';
 import type { PostAuthor } from '../../src/publishing/posts/index.ts';
-import type { Contents, DocumentRow, VersionReason } from '../../src/studio/collaboration/index.ts';
+import type { DocumentRow, VersionReason, VersionWithContents } from '../../src/studio/collaboration/index.ts';
 import { openUpdates } from '../../src/studio/collaboration/updates.ts';
 import { agree } from './agreement.ts';
 import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tooMany, write } from './held.ts';
+import type { Found } from './source.ts';
 
 type Opening = Pick<
   Held,
-  'documents' | 'clock' | 'log' | 'key' | 'source' | 'onUpdate' | 'onStatus' | 'onOtherProcess'
+  'documents' | 'clock' | 'log' | 'key' | 'source' | 'onUpdate' | 'onStatus' | 'onAgents' | 'onOtherProcess'
 > & { row: DocumentRow };
 
-const readOnly = () => new AppError('conflict', 'The document cannot be written: its post is out, on its way or gone');
+const readOnly = () =>
+  new AppError('conflict', 'The document cannot be written: what it stands for is out, approved, on its way or gone');
 
-/** Makes the document what a version says, as one more change; what it said before is a version. */
-async function restore(held: Held, contents: Contents, by: PostAuthor): Promise<void> {
+/** What a version says; where it was kept before an edit of an agent, what that edit made of it, too. */
+type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
+
+/**
+ * Makes the document what a version says, or takes back the one edit that a version was kept before, as one more change;
+ * what it said before is a version.
+ */
+async function restore(held: Held, { contents, changedTo }: Restored, by: PostAuthor): Promise<void> {
   await agree(held);
   if (held.status.readOnly) throw readOnly();
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     await write(held);
     await keepVersion(held, 'restore', await read(held));
-    if (await change(held, undefined, contents, undefined)) {
+    if (await change(held, changedTo ?? undefined, contents, undefined)) {
       held.typedBy.document.add(by.userId);
       held.typedBy.post.set(by.userId, by);
       return agree(held);
@@ -35,7 +43,7 @@ async function restore(held: Held, contents: Contents, by: PostAuthor): Promise<
  */
 export function openDocument({ row, ...opening }: Opening) {
   const { version, agreed, recent, state } = row;
-  const updates = openUpdates(state);
+  const updates = openUpdates(state, opening.source.roots);
   const held: Held = {
     ...opening,
     updates,
@@ -45,6 +53,7 @@ export function openDocument({ row, ...opening }: Opening) {
     revision: 0,
     written: 0,
     seen: undefined,
+    agents: new Set(),
     status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
     typedBy: { document: new Set(), post: new Map() },
   };
@@ -88,11 +97,8 @@ export function openDocument({ row, ...opening }: Opening) {
     write: () => inTurn(() => write(held)),
     agree: () => inTurn(() => agree(held)),
     /** Looks again when somebody else has written the document or changed the post. */
-    look(
-      stored: number | undefined,
-      found: { version: string; isOpen: boolean } | undefined,
-    ): Promise<void> | undefined {
-      const stands = found === undefined ? 'deleted' : found.isOpen ? null : 'published';
+    look(stored: number | undefined, found: Pick<Found, 'version' | 'closed'> | undefined): Promise<void> | undefined {
+      const stands = found === undefined ? 'deleted' : found.closed;
       const isKnown = stands === held.status.readOnly || held.status.readOnly === 'unreadable';
       if (stored === held.version && isKnown && (found === undefined || found.version === held.seen)) return undefined;
       return inTurn(async () => {
@@ -107,7 +113,7 @@ export function openDocument({ row, ...opening }: Opening) {
         return keepVersion(held, reason, await read(held), label);
       }),
     /** @throws AppError `conflict` while the document may not be written */
-    restore: (contents: Contents, by: PostAuthor) => inTurn(() => restore(held, contents, by)),
+    restore: (kept: Restored, by: PostAuthor) => inTurn(() => restore(held, kept, by)),
   };
 }
 export type OpenDocument = ReturnType<typeof openDocument>;

@@ -1,9 +1,9 @@
 import { organizationActor } from '../../actors/organization/contract.ts';
 import type { Context } from '../../src/context.ts';
-import { AppError, parse } from '../../src/platform/kernel/index.ts';
+import { parse } from '../../src/platform/kernel/index.ts';
 import { EditBody, type PostRow } from '../../src/publishing/posts/index.ts';
-import { canonical, type Contents } from '../../src/studio/collaboration/index.ts';
-import type { Found, Source } from './source.ts';
+import type { Contents } from '../../src/studio/collaboration/index.ts';
+import { changedFields, type Found, type Source, unlessGone, unlessOthersWereFirst } from './source.ts';
 
 /** What the posts of a group have in common, in the words of an edit. */
 const GroupSettings = EditBody.pick({ title: true, description: true, publishDate: true, tags: true });
@@ -24,13 +24,11 @@ export function groupSource(
   group: string,
 ): Source {
   const roots = async (): Promise<PostRow[]> => {
-    const rows = await posts.getGroup(orgId, group).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'not_found') return [];
-      throw error;
-    });
+    const rows = (await unlessGone(posts.getGroup(orgId, group))) ?? [];
     return rows.filter(({ rootPostId }) => rootPostId === null);
   };
   return {
+    roots: ['settings'],
     async read(): Promise<Found | undefined> {
       const rows = await roots();
       const [first] = rows;
@@ -39,16 +37,11 @@ export function groupSource(
       return {
         contents: { content: '', settings: settingsOf(first), media: [] },
         version: rows.map(({ id, version }) => `${id}:${version}`).join(),
-        isOpen: revisions.every((revision) => revision?.isOpen),
+        closed: revisions.every((revision) => revision?.isOpen) ? null : 'published',
       };
     },
     async prepare(wanted: Contents, agreed: Contents, now, by) {
-      const names = new Set([...Object.keys(wanted.settings), ...Object.keys(agreed.settings)]);
-      const sent = Object.fromEntries(
-        [...names]
-          .filter((name) => canonical(wanted.settings[name]) !== canonical(agreed.settings[name]))
-          .map((name) => [name, wanted.settings[name] ?? null]),
-      );
+      const sent = changedFields(wanted.settings, agreed.settings);
       const body = parse(GroupSettings, sent);
       const versions = new Map(now.version.split(',').map((one) => one.split(':') as [string, string]));
       const edits = await Promise.all(
@@ -60,13 +53,15 @@ export function groupSource(
       );
       return {
         contents: { content: '', settings: { ...now.contents.settings, ...sent }, media: [] },
-        commit: async () =>
-          void (await actors(organizationActor, orgId).admit({
-            posts: [],
-            edits,
-            createdBy: by?.userId ?? null,
-            schedulesFreely: by?.schedulesFreely ?? false,
-          })),
+        commit: () =>
+          unlessOthersWereFirst(
+            actors(organizationActor, orgId).admit({
+              posts: [],
+              edits,
+              createdBy: by?.userId ?? null,
+              schedulesFreely: by?.schedulesFreely ?? false,
+            }),
+          ),
       };
     },
   };

@@ -4,10 +4,10 @@ import { notFound } from '../../src/platform/kernel/index.ts';
 import type { RoomName } from './address.ts';
 import { CLOSE } from './connection.ts';
 import { openDocument } from './document.ts';
+import { sourceOf } from './kinds.ts';
 import { type LiveRoom, openLiveRoom } from './live-room.ts';
 import type { Replicas } from './replicas.ts';
-import { sourceOf } from './source-of.ts';
-import { judgeRights, lookAtPosts, type Watched } from './watch.ts';
+import { judgeRights, lookAtSources, type Watched } from './watch.ts';
 
 /** Connections of a room, of a person, and of this process. */
 const MOST = { ofRoom: 200, ofPerson: 20, inAll: 10_000 } as const;
@@ -50,6 +50,7 @@ async function openRoom(
     source,
     onUpdate: (update) => live?.spread(update),
     onStatus: (status) => live?.tellStatus(status),
+    onAgents: (names) => live?.showAgents(names),
     onOtherProcess,
   });
   // edits that came while nobody had it open enter before anybody is answered
@@ -120,7 +121,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     onError,
     async round() {
       if (entries.size === 0) return;
-      await Promise.all([judgeRights(context, connections()), lookAtPosts(context, watched())]);
+      await Promise.all([judgeRights(context, connections()), lookAtSources(context, watched())]);
       return LOOK_MS + connections().length;
     },
   });

@@ -11,10 +11,10 @@ import {
   type VersionReason,
 } from '../../src/studio/collaboration/index.ts';
 import { openUpdates, type Updates } from '../../src/studio/collaboration/updates.ts';
-import type { Source } from './source.ts';
+import type { ClosedBy, Source } from './source.ts';
 
-/** Why a document cannot be written: what it stands for is out or on its way, or gone; it cannot be built. */
-export type ReadOnly = 'published' | 'deleted' | 'unreadable';
+/** Why a document cannot be written: what it stands for may not be changed or is gone; it cannot be built. */
+export type ReadOnly = ClosedBy | 'deleted' | 'unreadable';
 /** What the server says of a document to everybody who has it open. */
 export interface Status {
   savedVersion: string | null;
@@ -35,6 +35,8 @@ export interface Held {
   /** Told what the document gains, whoever has made it. */
   onUpdate(update: Uint8Array): void;
   onStatus(status: Status): void;
+  /** Agents have changed what the document stands for. */
+  onAgents(names: readonly string[]): void;
   /** Another process has the document open, too. */
   onOtherProcess(): void;
   /** Of the stored document, and what stands beside it. */
@@ -47,6 +49,8 @@ export interface Held {
   /** The version of the post that was seen last. */
   seen: string | undefined;
   status: Status;
+  /** The agents among those whose edits have not entered the document yet. */
+  readonly agents: Set<string>;
   /** Those who have typed since the document was written, and since the post was saved. */
   readonly typedBy: { document: Set<string>; post: Map<string, PostAuthor> };
 }
@@ -64,7 +68,7 @@ export function tell(held: Held, said: Partial<Status>): void {
 
 /** Takes in what another process has written. */
 export async function takeStored(held: Held): Promise<void> {
-  const { documents, key, updates } = held;
+  const { documents, key, source, updates } = held;
   const stored = await documents.find(key);
   if (!stored) return documents.insert(key, { state: updates.state, agreed: held.agreed });
   if (stored.version === held.version) return;
@@ -75,7 +79,8 @@ export async function takeStored(held: Held): Promise<void> {
   const gained = updates.takeIn(stored.state);
   if (gained) held.onUpdate(gained);
   // whoever writes has taken in what stood: it may have all of this already
-  if (held.typedBy.document.size === 0 && !openUpdates(stored.state).isNew(updates.state)) held.written = held.revision;
+  const isKept = () => !openUpdates(stored.state, source.roots).isNew(updates.state);
+  if (held.typedBy.document.size === 0 && isKept()) held.written = held.revision;
 }
 
 /** Writes the document; `saving`: the hash of what is about to be saved to the post. */
@@ -107,10 +112,10 @@ export async function change(
   theirs: Contents,
   agreeing: Contents | undefined,
 ): Promise<{ met: boolean } | false> {
-  const { documents, key, updates } = held;
+  const { documents, key, source, updates } = held;
   const [was, mine] = [updates.state, held.revision];
   const merged = await documents.worker.run('merge', { state: was, base, theirs });
-  const next = openUpdates(was);
+  const next = openUpdates(was, source.roots);
   next.add(merged.update);
   const agreed = agreeing && { post: agreeing, document: asWritten(agreeing) };
   const changed = await documents.update(key, held.version, { state: next.state, typed: [], agreed });
@@ -136,3 +141,13 @@ export const keepVersion = (
   contents: Contents,
   label: string | null = null,
 ): Promise<string | undefined> => documents.keepVersion(key, { reason, label, contents });
+
+/** Keeps what a document said before an edit of agents; restoring it takes this edit back, and nothing else. */
+export const keepBeforeAgents = ({ documents, key, agreed, agents }: Held, theirs: Contents) =>
+  documents.keepVersion(key, {
+    reason: 'agent_edit',
+    label: null,
+    contents: agreed.document,
+    changedTo: asWritten(theirs),
+    agents: [...agents],
+  });

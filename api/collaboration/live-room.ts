@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
+import { openAgents } from './agents.ts';
 import { openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
@@ -28,13 +29,18 @@ interface Options {
 /** Other processes speak for the ids of their clients. */
 const ELSEWHERE = {};
 
+const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
+  frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
+
 /** A document with those who have it open in this process. */
 export function openLiveRoom({ clock, log, document, peers }: Options) {
   const connections = new Set<Connection>();
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
+  const agents = openAgents({ clock, awareness, tell: (update) => broadcast(frames.awarenessFrame(update)) });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
+  const statusFrame = () => frameOfStatus(self, document.status);
   let leaving: Uint8Array[] = [];
   let isWritable = document.status.readOnly === null;
   let silence = new AbortController();
@@ -50,9 +56,6 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     broadcast(frames.updateFrame(update));
     peers?.update(update);
   };
-  const statusFrame = () =>
-    frames.awarenessFrame(frames.awarenessUpdate([{ ...self, state: JSON.stringify({ server: document.status }) }]));
-
   async function keepSession(signal: AbortSignal): Promise<void> {
     await clock.sleep(SESSION_MS, signal);
     isChanged = false;
@@ -83,6 +86,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       if (leaving.length === 0) setImmediate(flushUpdates);
       leaving.push(update);
     },
+    showAgents: (names: readonly string[]) => names.forEach((name) => agents.show(name)),
     tellStatus(status: Status): void {
       self.clock += 1;
       broadcast(statusFrame());
@@ -143,6 +147,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     },
     stop(): void {
       silence.abort();
+      agents.stop();
       saving.stop();
     },
   };

@@ -5,20 +5,21 @@ import { principalOf } from '../http/authenticate.ts';
 import { scopesOfToken } from '../../src/people/access/index.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
+import type { RoomName } from './address.ts';
+import { resourceOf } from './kinds.ts';
 
 /** What a caller may do in a room. */
 export type Rights = 'none' | 'read' | 'write';
 
 const AUTH = ['session', 'api-key', 'oauth'] as const;
-/** What the ladder would be asked for: reading a post, and changing one. */
-const READING = { method: 'get', auth: AUTH, permission: 'posts:read' } as const;
-const WRITING = { method: 'put', auth: AUTH, permission: 'posts:update' } as const;
 /** The declaration that callers of a room are authenticated by. */
 export const OPENING = { method: 'get', auth: AUTH } as const;
 
-function may(asked: typeof READING | typeof WRITING, principal: Principal): boolean {
+/** Asks what the ladder would be asked for: reading what the room stands for, or changing it. */
+function may(action: 'read' | 'update', room: Pick<RoomName, 'kind'>, principal: Principal): boolean {
+  const method = action === 'read' ? 'get' : 'put';
   try {
-    permit(asked, principal);
+    permit({ method, auth: AUTH, permission: `${resourceOf(room)}:${action}` }, principal);
     return true;
   } catch (error) {
     if (error instanceof AppError) return false;
@@ -30,10 +31,14 @@ function may(asked: typeof READING | typeof WRITING, principal: Principal): bool
  * What a caller may do with what `author` has made. Nobody opens a room as somebody else: each change of an
  * impersonation is noted, and frames are not requests.
  */
-export function rightsOf(principal: Principal, author: string | null | undefined): Rights {
-  if (principal.impersonatorId !== undefined || !may(READING, principal)) return 'none';
+export function rightsOf(
+  principal: Principal,
+  room: Pick<RoomName, 'kind'>,
+  author: string | null | undefined,
+): Rights {
+  if (principal.impersonatorId !== undefined || !may('read', room, principal)) return 'none';
   const isOwn = author === principal.userId || !updatesOnlyOwn(principal.roleKey, principal.isSuperAdmin);
-  return isOwn && may(WRITING, principal) ? 'write' : 'read';
+  return isOwn && may('update', room, principal) ? 'write' : 'read';
 }
 
 /** A credential by its id: what a ticket stands for, and what is asked about again. */

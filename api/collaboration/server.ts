@@ -82,6 +82,7 @@ export async function openCollaborationServer(context: Context) {
       clock,
       principal,
       rights,
+      room,
       author,
       onFrame: (frame) => live.receive(connection, frame),
       onClose: () => {

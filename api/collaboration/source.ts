@@ -3,25 +3,34 @@ import type { Context } from '../../src/context.ts';
 import { AppError, parse, tenantKey } from '../../src/platform/kernel/index.ts';
 import { EditBody, type PostAuthor, type PostRow } from '../../src/publishing/posts/index.ts';
 import { canonical, type Contents } from '../../src/studio/collaboration/index.ts';
-import type { RoomName } from './address.ts';
+import type { DocumentRoot } from '../../src/studio/collaboration/updates.ts';
+
+/** Why what a document stands for may not be changed: it is out or on its way; no plan waits to be approved. */
+export type ClosedBy = 'published' | 'not_awaiting_plan';
 
 /** What a document stands for, as it is now. */
 export interface Found {
   contents: Contents;
   /** Changes with every change of it. */
   version: string;
-  isOpen: boolean;
+  /** Null: it may be changed. */
+  closed: ClosedBy | null;
+  /** The names of agents that have changed it since the version that was asked about. */
+  agents?: readonly string[];
 }
 /** A change that was judged and not made yet. */
 export interface Prepared {
   /** What it holds when the change is made. */
   contents: Contents;
-  commit(): Promise<void>;
+  /** False: it was changed by somebody else since it was read, and stays as it is. */
+  commit(): Promise<boolean>;
 }
 /** What a document is made of and saved to. */
 export interface Source {
-  /** Undefined: it is gone. */
-  read(): Promise<Found | undefined>;
+  /** What its document may hold. */
+  readonly roots: readonly DocumentRoot[];
+  /** Undefined: it is gone. `since`: the version that was read last. */
+  read(since?: string): Promise<Found | undefined>;
   /**
    * Judges what a document says in the place of what it said when it was saved last.
    * @throws AppError for what cannot be saved
@@ -30,31 +39,62 @@ export interface Source {
 }
 
 type Needs = Pick<Context, 'posts' | 'actors'>;
-export interface SourceKey {
-  orgId: string;
-  room: RoomName;
-}
 
 const contentsOf = ({ content, settings, media }: PostRow): Contents => ({ content, settings, media });
 const differs = (a: unknown, b: unknown): boolean => canonical(a) !== canonical(b);
+
+/** The fields of a document that differ from what it said when it was saved last; null: it was deleted. */
+export const changedFields = (wanted: Contents['settings'], agreed: Contents['settings']): Record<string, unknown> =>
+  Object.fromEntries(
+    [...new Set([...Object.keys(wanted), ...Object.keys(agreed)])]
+      .filter((name) => differs(wanted[name], agreed[name]))
+      .map((name) => [name, wanted[name] ?? null]),
+  );
+
+/** What is found; undefined where it is not there any more. */
+export async function unlessGone<T>(found: Promise<T>): Promise<T | undefined> {
+  return found.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return undefined;
+    throw error;
+  });
+}
+
+const OTHERS_WERE_FIRST = new Set<unknown>(['conflict', 'already_published', 'not_found']);
+
+/** Makes a change of posts; false where somebody has changed, published or deleted one of them since. */
+export async function unlessOthersWereFirst(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && OTHERS_WERE_FIRST.has(error.code)) return false;
+    throw error;
+  }
+}
 
 /** Bytes of what a document may save, as a body of the API may have. */
 const MOST_BODY_BYTES = 2_000_000;
 
 /** A post, or an item of a thread. */
 export function postSource({ posts, actors }: Needs, orgId: string, postId: string): Source {
-  const read = async (): Promise<Found | undefined> => {
+  const read = async (since?: string): Promise<Found | undefined> => {
     const [rows, [revision]] = await Promise.all([
-      posts.getPost(orgId, postId).catch((error: unknown) => {
-        if (error instanceof AppError && error.code === 'not_found') return [];
-        throw error;
-      }),
+      unlessGone(posts.getPost(orgId, postId)),
       posts.findRevisions([{ orgId, postId }]),
     ]);
-    const row = rows.find(({ id }) => id === postId);
-    return row && revision && { contents: contentsOf(row), version: String(row.version), isOpen: revision.isOpen };
+    const row = rows?.find(({ id }) => id === postId);
+    if (!row || !revision) return undefined;
+    const version = String(row.version);
+    const isChanged = since !== undefined && since !== version;
+    return {
+      contents: contentsOf(row),
+      version,
+      closed: revision.isOpen ? null : 'published',
+      ...(isChanged && { agents: await posts.findAgents({ orgId, postId, since: Number(since) }) }),
+    };
   };
   return {
+    roots: ['content', 'settings', 'media'],
     read,
     async prepare(wanted, agreed, now, by) {
       const sent = {
@@ -73,8 +113,8 @@ export function postSource({ posts, actors }: Needs, orgId: string, postId: stri
           settings: change.settings?.values ?? now.contents.settings,
           media: change.media ?? now.contents.media,
         },
-        commit: async () =>
-          void (await actors(postActor, tenantKey(orgId, postId)).edit({ ...change, ...(by && { by }) })),
+        commit: () =>
+          unlessOthersWereFirst(actors(postActor, tenantKey(orgId, postId)).edit({ ...change, ...(by && { by }) })),
       };
     },
   };

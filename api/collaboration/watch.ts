@@ -3,7 +3,7 @@ import type { RoomName } from './address.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { LiveRoom } from './live-room.ts';
 import { credentialOf, principalsOf, rightsOf } from './rights.ts';
-import { sourceOf } from './source-of.ts';
+import { sourceOf } from './kinds.ts';
 
 /** A room that is open in this process. */
 export interface Watched {
@@ -28,15 +28,18 @@ export async function judgeRights(context: Context, connections: readonly Connec
       connection.close(CLOSE.notAuthenticated, 'The credential has ended');
       continue;
     }
-    const rights = rightsOf(principal, connection.author);
+    const rights = rightsOf(principal, connection.room, connection.author);
     if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
     connection.principal = principal;
     connection.rights = rights;
   }
 }
 
-/** Looks whether documents were written or posts were changed elsewhere; two statements, and one for each group. */
-export async function lookAtPosts(context: Context, rooms: readonly Watched[]): Promise<void> {
+/**
+ * Looks whether documents were written elsewhere, and what they stand for was changed: two statements for all rooms of
+ * posts, and what each other room is read by.
+ */
+export async function lookAtSources(context: Context, rooms: readonly Watched[]): Promise<void> {
   const { documents, posts } = context;
   const single = rooms.filter(({ room }) => room.kind === 'post');
   const [versions, revisions] = await Promise.all([
@@ -48,10 +51,10 @@ export async function lookAtPosts(context: Context, rooms: readonly Watched[]): 
     rooms.map(async ({ room, orgId, live }, n) => {
       const revision = revisionOf.get(live);
       const found =
-        room.kind === 'group'
+        room.kind !== 'post'
           ? await sourceOf(context, orgId, room).read()
           : revision && !revision.isDeleted
-            ? { version: String(revision.version), isOpen: revision.isOpen }
+            ? { version: String(revision.version), closed: revision.isOpen ? null : ('published' as const) }
             : undefined;
       await live.document.look(versions[n], found);
     }),

@@ -1,4 +1,4 @@
-import { claimKey, releaseKey, completeKey } from '../../src/platform/db/index.ts';
+import { claimKey, releaseKey, completeKey, scopeOfUser } from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
 import type { Exchange } from './exchange.ts';
@@ -25,8 +25,8 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
     throw invalidField(NAME, 'must be 1 to 255 printable characters', 'invalid_format');
   // of an upload only its length is known beforehand
   const bytes = exchange.body ? (await exchange.body).bytes : (request.headers['content-length'] ?? '');
-  // A stored answer may show a secret once: it belongs to whoever got it, not to all members.
-  const scope = `${principal.userId} ${request.method} ${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))}`;
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const scope = scopeOfUser(principal.userId, `${request.method} ${path}`);
   const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
   const found = await claimKey(sql, mine, sha256(bytes));
   if (found.kind === 'claimed') return { claim: mine };

@@ -1,10 +1,12 @@
 import { validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from '../../src/context.ts';
+import type { Limiter } from '../../src/platform/flow/index.ts';
 import { asCallerError } from '../../src/platform/db/index.ts';
 import type { AppError } from '../../src/platform/kernel/index.ts';
 import { prefersHtml } from './accept.ts';
 import { sendJson, sendRaw } from './answer.ts';
+import { placeForWork } from './at-work.ts';
 import { authenticate } from './authenticate.ts';
 import { isBodyless, readJson } from './body.ts';
 import type { CookieWriter } from './cookies.ts';
@@ -34,6 +36,8 @@ export interface Tools {
   bodyMs: number;
   /** Places for bodies that are larger than most. */
   largeBodies: LargeBodies;
+  /** Places for handlers. */
+  atWork: Limiter;
 }
 
 /** The status of a success by S2. */
@@ -86,8 +90,9 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   const early = route.buckets && (await readInput().catch(() => undefined));
   await throttle(exchange, route, context, early && route.buckets!(early.body));
   permit(route, exchange.principal);
-  using _ = await placeForBody(exchange, route, tools.largeBodies);
+  using _body = await placeForBody(exchange, route, tools.largeBodies);
   const input = early ?? (await readInput());
+  using _work = await placeForWork(exchange, route, tools.atWork);
   const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
     exchange.headers['idempotency-replayed'] = 'true';

@@ -4,8 +4,9 @@ import type { PostAuthor } from '../../src/publishing/posts/index.ts';
 import type { Principal } from './route.ts';
 
 /** The caller as who makes or changes a post; a key, a token or an agent acts as its owner. */
-export const authorOf = ({ userId, roleKey, isSuperAdmin, permissions }: Principal): PostAuthor => ({
+export const authorOf = ({ userId, roleKey, isSuperAdmin, permissions, agent }: Principal): PostAuthor => ({
   userId,
+  ...(agent !== undefined && { agent }),
   schedulesFreely: schedulesFreely(roleKey, isSuperAdmin, permissions),
 });
 

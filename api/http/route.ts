@@ -40,6 +40,8 @@ export interface Principal {
   authorizationId?: string;
   /** The name of the key, or of the app that has the token. */
   program?: string;
+  /** The name under which it acts as an agent, by a tool of MCP. */
+  agent?: string;
   /** What the key, or the app that has the token, may do at most. */
   limits?: ProgramLimits | null | undefined;
   /** For an OAuth token: what its client may do at most. */

@@ -25,7 +25,8 @@ export async function answerOf(
   if (tool.permission && !call.principal.permissions.has(tool.permission))
     throw new AppError('forbidden', `Your role lacks the permission ${tool.permission}`);
   const rooms = Object.fromEntries(tool.rooms.map((room: Room) => [room, call.rooms[room]]));
-  return tool.run({ ...call, rooms, input: parse(tool.input, input ?? {}) });
+  const principal = { ...call.principal, agent: call.principal.program ?? 'An agent' };
+  return tool.run({ ...call, rooms, principal, input: parse(tool.input, input ?? {}) });
 }
 
 /**

@@ -5,15 +5,35 @@ export type JsonSchema = Record<string, unknown>;
 const isObject = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Strict clients know neither `const` nor the keys that only tools of schemas read. */
+/** What has one schema or several inside; other keys hold values. */
+const INSIDE = new Set(['items', 'additionalProperties', 'not']);
+const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+/** Keys that say nothing of a value. */
+const WORDS = new Set(['title', 'description', 'default']);
+const isAnything = (schema: unknown): boolean => isObject(schema) && Object.keys(schema).every((key) => WORDS.has(key));
+const ANYTHING = { anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })) };
+
+/**
+ * Strict clients know neither `const` nor a list of types nor the keys that only tools of schemas read, and want to be
+ * told the types of what may be anything.
+ */
 function plain(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(plain);
   if (!isObject(schema)) return schema;
   const { $schema: _, const: only, propertyNames: __, ...rest } = schema;
-  return {
-    ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, plain(value)])),
+  const stated = {
+    ...Object.fromEntries(Object.entries(rest).map(plainEntry)),
     ...(only !== undefined && { type: typeof only, enum: [only] }),
   };
+  return isAnything(stated) ? { ...stated, ...ANYTHING } : stated;
+}
+
+function plainEntry([key, value]: [string, unknown]): [string, unknown] {
+  if (key === 'type' && Array.isArray(value)) return ['anyOf', value.map((type) => ({ type }))];
+  if (key === 'properties' && isObject(value))
+    return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))];
+  if (key === 'additionalProperties' && isAnything(value)) return [key, true];
+  if (LISTS.has(key) && Array.isArray(value)) return [key, value.map(plain)];
+  return [key, INSIDE.has(key) ? plain(value) : value];
 }
 
 /** The schema of the input of a tool for clients: an object at the top, all of it in one place. */

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { actorsOf, type Bus, type Engine, placement } from './actor-runtime/index.ts';
 import { dropOldAudit, openAudit } from './audit/index.ts';
 import { openCache } from './cache/index.ts';
 import type { Config } from './config/index.ts';
 import { type Database, dropOldKeys, foldChangeCounters, openDatabase, readConnections } from './db/index.ts';
 import { openErrorLog } from './error-log/index.ts';
-import { type Clock, openVault } from './kernel/index.ts';
+import { type Clock, newId, openVault } from './kernel/index.ts';
 import { type Network, openOutbound } from './outbound/index.ts';
 import { countWaiting } from './outbox/index.ts';
 import { type Log, type Logs, openEvents, openMetrics, openTracing, type Tracing } from './telemetry/index.ts';
@@ -36,7 +35,7 @@ const HOUR = 60 * MINUTE;
 /** Opens what every other wing stands on: database, cache, engine, logs and metrics, the way out. */
 export async function openPlatformWing({ config, logs: given, actorTypes, clock, network, ...parts }: PlatformNeeds) {
   await using opened = new AsyncDisposableStack();
-  const incarnation = randomUUID();
+  const incarnation = newId();
   const sql = parts.sql ?? openPool(config, opened);
   const errors = opened.use(openErrorLog({ sql, logs: given, incarnation, retentionDays: config.retention.errors }));
   const { logs } = errors;

@@ -44,6 +44,15 @@ export interface PublishingNeeds {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+const postOptionsOf = ({ actors, posts, retention }: Config) => ({
+  horizonMs: actors.reminderHorizonHours * HOUR,
+  inFlight: actors.inFlight,
+  lateMs: posts.lateSeconds * 1_000,
+  missedAfterMs: posts.missedAfterMinutes * MINUTE,
+  deletedDays: retention.softDeleted,
+  campaignDays: retention.campaigns,
+});
+
 /** Opens posts, and what they leave by: channels, egress routes, short links. */
 export async function openPublishingWing({
   config,
@@ -104,17 +113,19 @@ export async function openPublishingWing({
       heartbeat: engine,
       log: logs.of('posts'),
       events,
-      options: {
-        horizonMs: config.actors.reminderHorizonHours * HOUR,
-        inFlight: config.actors.inFlight,
-        lateMs: config.posts.lateSeconds * 1_000,
-        missedAfterMs: config.posts.missedAfterMinutes * MINUTE,
-        deletedDays: config.retention.softDeleted,
-        campaignDays: config.retention.campaigns,
-      },
+      options: postOptionsOf(config),
     }),
   );
-  const followUps = openFollowUps({ sql, clock, incarnation, posts, channels, providers, log: logs.of('follow-ups') });
+  const followUps = openFollowUps({
+    sql,
+    clock,
+    incarnation,
+    posts,
+    channels,
+    links: shortlinks,
+    providers,
+    log: logs.of('follow-ups'),
+  });
   const comments = openComments({
     sql,
     clock,

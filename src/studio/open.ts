@@ -107,7 +107,7 @@ export async function openStudioWing({
     runs,
     timeouts: { totalMs: config.ai.pipeline.totalTimeoutMs, agentMs: config.ai.pipeline.agentTimeoutMs },
   });
-  const briefs = openBriefs({ sql });
+  const briefs = openBriefs({ sql, clock, log: logs.of('briefs'), texts });
   const designer = openDesigner({
     sql,
     runs,

@@ -8,6 +8,7 @@ import { CannotRun, type Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
 import { cpuMs } from './kit/processes.ts';
 import type { Report } from './kit/report.ts';
+import { openRequestLoad, type Target } from './kit/requests.ts';
 import { seedTenants } from './kit/seed.ts';
 import { openWorld } from './kit/world.ts';
 
@@ -30,7 +31,7 @@ export async function auth(options: Options): Promise<Report> {
   const database = await world.database();
   const tenants = await seedTenants(database.sql, { orgs: keys, channels: 0 });
   const product = await world.product(database, { env: { REDIS_URL: redis.url } });
-  const load = world.script(script('./auth-load.ts'), {});
+  const load = openRequestLoad(world, CALLERS);
   const peerOf = async (server: string) => {
     const child = await world.peer('server.mjs', { redisUrl: redis.url, server }, 'auth');
     const { url } = (await child.ask({ do: 'listen', tenants: tenants.map(({ key, orgId }) => ({ key, orgId })) })) as {
@@ -49,33 +50,18 @@ export async function auth(options: Options): Promise<Report> {
     flexible: await world.peer('limiter.mjs', { redisUrl: redis.url }, 'auth'),
   };
 
-  const ask = { path: PATH, keys: tenants.map(({ key }) => key) };
-  const closed = (url: string) =>
-    load.ask({ do: 'closed', url, ...ask, callers: CALLERS, ms }) as Promise<{
-      answered: number;
-      took: number;
-      refused: number;
-    }>;
-  const half = rounded(((await closed(targets.rookery.url)).answered * 500) / ms);
+  const requests = tenants.map(({ key }) => ({ path: PATH, headers: { authorization: key } }));
+  const half = rounded((await load.closed(targets.rookery, requests, ms)).perSecond / 2);
   say(`open loop at ${half} a second: half of the product's rate`);
-  const measured = async ({ url, pids }: { url: string; pids: readonly number[] }): Promise<Figures> => {
-    const [before, exchanges] = [cpuMs(pids), await exchangesOf(redis.url)];
-    const { answered, took, refused } = await closed(url);
-    const [cpu, asked] = [cpuMs(pids) - before, (await exchangesOf(redis.url)) - exchanges];
-    if (refused > 0) throw new Error(`${url} refused ${refused} requests`);
-    const open = (await load.ask({
-      do: 'open',
-      url,
-      ...ask,
-      callers: CALLERS,
-      ms: ms / 2,
-      perSecond: half,
-    })) as Figures;
+  const measured = async (target: Target): Promise<Figures> => {
+    const exchanges = await exchangesOf(redis.url);
+    const { answered, perSecond, cpuMs: cpu } = await load.closed(target, requests, ms);
+    const asked = (await exchangesOf(redis.url)) - exchanges;
     return {
-      per_s: (answered * 1_000) / took,
-      cpu_ms_per_op: cpu / answered,
+      per_s: perSecond,
+      cpu_ms_per_op: cpu,
       redis_exchanges_per_op: asked / answered,
-      ...open,
+      ...(await load.open(target, requests, ms / 2, half)),
     };
   };
   const limited = async (child: Child): Promise<Figures> => {

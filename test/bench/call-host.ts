@@ -6,16 +6,26 @@ import { openDatabase } from '../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../src/platform/kernel/index.ts';
 import { quietLog } from '../support/worlds/quiet-log.ts';
 import { answering } from './kit/answering.ts';
-import { benchActor, benchActorImplementation, waysOf } from './kit/bench-actor.ts';
+import { benchActorOf, implementationOf, waysOf } from './kit/bench-actor.ts';
 import { allCalls } from './kit/calls.ts';
 
 interface Setup {
   databaseUrl: string;
   hosts: boolean;
   dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string };
+  type?: string;
+  /** What callers of this instance show; empty: nothing, and nothing is compared. */
+  callerToken?: string;
 }
-const { databaseUrl, hosts, dapr } = JSON.parse(process.argv[2]!) as Setup;
+const {
+  databaseUrl,
+  hosts,
+  dapr,
+  type = 'Bench',
+  callerToken = 'x'.repeat(43),
+} = JSON.parse(process.argv[2]!) as Setup;
 
+const benchActor = benchActorOf(type);
 const log = quietLog();
 const sql = openDatabase({ url: databaseUrl, connections: 4 });
 const common = { sql, clock: systemClock, log, incarnation: newId() };
@@ -25,7 +35,7 @@ const engine: Engine = dapr
       ...dapr,
       apiToken: undefined,
       appToken: undefined,
-      callerToken: 'token-of-the-bench',
+      callerToken,
       types: [benchActor.type],
     })
   : await openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
@@ -47,9 +57,9 @@ answering({
   async start() {
     if (hosts)
       await engine.host(
-        createHost({ implementations: [benchActorImplementation], needs: {}, actors, clock: systemClock, log }),
+        createHost({ implementations: [implementationOf(benchActor)], needs: {}, actors, clock: systemClock, log }),
       );
   },
-  calls: ({ ms }: { ms: number }) => allCalls(waysOf(actors), ms),
+  calls: ({ ms }: { ms: number }) => allCalls(waysOf(actors, benchActor), ms),
   chains: ({ ms }: { ms: number }) => allCalls({ empty: promiseChains() }, ms),
 });

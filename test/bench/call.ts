@@ -21,6 +21,8 @@ export async function call(options: Options): Promise<Report> {
   return await (options.engine === 'embedded' ? embedded(options, world) : dapr(options, world));
 }
 
+const WITHOUT_TOKEN = "rookery, without the caller's token";
+
 const lengthOf = ({ quick }: Options) => (quick ? 500 : 2_000);
 const side = (name: string, child: Child, message: object): Side => ({
   name,
@@ -86,11 +88,22 @@ async function dapr(options: Options, world: World): Promise<Report> {
   const api = world.script(HOST, { databaseUrl, hosts: false, dapr: daprOf(apiPorts) });
   const apiSidecar = cluster.sidecar(apiPorts, 'api');
 
+  const openPorts = await cluster.reserve();
+  const open = world.script(HOST, {
+    databaseUrl,
+    hosts: true,
+    dapr: daprOf(openPorts),
+    type: 'BenchWithoutToken',
+    callerToken: '',
+  });
+  const openSidecar = cluster.sidecar(openPorts);
+  await open.ask({ do: 'start' });
+
   const sdkPorts = await cluster.reserve();
   const sdk = await world.peer('call-sdk.mjs', { httpPort: sdkPorts.http, appPort: sdkPorts.app, calls: CALLS });
   const sdkSidecar = cluster.sidecar(sdkPorts);
   await sdk.ask({ do: 'start' });
-  await Promise.all([placed(hostSidecar), placed(sdkSidecar)]);
+  await Promise.all([placed(hostSidecar), placed(openSidecar), placed(sdkSidecar)]);
   await sdk.ask({ do: 'ready' });
 
   const app = world.script(FLOOR, {});
@@ -114,6 +127,7 @@ async function dapr(options: Options, world: World): Promise<Report> {
     [
       withSidecars('rookery', host, [hostSidecar.process.pid]),
       withSidecars('rookery, second sidecar', api, [hostSidecar.process.pid, apiSidecar.process.pid]),
+      withSidecars(WITHOUT_TOKEN, open, [openSidecar.process.pid]),
       side('two exchanges', app, { by, ms }),
       withSidecars('@dapr/dapr@3.18.0', sdk, [sdkSidecar.process.pid]),
     ],
@@ -132,6 +146,20 @@ async function dapr(options: Options, world: World): Promise<Report> {
         peer: 'two exchanges',
         better: 'smaller',
         goal: 1 / 2,
+      },
+      {
+        name: "rate of a lone call, without the caller's token",
+        figure: 'lone_per_s',
+        peer: WITHOUT_TOKEN,
+        better: 'greater',
+        goal: 0.97,
+      },
+      {
+        name: "rate with 32 callers, without the caller's token",
+        figure: 'c32_per_s',
+        peer: WITHOUT_TOKEN,
+        better: 'greater',
+        goal: 0.97,
       },
       {
         name: 'rate with 32 callers, SDK',
@@ -159,6 +187,7 @@ async function dapr(options: Options, world: World): Promise<Report> {
     settings: { ...settings, dapr: '1.18.3, flags of dapr/processes.ts' },
     leavesOut: [
       'the two exchanges go over plain node:http, without any address of an actor',
+      "without the caller's token its header is sent all the same, empty",
       'the SDK validates nothing and repeats nothing',
     ],
     goals: [

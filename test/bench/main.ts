@@ -15,11 +15,18 @@ const NAMES = [
   'hot-org',
   'call',
   'auth',
+  'list',
+  'mcp',
   'upload',
   'publish-file',
   'ai-budget',
   'ai-stream',
+  'collab',
   'jobs',
+  'follow-ups',
+  'preflight',
+  'fairness',
+  'runs',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -29,14 +36,32 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   'hot-org': async () => (await import('./hot-org.ts')).hotOrg,
   call: async () => (await import('./call.ts')).call,
   auth: async () => (await import('./auth.ts')).auth,
+  list: async () => (await import('./list.ts')).list,
+  mcp: async () => (await import('./mcp.ts')).mcp,
   upload: async () => (await import('./upload.ts')).upload,
   'publish-file': async () => (await import('./publish-file.ts')).publishFile,
   'ai-budget': async () => (await import('./ai-budget.ts')).aiBudget,
   'ai-stream': async () => (await import('./ai-stream.ts')).aiStream,
+  collab: async () => (await import('./collab.ts')).collab,
   jobs: async () => (await import('./jobs.ts')).jobs,
+  'follow-ups': async () => (await import('./follow-ups.ts')).followUps,
+  preflight: async () => (await import('./preflight.ts')).preflight,
+  fairness: async () => (await import('./fairness.ts')).fairness,
+  runs: async () => (await import('./runs.ts')).runs,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
-const WITHOUT_ACTORS: readonly Name[] = ['auth', 'upload', 'publish-file', 'ai-budget', 'ai-stream', 'jobs'];
+const WITHOUT_ACTORS: readonly Name[] = [
+  'auth',
+  'list',
+  'mcp',
+  'upload',
+  'publish-file',
+  'ai-budget',
+  'ai-stream',
+  'collab',
+  'jobs',
+  'runs',
+];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
 const MOST_OF_ALL_MS = 4 * 60_000;

@@ -3,17 +3,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answering } from './kit/answering.ts';
 
+/** Who came when, by idempotency key, and how many came twice. */
+const emptyBook = () => ({ arrived: new Map<string, number>(), doubled: 0 });
 let latencyMs = 0;
-let doubled = 0;
-let arrived = new Map<string, number>();
+let posts = emptyBook();
+let comments = emptyBook();
 
 const server = createServer((request, response) => {
   const at = Date.now();
   request.resume();
   request.on('end', () => {
     const key = String(request.headers['idempotency-key']);
-    if (arrived.has(key)) doubled += 1;
-    else arrived.set(key, at);
+    const book = request.url?.endsWith('/comments') ? comments : posts;
+    if (book.arrived.has(key)) book.doubled += 1;
+    else book.arrived.set(key, at);
     const text = `{"id":"${key}","url":"http://127.0.0.1/posts/${key}"}`;
     const answer = () =>
       response.writeHead(201, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
@@ -23,6 +26,12 @@ const server = createServer((request, response) => {
 });
 server.keepAliveTimeout = 120_000;
 
+const arrivalsOf = ({ arrived, doubled }: ReturnType<typeof emptyBook>) => ({
+  keys: [...arrived.keys()],
+  at: [...arrived.values()],
+  doubled,
+});
+
 answering({
   listen: () =>
     new Promise((done) =>
@@ -30,9 +39,10 @@ answering({
     ),
   reset(message: { latencyMs: number }) {
     ({ latencyMs } = message);
-    doubled = 0;
-    arrived = new Map();
+    posts = emptyBook();
+    comments = emptyBook();
   },
-  count: () => arrived.size,
-  arrivals: () => ({ keys: [...arrived.keys()], at: [...arrived.values()], doubled }),
+  count: () => posts.arrived.size,
+  arrivals: () => arrivalsOf(posts),
+  comments: () => arrivalsOf(comments),
 });

@@ -38,6 +38,27 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
+/** Of the direct dependencies those that are loaded by a start; each is small, or nothing is served without it. */
+const ALWAYS_LOADED = [
+  '@block65/webcrypto-web-push',
+  '@noble/curves',
+  '@opentelemetry/api',
+  '@scure/base',
+  'aws4fetch',
+  'busboy',
+  'express',
+  'file-type',
+  'htmlparser2',
+  'jose',
+  'pino',
+  'postgres',
+  'prom-client',
+  'rrule-temporal',
+  'temporal-polyfill',
+  'undici',
+  'zod',
+];
+
 interface Service {
   child: ChildProcess;
   said: () => string;
@@ -144,6 +165,20 @@ describe('npm start', () => {
     expect(await status(`${address}/health/ready`)).toBe(200);
     service.child.kill('SIGTERM');
     expect(await service.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('loads at its start what it always needs, and no other library', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'rookery-loaded-')), 'packages');
+    folders.push(join(file, '..'));
+    const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object };
+    const loaded = () => {
+      const names = readFileSync(file, 'utf8').split('\n');
+      return Object.keys(own.dependencies).filter((name) => names.includes(name));
+    };
+    const recorder = join(ROOT, 'test/support/processes/loaded-packages.mjs');
+    const service = start(usedFolder, { NODE_OPTIONS: `--import=${recorder}`, LOADED_PACKAGES: file });
+    await service.ready();
+    expect(loaded()).toEqual(ALWAYS_LOADED);
   });
 
   test('the process is ready again after its own Postgres was killed', async () => {

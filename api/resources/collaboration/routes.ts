@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, notFound } from '../../../src/platform/kernel/index.ts';
-import { authorOfRoom } from '../../collaboration/admission.ts';
 import { readRoom, type RoomName } from '../../collaboration/address.ts';
+import { authorOfRoom } from '../../collaboration/kinds.ts';
 import { onDocument } from '../../collaboration/on-document.ts';
 import { credentialOf, rightsOf } from '../../collaboration/rights.ts';
 import { authorOf } from '../../http/own.ts';
@@ -15,16 +15,21 @@ import {
   VersionWithContents,
 } from './shape.ts';
 
-const route = routesOf('auth', 'clock', 'documents', 'logs', 'posts');
-type Needs = Pick<Call<'posts'>, 'rooms' | 'principal'>;
+const route = routesOf('auth', 'brandKits', 'clock', 'designer', 'documents', 'logs', 'posts');
+type Needs = Pick<Call<'brandKits' | 'designer' | 'posts'>, 'rooms' | 'principal'>;
+
+// Which permission a room asks for depends on its kind, so the ladder asks for none.
 
 /** The room of a name, for who may read or write it. Throws `not_found`, `forbidden`. */
 async function roomOf({ rooms, principal }: Needs, name: string, wanted: 'read' | 'write'): Promise<RoomName> {
   const room = readRoom(name);
-  const author = room && (await authorOfRoom(rooms, principal.orgId, room));
-  if (!room || author === undefined) throw notFound();
-  const rights = rightsOf(principal, author);
-  if (rights === 'none' || (wanted === 'write' && rights !== 'write'))
+  if (!room) throw notFound();
+  // whoever may read nothing is not told what there is
+  if (rightsOf(principal, room, undefined) === 'none')
+    throw new AppError('forbidden', 'Your role may not read this document');
+  const author = await authorOfRoom(rooms, principal.orgId, room);
+  if (author === undefined) throw notFound();
+  if (wanted === 'write' && rightsOf(principal, room, author) !== 'write')
     throw new AppError('forbidden', 'Your role may not change this document');
   return room;
 }
@@ -42,7 +47,6 @@ export default [
     description:
       'For `?token=` of the websocket `/collaboration/:room`, where no header can be set. It opens this room for ten minutes, any number of times, and dies with the session, key or token that asked for it.',
     auth: ['session', 'api-key', 'oauth'],
-    permission: 'posts:read',
     body: z.strictObject({ room: name }),
     answer: Ticket,
     async handle(call) {
@@ -60,7 +64,6 @@ export default [
     summary: 'List versions of a co-edited document',
     description: 'The latest first; a hundred at most, each kept for 90 days.',
     auth: ['session', 'api-key', 'oauth'],
-    permission: 'posts:read',
     params: Params,
     answer: z.array(Version),
     async handle(call) {
@@ -74,7 +77,6 @@ export default [
     path: '/collaboration/:room/versions',
     summary: 'Keep a version of a co-edited document',
     auth: ['session', 'api-key', 'oauth'],
-    permission: 'posts:update',
     impersonation: 'refused',
     params: Params,
     body: z.strictObject({ label: z.string().trim().min(1).max(255).optional() }),
@@ -91,7 +93,6 @@ export default [
     path: '/collaboration/:room/versions/:id',
     summary: 'Get a version of a co-edited document',
     auth: ['session', 'api-key', 'oauth'],
-    permission: 'posts:read',
     params: VersionParams,
     answer: VersionWithContents,
     async handle(call) {
@@ -104,16 +105,16 @@ export default [
     method: 'post',
     path: '/collaboration/:room/versions/:id/restore',
     summary: 'Restore a version of a co-edited document',
-    description: 'As one more change, so that whoever has it open goes on; what it said before is a version.',
+    description:
+      'As one more change, so that whoever has it open goes on; what it said before is a version. Of an `agent_edit` this one edit is taken back, and what was typed since stays.',
     auth: ['session', 'api-key', 'oauth'],
-    permission: 'posts:update',
     impersonation: 'refused',
     params: VersionParams,
     answer: VersionWithContents,
     async handle(call) {
       const room = await roomOf(call, call.params.room, 'write');
       const version = await call.rooms.documents.getVersion(keyOf(call, room), call.params.id);
-      await onDocument(call, room, (document) => document.restore(version.contents, authorOf(call.principal)));
+      await onDocument(call, room, (document) => document.restore(version, authorOf(call.principal)));
       return version;
     },
     present: presentVersionWithContents,

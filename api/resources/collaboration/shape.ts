@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Contents, VersionRow } from '../../../src/studio/collaboration/index.ts';
+import type { VersionRow, VersionWithContents as StoredVersion } from '../../../src/studio/collaboration/index.ts';
 import { instant } from '../../http/fields.ts';
 
 export const Ticket = z.strictObject({ token: z.string(), expiresAt: instant });
@@ -8,19 +8,31 @@ export const presentTicket = ({ token, expiresAt }: { token: string; expiresAt: 
   expiresAt: expiresAt.toISOString(),
 });
 
-/** A kept version of a document. `authors`: the users who took part since the version before it. */
+/**
+ * A kept version of a document. `authors`: the users who took part since the version before it; `agents`: whose edit it
+ * was kept before.
+ */
 export const Version = z.strictObject({
   id: z.string(),
   label: z.string().nullable(),
-  reason: z.enum(['session', 'manual', 'restore', 'foreign_edit', 'too_late']),
+  reason: z.enum(['session', 'manual', 'restore', 'foreign_edit', 'agent_edit', 'too_late']),
   authors: z.array(z.string()),
+  agents: z.array(z.string()),
   createdAt: instant,
 });
-export const presentVersion = ({ id, label, reason, authors, createdAt }: VersionRow): z.input<typeof Version> => ({
+export const presentVersion = ({
   id,
   label,
   reason,
   authors,
+  agents,
+  createdAt,
+}: VersionRow): z.input<typeof Version> => ({
+  id,
+  label,
+  reason,
+  authors,
+  agents,
   createdAt: createdAt.toISOString(),
 });
 
@@ -28,13 +40,18 @@ export const VersionWithContents = Version.extend({
   content: z.string(),
   settings: z.record(z.string(), z.unknown()),
   media: z.array(z.unknown()),
+  plan: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'Of a designer session: `<step>.title` and `<step>.brief`.' }),
 });
 export const presentVersionWithContents = ({
-  contents: { content, settings, media },
+  contents: { content, settings, media, plan },
   ...row
-}: VersionRow & { contents: Contents }): z.input<typeof VersionWithContents> => ({
+}: StoredVersion): z.input<typeof VersionWithContents> => ({
   ...presentVersion(row),
   content,
   settings,
   media: [...media],
+  ...(plan && { plan }),
 });

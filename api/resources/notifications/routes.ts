@@ -51,7 +51,7 @@ export default [
     path: '/notifications/stream',
     summary: 'Get new notifications as server-sent events',
     description:
-      'Of the caller in this organization: `notification` for each new one, `count` with the unread ones when their number changes. `Last-Event-ID` brings what came meanwhile, the newest 100. At most five streams of a person are open in one process. A stream ends within a minute after its session or membership. `Accept: application/json` answers the number alone.',
+      'Of the caller in this organization: `notification` for each new one, `count` with the unread ones when their number changes. `Last-Event-ID` brings what came meanwhile, the newest 100. At most five streams of a person are open at a time. A stream ends within a minute after its session or membership. `Accept: application/json` answers the number alone.',
     auth: ['session'],
     impersonation: 'refused', // it lasts as long as the session of the reader
     limit: '60/minute',

@@ -1,5 +1,5 @@
 import { type Database, isFinal } from '../../platform/db/index.ts';
-import { atMost, openLimiter } from '../../platform/flow/index.ts';
+import { atMost, type LimiterPlace, openLimiter } from '../../platform/flow/index.ts';
 import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
 import type { ListenerLog } from '../../platform/outbox/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
@@ -9,8 +9,8 @@ import { isSignedEvent } from './events.ts';
 import { retryInMs, ROTATION_HOURS } from './rules.ts';
 import type { Send } from './send.ts';
 
-const IN_FLIGHT = 1_000;
-const IN_FLIGHT_OF_ONE_ORG = 100;
+/** Webhooks of this process that are sent to at a time, those of one organization, and those that may wait. */
+const IN_FLIGHT = { inAll: 1_000, ofOne: 100, waiting: 20_000 };
 /** Beyond the longest attempt: what claiming, sending and recording may cost a slow machine. */
 const LEASE_MARGIN_MS = 15_000;
 /** Between two tries while the database is away; shorter than the silence after which another host takes over. */
@@ -19,7 +19,7 @@ const LONGEST_WAIT_MS = 2_000;
 export interface Dispatcher {
   /**
    * Sends what waits for the webhook of this actor, one after another, and ends when nothing is left for the next
-   * seconds.
+   * seconds. Rejects with `busy` where too many webhooks wait for their turn: the rows are found again.
    */
   deliver(key: string): Promise<void>;
   /** Claims nothing new; gives attempts under way `graceMs` to end, and hands back the rest. */
@@ -34,6 +34,8 @@ interface Options {
   timeoutMs: number;
   unsignedTimeoutMs: number;
   events?: WebhookEvents | undefined;
+  /** Only tests have fewer places. */
+  inFlight?: typeof IN_FLIGHT;
 }
 export type WebhookEvents = Pick<Events, 'webhookAttempted'>;
 /** One webhook at work here. `again`: something may have come since the last look. */
@@ -43,10 +45,18 @@ interface Round {
   ended: Promise<void>;
 }
 
-export function openDispatcher({ sql, clock, send, log, incarnation, events, ...times }: Options): Dispatcher {
-  const leaseMs = Math.max(times.timeoutMs, times.unsignedTimeoutMs) + LEASE_MARGIN_MS;
+async function rest(clock: Clock, round: Round, ms: number): Promise<void> {
+  round.resting = new AbortController();
+  await clock.sleep(ms, round.resting.signal).catch(() => undefined);
+  round.resting = undefined;
+}
+
+export function openDispatcher(options: Options): Dispatcher {
+  const { sql, clock, send, log, incarnation, events, timeoutMs, unsignedTimeoutMs } = options;
+  const { inAll, ofOne, waiting } = options.inFlight ?? IN_FLIGHT;
+  const leaseMs = Math.max(timeoutMs, unsignedTimeoutMs) + LEASE_MARGIN_MS;
   const advance = openAdvance({ incarnation, leaseMs, rotationHours: ROTATION_HOURS });
-  const limiter = openLimiter({ total: IN_FLIGHT, perOwner: IN_FLIGHT_OF_ONE_ORG });
+  const limiter = openLimiter({ total: inAll, perOwner: ofOne, waiting });
   const rounds = new Map<string, Round>();
   const giveUp = new AbortController();
   let draining = false;
@@ -103,18 +113,13 @@ export function openDispatcher({ sql, clock, send, log, incarnation, events, ...
     };
   }
 
-  async function rest(round: Round, ms: number): Promise<void> {
-    round.resting = new AbortController();
-    await clock.sleep(ms, round.resting.signal).catch(() => undefined);
-    round.resting = undefined;
-  }
-
   async function run(key: string, round: Round): Promise<void> {
     const { orgId, id: webhookId } = splitTenantKey(key);
-    let place = await limiter.enter(orgId);
+    let place: LimiterPlace | undefined;
     let worked = false;
     let settled: Attempted | undefined;
     try {
+      place = await limiter.enter(orgId);
       for (;;) {
         round.again = false;
         const yielding = worked && limiter.isWanted(orgId);
@@ -127,13 +132,13 @@ export function openDispatcher({ sql, clock, send, log, incarnation, events, ...
         }
         if (draining || next.kind === 'held' || (next.kind === 'idle' && !round.again)) return;
         place.leave();
-        if (next.kind === 'early' && !yielding && !round.again) await rest(round, next.missingMs);
+        if (next.kind === 'early' && !yielding && !round.again) await rest(clock, round, next.missingMs);
         place = await limiter.enter(orgId);
         worked = false;
       }
     } finally {
       rounds.delete(key); // in the same instant as the last look: a call that comes later starts a round of its own
-      place.leave();
+      place?.leave();
     }
   }
 

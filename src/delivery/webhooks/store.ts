@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { dealt, type Fragment, type Sql } from '../../platform/db/index.ts';
 import type { NewWebhook, WebhookChange } from './input.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import { type DeliveryOutcome, FAILING_AT } from './rules.ts';
@@ -291,31 +291,34 @@ export async function findDelivery(
 
 /**
  * Actors of webhooks with an attempt that is 5 s past and that nobody works on, and of those whose host is silent or
- * too slow.
+ * too slow; both dealt over organizations.
  */
 export async function overdueWebhooks(sql: Sql, limit: number): Promise<string[]> {
+  const keysOf = (condition: Fragment) => sql`
+    select "orgId" || ':' || id as key
+    from ${dealt(
+      sql,
+      sql`
+        select w.org_id as "orgId", w.id, w.due_at as at
+        from webhooks w
+        where ${condition}
+          and w.deleted_at is null`,
+      limit,
+    )} overdue`;
+  const isDue = sql`w.due_at < now() - interval '5 s' and w.slot_incarnation is null`;
+  const isLeft = sql`w.slot_incarnation is not null
+          and (
+            w.slot_until < now()
+            or exists (
+              select
+              from actor_hosts h
+              where h.incarnation = w.slot_incarnation
+                and h.last_heartbeat < now() - interval '5 s'
+            )
+          )`;
   const rows = await sql<{ key: string }[]>`/* all orgs */
-    (
-      select org_id || ':' || id as key
-      from webhooks
-      where due_at < now() - interval '5 s' and slot_incarnation is null and deleted_at is null
-      order by due_at
-      limit ${limit}
-    ) union all (
-      select w.org_id || ':' || w.id
-      from webhooks w
-      where w.slot_incarnation is not null
-        and w.deleted_at is null
-        and (
-          w.slot_until < now()
-          or exists (
-            select
-            from actor_hosts h
-            where h.incarnation = w.slot_incarnation
-              and h.last_heartbeat < now() - interval '5 s'
-          )
-        )
-      limit ${limit}
-    )`;
+    ${keysOf(isDue)}
+    union all
+    ${keysOf(isLeft)}`;
   return rows.map(({ key }) => key);
 }

@@ -55,16 +55,24 @@ const createBrandKit = (
     return getBrandKit({ sql: tx }, orgId, id);
   });
 
-/** Changes a kit; what is absent stays. Throws `not_found`. */
+/**
+ * Changes a kit; what is absent stays. `onlyIf` is asked about the kit under the lock: false, and nothing is changed.
+ * Throws `not_found`.
+ */
 const changeBrandKit = (
   { sql, billing }: BrandKitsDeps,
   orgId: string,
   id: string,
   change: store.BrandKitFields,
+  onlyIf?: (kit: store.BrandKitRow) => boolean,
 ): Promise<store.BrandKitRow> =>
   sql.begin(async (tx) => {
     await billing.lockOrg(tx, orgId);
     if (!isId(id)) throw unknownKit();
+    if (onlyIf) {
+      const kit = await getBrandKit({ sql: tx }, orgId, id);
+      if (!onlyIf(kit)) return kit;
+    }
     await write(tx, orgId, id, change);
     return getBrandKit({ sql: tx }, orgId, id);
   });

@@ -1,4 +1,5 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
+import { openLimiter } from '../../platform/flow/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import type { Picture } from '../../providers/registry/index.ts';
 import type { Incoming } from './incoming.ts';
@@ -16,6 +17,8 @@ const FRESH_MS = 3_600_000;
 const MOST_BYTES = 2 * 1024 ** 3;
 const MOST_FILES = 200;
 const AGAIN_MS = 30_000;
+/** Files that one process fetches at a time: an organization with many waits, and others come in between. */
+const FETCHED_AT_ONCE = 64;
 const MADE_FRESH_MS = 3_600_000;
 
 /** Copies of media that posts name by an address outside, kept until the posts that need them have settled. */
@@ -48,6 +51,7 @@ interface Options {
 export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile, maxBytes: largest }: Options): Copies {
   const room = Math.max(MOST_BYTES, largest);
   const inFlight = new Map<string, Promise<FileRow>>();
+  const limiter = openLimiter({ total: FETCHED_AT_ONCE, perOwner: 'share' });
   /** What comes to this process and has no row yet. */
   const coming = new Set<{ orgId: string; bytes: number }>();
   const bytesComing = (orgId: string) =>
@@ -92,6 +96,7 @@ export function openCopies({ sql, storages, prober, incoming, ingest, fetchFile,
   async function fetched(orgId: string, url: string, maxBytes: number): Promise<FileRow> {
     const known = await store.freshCopy(sql, orgId, url, FRESH_MS);
     if (known) return known;
+    using _ = await limiter.enter(orgId);
     const mine = { orgId, bytes: 0 };
     coming.add(mine);
     try {

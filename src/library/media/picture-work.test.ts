@@ -1,8 +1,30 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { registerHooks } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import sharp from 'sharp';
+
+/** Address of `picture-work.ts` that uses `counting` in the place of sharp, while the hooks are there. */
+function countedSharp(counting: unknown) {
+  const url = `${new URL('./picture-work.ts', import.meta.url).href}?counted`;
+  const key = Symbol.for('counted sharp');
+  Reflect.set(globalThis, key, counting);
+  const source = "export default globalThis[Symbol.for('counted sharp')];";
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'sharp' && context.parentURL === url
+        ? { url: `data:text/javascript,${encodeURIComponent(source)}`, shortCircuit: true }
+        : next(specifier, context),
+  });
+  return {
+    url,
+    [Symbol.dispose]() {
+      hooks.deregister();
+      Reflect.deleteProperty(globalThis, key);
+    },
+  };
+}
 
 test('a picture is decoded once, however often it is encoded until it fits', async () => {
   const opened: unknown[] = [];
@@ -13,8 +35,9 @@ test('a picture is decoded once, however often it is encoded until it fits', asy
     },
     { block: sharp.block, unblock: sharp.unblock, cache: sharp.cache, concurrency: sharp.concurrency },
   );
-  jest.unstable_mockModule('sharp', () => ({ default: counting }));
-  const { work } = await import('./picture-work.ts');
+  // a second instance of the module, which gets its sharp from here
+  using hooks = countedSharp(counting);
+  const { work } = (await import(hooks.url)) as typeof import('./picture-work.ts');
   const folder = await mkdtemp(join(tmpdir(), 'rookery-picture-work-'));
   try {
     const path = join(folder, 'a.png');

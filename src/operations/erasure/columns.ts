@@ -42,7 +42,10 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<ColumnClass,
     technical: ['provider_id', 'provider_version', 'slot_incarnation', 'egress', 'server_limits', 'brakes'],
   },
   collaboration_documents: { content: ['agreed', 'recent'], technical: ['room', 'writer'] },
-  collaboration_versions: { content: ['label', 'contents'], technical: ['room', 'reason'] },
+  collaboration_versions: {
+    content: ['label', 'contents', 'agents', 'changed_to'],
+    technical: ['room', 'reason'],
+  },
   comment_reads: { technical: ['cursor'] },
   competitor_snapshots: { technical: ['metrics'] },
   competitors: {

@@ -2,7 +2,7 @@ import { type AuditActor, changeAuditLog, writeAudit } from '../../platform/audi
 import type { Accounts } from '../../people/auth/index.ts';
 import type { Identity } from '../../people/identity/index.ts';
 import type { Organizations } from '../../people/organizations/index.ts';
-import { countCascade, type Database, type Sql } from '../../platform/db/index.ts';
+import { countCascade, type Database, deleteKeysOfUser, type Sql } from '../../platform/db/index.ts';
 import { bind, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
 import * as store from './store.ts';
 
@@ -105,6 +105,7 @@ async function eraseUser(deps: ErasureDeps, { tx, by, onCommit }: Acts, userId: 
   const counts = await countOrganizations(tx, orgIds);
   for (const orgId of orgIds) await organizations.erase(tx, orgId);
   add(counts.deleted, await countCascade(tx, 'users', tx`id = ${userId}`));
+  add(counts.deleted, { idempotency_keys: await deleteKeysOfUser(tx, userId) });
   if (isInUse) onCommit(await accounts.end(tx, by, userId));
   const { deleted, anonymized } = await identity.erase(tx, userId);
   add(counts.deleted, deleted);

@@ -1,7 +1,6 @@
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { openLimiter } from '../../platform/flow/index.ts';
-import { busy } from '../../platform/kernel/index.ts';
 
 const argon2id = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
 
@@ -16,10 +15,9 @@ const text = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 // Hashes run on the four threads of libuv, where names are resolved and files are read, too. Two at a time leave those
 // two threads, and hold 38 MiB however many log in at once; two hundred in wait are two to four seconds of work.
 const IN_WAIT = 200;
-const limiter = openLimiter({ total: 2 });
+const limiter = openLimiter({ total: 2, waiting: IN_WAIT, waitingOfOne: IN_WAIT });
 
 async function hash(parameters: Argon2Parameters): Promise<Buffer> {
-  if (limiter.waiting >= IN_WAIT) throw busy(1_000);
   using _ = await limiter.enter('');
   return await argon2id('argon2id', parameters);
 }

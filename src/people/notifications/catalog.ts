@@ -199,12 +199,15 @@ const CATALOG = {
     ),
     data: { from, to, channels },
   }),
-  'agents.week_summed': ({ payload: { userId, from, to, acts, programs, waiting, runs, spentMicros, drafts } }) => ({
+  'agents.week_summed': ({
+    payload: { userId, from, to, acts, programs, waiting, runs, spentMicros, drafts, summary },
+  }) => ({
     category: 'agent_briefs',
     reader: userId,
     permission: 'ai:read',
     title: `Your agents from ${from} to ${to}`,
     content: sentences(
+      summary ?? '',
       acts > 0 ? `Acts of agents: ${acts}${programs.length > 0 ? ` (${programs.join(', ')})` : ''}` : '',
       waiting > 0 ? `Proposals that wait for you: ${waiting}` : '',
       drafts > 0 ? `New drafts: ${drafts}` : '',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Cache } from '../../platform/cache/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { type Loop, startLoop } from '../../platform/flow/index.ts';
-import { AppError, type Clock } from '../../platform/kernel/index.ts';
+import { type Clock, newId } from '../../platform/kernel/index.ts';
 import {
   idOfStreamPlace,
   type StreamNews,
@@ -12,6 +12,7 @@ import {
   type StreamReader,
 } from './live-store.ts';
 import type { NotificationRow } from './store.ts';
+import { openStreamSlots, type SlotHolder } from './stream-slots.ts';
 
 /** What an open page hears; `alive`: there is nothing new, and the connection goes on. */
 export type LiveEvent =
@@ -19,7 +20,7 @@ export type LiveEvent =
   | { kind: 'count'; id: string; total: number }
   | { kind: 'alive' };
 
-interface Stream {
+interface Stream extends SlotHolder {
   readonly reader: StreamReader;
   place: StreamPlace | undefined;
   /** As it was last told. */
@@ -31,7 +32,7 @@ interface Stream {
 
 interface LiveOptions {
   sql: Database;
-  cache: Pick<Cache, 'publish' | 'subscribe'>;
+  cache: Pick<Cache, 'claim' | 'delete' | 'publish' | 'subscribe'>;
   clock: Clock;
   log: { warn(detail: object, message: string): void };
   /** Between two looks that nobody asked for. */
@@ -47,7 +48,8 @@ const LOOK_MS = 15_000;
 const AFTER_FAILURE_MS = 1_000;
 /** Between two looks at what could not be told yet: an older transaction holds it back, or the page is slow. */
 const HELD_MS = 500;
-const MOST_STREAMS = 5;
+/** Looks at all streams after which the slot of one is free that none of them prolonged: its process is gone. */
+const LOOKS_OF_SLOT = 3;
 const MOST_AT_ONCE = 500;
 const UserIds = z.array(z.string());
 
@@ -58,6 +60,7 @@ const UserIds = z.array(z.string());
 export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptions) {
   const streams = new Map<string, Set<Stream>>();
   const changed = new Set<Stream>();
+  const slots = openStreamSlots(cache, LOOKS_OF_SLOT * lookMs);
   let everyAt = 0;
   let started: { loop: Loop; subscription: Promise<AsyncDisposable> } | undefined;
 
@@ -65,7 +68,10 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
 
   async function round(): Promise<number> {
     const isEvery = clock.monotonic() >= everyAt;
-    if (isEvery) everyAt = clock.monotonic() + lookMs;
+    if (isEvery) {
+      everyAt = clock.monotonic() + lookMs;
+      slots.prolong(all());
+    }
     const wanted = (isEvery ? all() : [...changed]).filter(({ found }) => found === undefined);
     for (let n = 0; n < wanted.length; n += MOST_AT_ONCE) await look(wanted.slice(n, n + MOST_AT_ONCE), isEvery);
     return Math.min(changed.size > 0 ? HELD_MS : Infinity, Math.max(0, everyAt - clock.monotonic()));
@@ -105,10 +111,10 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
 
   function enter(reader: StreamReader, lastEventId: string | undefined): Stream {
     const own = streams.get(reader.userId) ?? new Set();
-    if (own.size >= MOST_STREAMS)
-      throw new AppError('rate_limited', `You follow your notifications ${MOST_STREAMS} times already: close a page`);
     const stream: Stream = {
       reader,
+      id: newId(),
+      slot: undefined,
       place: parseStreamPlace(lastEventId),
       total: undefined,
       found: undefined,
@@ -125,6 +131,7 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     own?.delete(stream);
     if (own?.size === 0) streams.delete(userId);
     changed.delete(stream);
+    slots.release(stream);
   }
 
   return {
@@ -141,13 +148,14 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     /**
      * Follows what somebody is told in an organization, first what followed on `lastEventId`. Ends with the session, the
      * membership, or the signal.
-     * @throws AppError `rate_limited` for who follows five times already in this process
+     * @throws AppError `rate_limited` for who follows five times already, in all processes together
      */
     async *follow(reader: StreamReader, lastEventId: string | undefined, ends: AbortSignal): AsyncGenerator<LiveEvent> {
       const stream = enter(reader, lastEventId);
       const end = () => put(stream, 'ended');
       ends.addEventListener('abort', end);
       try {
+        await slots.claim(stream, streams.get(reader.userId)!.size);
         await (started ??= start()).subscription;
         started.loop.wake();
         while (!ends.aborted) {

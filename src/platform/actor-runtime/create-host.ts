@@ -59,17 +59,14 @@ export function createHost({ implementations, limits: given = {}, ...options }: 
     waiting: limits.nudgesWaiting,
     work: (nudge, begun) => workOnNudge(turns, nudge, begun),
   });
-  let sweep: NodeJS.Timeout | undefined;
+  let sweep: Disposable | undefined;
 
   return {
     types: [...types.keys()],
     counters,
     attach(engine) {
       turns.ports = engine;
-      sweep ??= setInterval(
-        () => lookRound(turns),
-        Math.max(20, Math.min(limits.turnMs, limits.idleMs / 2, 10_000)),
-      ).unref();
+      sweep ??= clock.every(Math.max(20, Math.min(limits.turnMs, limits.idleMs / 2, 10_000)), () => lookRound(turns));
     },
     call(to, method, input, commandId) {
       try {
@@ -103,7 +100,7 @@ export function createHost({ implementations, limits: given = {}, ...options }: 
     mailboxes: () => countQueued(turns),
     refuse() {
       turns.refusing = true;
-      clearInterval(sweep);
+      sweep?.[Symbol.dispose]();
       const back = nudges.takeAll();
       refuseWaiting(turns);
       return back;

@@ -1,6 +1,6 @@
 import { asCallerError, isUnavailable } from '../db/index.ts';
 import { atMost, Fifo } from '../flow/index.ts';
-import { AppError, busy, draining } from '../kernel/index.ts';
+import { AppError, busy, draining, isBusy } from '../kernel/index.ts';
 import { type Activation, activate } from './activation.ts';
 import { type Address, addressKey } from './address.ts';
 import type { Caller, Methods } from './contract.ts';
@@ -179,7 +179,9 @@ function startBeside(turns: Turns, { to, hosted }: Mailbox, work: (self: Caller<
   const running = (async () => work(actors(hosted.implementation.contract, to.id)))()
     .catch((thrown: unknown) => {
       const goingAway = turns.refusing && thrown instanceof AppError && thrown.code === 'draining';
-      if (!goingAway) log.error({ err: thrown, type: to.type, id: to.id }, 'work beside a turn failed');
+      if (isBusy(thrown))
+        log.warn({ type: to.type, id: to.id }, 'work beside a turn found a queue full; the reconciler brings it back');
+      else if (!goingAway) log.error({ err: thrown, type: to.type, id: to.id }, 'work beside a turn failed');
     })
     .finally(() => {
       background.delete(running);

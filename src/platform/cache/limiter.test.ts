@@ -12,6 +12,7 @@ function twoClocks() {
     in: (ms) => new Date(wall + ms),
     monotonic: () => steady,
     sleep: () => Promise.resolve(),
+    every: () => ({ [Symbol.dispose]: () => {} }),
   };
   return {
     clock,

@@ -15,6 +15,7 @@ function world() {
     in: (ms) => new Date(now + ms),
     monotonic: () => now,
     sleep: (ms) => new Promise((wake) => sleepers.push({ at: now + ms, wake })),
+    every: () => ({ [Symbol.dispose]: () => {} }),
   };
   const truth = new Map<string, string>();
   const asked: { key: string; answer: (fault?: Error) => void }[] = [];

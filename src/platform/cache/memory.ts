@@ -19,17 +19,20 @@ export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: Cac
     }
   }
 
+  function valueOf(key: string): string | undefined {
+    const held = values.get(key);
+    return held && held.endsAt > now() ? held.value : undefined;
+  }
+  function keep(key: string, value: string, ttlMs: number): void {
+    if (values.size >= MAX_VALUES) makeRoom();
+    values.delete(key);
+    values.set(key, { value, endsAt: now() + ttlMs });
+  }
+
   return {
     kind: 'memory',
-    async get(key) {
-      const held = values.get(key);
-      return held && held.endsAt > now() ? held.value : undefined;
-    },
-    async set(key, value, ttlMs) {
-      if (values.size >= MAX_VALUES) makeRoom();
-      values.delete(key);
-      values.set(key, { value, endsAt: now() + ttlMs });
-    },
+    get: async (key) => valueOf(key),
+    set: async (key, value, ttlMs) => keep(key, value, ttlMs),
     async delete(key) {
       values.delete(key);
     },
@@ -54,6 +57,11 @@ export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: Cac
           if (all.size === 0 && handlers.get(channel) === all) handlers.delete(channel);
         },
       };
+    },
+    async claim(key, holder, ttlMs) {
+      if ((valueOf(key) ?? holder) !== holder) return false;
+      keep(key, holder, ttlMs);
+      return true;
     },
     hit: async (bucket, limit, windowMs) => hit(bucket, limit, windowMs),
     async ping() {},

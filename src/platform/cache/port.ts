@@ -29,6 +29,11 @@ export interface Cache extends AsyncDisposable {
    * Never rejects: while the store is away each process counts for itself, and `health` says so.
    */
   hit(bucket: string, limit: number, windowMs: number): Promise<Hit>;
+  /**
+   * Takes a key for a holder, or prolongs what the holder has; false while another one has it. It is free again after
+   * `ttlMs` milliseconds, or when it is deleted. Rejects as `get` does.
+   */
+  claim(key: string, holder: string, ttlMs: number): Promise<boolean>;
   /** One round trip; rejects when the store does not answer, or would not count. */
   ping(): Promise<void>;
   /** `limitsShared` is false while the rate limits count in this process alone although a store was configured. */

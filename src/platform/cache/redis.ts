@@ -3,6 +3,7 @@ import { atMost, openBatcher } from '../flow/index.ts';
 import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
+import { ANSWER_MS, CONNECT_MS, CONNECTION, openChannels } from './redis-channels.ts';
 
 /**
  * Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the
@@ -21,20 +22,26 @@ for n, key in ipairs(KEYS) do
   answer[2 * n] = left
 end
 return answer`;
+/** Takes a key that is free, or the holder's own, for so long. */
+const CLAIM = `
+if (redis.call('get', KEYS[1]) or ARGV[1]) ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
 /** Keys of one script at most: it holds up everybody else who asks Redis. */
 const HITS_AT_ONCE = 500;
 const EXCHANGES_AT_ONCE = 4;
-const ANSWER_MS = 1_000;
 /** For what the client asks by itself, too. */
 const CLIENT_MS = 10_000;
 /** After a lost answer nobody waits for the next one for so long. */
 const REST_MS = 1_000;
-const CONNECT_MS = 2_000;
 
 const unavailable = (cause: unknown) =>
   new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
 
-type WithHits = Redis & { hitWindows(count: number, keys: string[], windowsMs: number[]): Promise<number[]> };
+type WithScripts = Redis & {
+  hitWindows(count: number, keys: string[], windowsMs: number[]): Promise<number[]>;
+  claimKey(key: string, holder: string, ttlMs: number): Promise<number>;
+};
 interface Waiting {
   bucket: string;
   limit: number;
@@ -58,7 +65,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 
 /** One connection to Redis, and what is known of it. */
 interface Link {
-  readonly redis: WithHits;
+  readonly redis: WithScripts;
   readonly clock: Clock;
   readonly prefix: string;
   readonly onChange: NonNullable<CacheOptions['onChange']>;
@@ -70,24 +77,17 @@ interface Link {
   lastError: string;
 }
 
-const OPTIONS = {
-  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
-  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
-  connectTimeout: CONNECT_MS,
-  disconnectTimeout: 100, // its timer would keep an ending process alive
-  lazyConnect: true,
-};
-
-function openRedis(url: string): WithHits {
+function openRedis(url: string): WithScripts {
   const redis = new Redis(url, {
-    ...OPTIONS,
+    ...CONNECTION,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: CLIENT_MS,
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ['hitWindows'], // gathered here
-  }) as WithHits;
+  }) as WithScripts;
   redis.defineCommand('hitWindows', { lua: HITS });
+  redis.defineCommand('claimKey', { lua: CLAIM, numberOfKeys: 1 });
   return redis;
 }
 
@@ -167,50 +167,6 @@ function gatherHits(link: Link): (hit: Waiting) => void {
   });
 }
 
-/** Messages to the handlers of this process, over a connection of their own. */
-function openChannels(
-  url: string,
-  { clock, prefix }: Link,
-  onHandlerError: NonNullable<CacheOptions['onHandlerError']>,
-) {
-  const subscriber = new Redis(url, { ...OPTIONS, maxRetriesPerRequest: null });
-  const handlers = new Map<string, Set<(message: string) => void>>();
-  let closing = false;
-  subscriber.on('error', () => {}); // the first connection tells; this one follows it
-  subscriber.on('message', (channel: string, message: string) => {
-    for (const handler of handlers.get(channel) ?? [])
-      try {
-        handler(message);
-      } catch (error) {
-        onHandlerError(channel.slice(prefix.length), error);
-      }
-  });
-  return {
-    connect: () => subscriber.connect(),
-    async subscribe(channel: string, handler: (message: string) => void): Promise<AsyncDisposable> {
-      const name = prefix + channel;
-      const own = (message: string) => handler(message);
-      const all = handlers.get(name) ?? new Set();
-      handlers.set(name, all.add(own));
-      // While Redis is away this waits in the client's queue; the caller does not.
-      if (all.size === 1) await atMost(clock, ANSWER_MS, () => subscriber.subscribe(name).catch(() => undefined));
-      return {
-        async [Symbol.asyncDispose]() {
-          all.delete(own);
-          if (all.size > 0 || handlers.get(name) !== all) return;
-          handlers.delete(name);
-          if (!closing) await atMost(clock, ANSWER_MS, () => subscriber.unsubscribe(name).catch(() => undefined));
-        },
-      };
-    },
-    close() {
-      closing = true;
-      handlers.clear();
-      subscriber.disconnect();
-    },
-  };
-}
-
 /**
  * The cache of many processes. Starts whether or not Redis can be reached, and connects again by itself;
  * meanwhile the limits go on per process, values answer `unavailable`, and `ping` rejects.
@@ -246,6 +202,8 @@ export async function openRedisCache(
     set: (key, value, ttlMs) =>
       ask(link, async () => void (await redis.set(prefix + key, value, 'PX', Math.max(1, Math.ceil(ttlMs))))),
     delete: (key) => ask(link, async () => void (await redis.del(prefix + key))),
+    claim: (key, holder, ttlMs) =>
+      ask(link, async () => (await redis.claimKey(prefix + key, holder, Math.max(1, Math.ceil(ttlMs)))) === 1),
     publish: (channel, message) =>
       ask(link, async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
     subscribe: channels.subscribe,

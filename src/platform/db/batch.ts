@@ -1,4 +1,5 @@
 import { openBatcher } from '../flow/index.ts';
+import { type Clock, systemClock } from '../kernel/index.ts';
 import type { Sql } from './client.ts';
 
 /**
@@ -27,6 +28,8 @@ export interface GroupOptions<Row> {
   heaviest?: number;
   /** Whose row it is: where not all fit into the next statement, owners take turns. */
   ownerOf?: (row: Row) => string;
+  /** By which a locked row waits. */
+  clock?: Pick<Clock, 'sleep'>;
 }
 
 const LOCKED_MS = 5;
@@ -41,7 +44,7 @@ const isDataError = (error: unknown) => error instanceof Error && 'code' in erro
  */
 export function groupCommit<Row, Result>(
   statement: Statement<Row, Result>,
-  { max = 500, weigh = () => 0, heaviest = Infinity, ownerOf = () => '' }: GroupOptions<Row> = {},
+  { max = 500, weigh = () => 0, heaviest = Infinity, ownerOf = () => '', clock = systemClock }: GroupOptions<Row> = {},
 ) {
   const batchers = new WeakMap<Sql, ReturnType<typeof batcherOf>>();
 
@@ -53,7 +56,8 @@ export function groupCommit<Row, Result>(
       );
       taken.forEach((one, n) => {
         const result = results[n];
-        if (result === LOCKED) setTimeout(() => enqueue(sql, one), Math.min(LOCKED_MS * 2 ** one.tries++, LONGEST_MS));
+        if (result === LOCKED)
+          void clock.sleep(Math.min(LOCKED_MS * 2 ** one.tries++, LONGEST_MS)).then(() => enqueue(sql, one));
         else if (result instanceof Error) one.reject(result);
         else one.resolve(result as Result);
       });

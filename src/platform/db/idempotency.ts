@@ -1,6 +1,6 @@
 import type { Sql } from './client.ts';
 
-/** Whose key it is. `claim`: of the request that works on it. */
+/** Whose key it is. `scope`: who asked, and for what (`scopeOfUser`). `claim`: of the request that works on it. */
 export interface KeyClaim {
   orgId: string;
   scope: string;
@@ -81,6 +81,20 @@ export async function findReply(sql: Sql, { orgId, scope, key }: Omit<KeyClaim, 
 export const releaseKey = (sql: Sql, { orgId, scope, key, claim }: KeyClaim) => sql`
   delete from idempotency_keys
   where org_id = ${orgId} and scope = ${scope} and key = ${key} and claim = ${claim} and status is null`;
+
+/** The scope of a user's requests for something: a stored answer may show a secret, so it is theirs alone. */
+export const scopeOfUser = (userId: string, what: string): string => `${userId} ${what}`;
+
+/**
+ * Deletes the answers to somebody's requests, in every organization, and answers how many. All keys are read for it:
+ * there are those of a day.
+ */
+export async function deleteKeysOfUser(sql: Sql, userId: string): Promise<number> {
+  const { count } = await sql`/* all orgs */
+    delete from idempotency_keys
+    where starts_with(scope, ${scopeOfUser(userId, '')})`;
+  return count;
+}
 
 /** Drops at most `limit` keys older than a day; answers how many. */
 export async function dropOldKeys(sql: Sql, limit: number): Promise<number> {

@@ -1,7 +1,17 @@
 export { readConnections } from './gauges.ts';
 export { foldChangeCounters, readChangeCounter } from './change-counters.ts';
 export { groupCommit, LOCKED } from './batch.ts';
-export { claimKey, dropOldKeys, findReply, type KeyClaim, releaseKey, completeKey } from './idempotency.ts';
+export { dealt } from './deal.ts';
+export {
+  claimKey,
+  completeKey,
+  deleteKeysOfUser,
+  dropOldKeys,
+  findReply,
+  type KeyClaim,
+  releaseKey,
+  scopeOfUser,
+} from './idempotency.ts';
 export {
   type Database,
   type DatabaseOptions,

@@ -1,3 +1,5 @@
+import { busy } from '../kernel/index.ts';
+
 export interface LimiterOptions {
   /** Places of this process. */
   total: number;
@@ -9,12 +11,15 @@ export interface LimiterOptions {
    * others keep theirs.
    */
   perOwner?: number | 'share';
+  /** Callers that may wait, and those of one owner, half of them by default: one more is `busy`. */
+  waiting?: number;
+  waitingOfOne?: number;
 }
 /** Deals the places of this process; owners that wait take turns, and so do the lanes of one owner. */
 export interface Limiter {
   /**
-   * Waits for a place. Rejects with the reason of `signal` when that comes first, and with `LimiterClosed` once it is
-   * closed.
+   * Waits for a place. Rejects with the reason of `signal` when that comes first, with `busy` where as many wait as may,
+   * and with `LimiterClosed` once it is closed.
    */
   enter(owner: string, at?: { lane?: string; signal?: AbortSignal }): Promise<LimiterPlace>;
   /** Whether somebody waits who could have the place of this owner. */
@@ -36,7 +41,7 @@ export class LimiterClosed extends Error {}
 
 interface Waiter {
   resolve(place: LimiterPlace): void;
-  reject(reason: LimiterClosed): void;
+  reject(reason: Error): void;
 }
 interface Lane {
   name: string;
@@ -48,6 +53,8 @@ interface Lane {
 interface Owner {
   id: string;
   waiting: Map<Lane, Waiter[]>;
+  /** Callers in all of its lanes. */
+  queued: number;
   inFlight: number;
   /** Places held; those in lanes that hang count twice. */
   weight: number;
@@ -58,12 +65,18 @@ interface Owner {
 
 /** Lanes that hang and are remembered; the oldest is forgotten first. */
 const MOST_HANGING = 10_000;
+/** Callers that wait where nothing else is said: a queue without an end would take the memory of what is served. */
+const MOST_WAITING = 20_000;
+/** After which somebody who was refused may come again. */
+const RETRY_BUSY_MS = 1_000;
 
 /** What one limiter knows. */
 interface State {
   readonly total: number;
   readonly perLane: number;
   readonly perOwner: number | 'share';
+  readonly mostWaiting: number;
+  readonly mostOfOne: number;
   readonly lanes: Map<string, Lane>;
   readonly owners: Map<string, Owner>;
   /** By rank. */
@@ -84,11 +97,19 @@ interface State {
  * they hold all that one may. An owner whose lanes are all full is parked there, and each place that a lane gets back
  * lists one of them. So a place costs the same however many wait.
  */
-export function openLimiter({ total, perLane = Infinity, perOwner = Infinity }: LimiterOptions): Limiter {
+export function openLimiter({
+  total,
+  perLane = Infinity,
+  perOwner = Infinity,
+  waiting = MOST_WAITING,
+  waitingOfOne = Math.ceil(waiting / 2),
+}: LimiterOptions): Limiter {
   const state: State = {
     total,
     perLane,
     perOwner,
+    mostWaiting: waiting,
+    mostOfOne: waitingOfOne,
     lanes: new Map(),
     owners: new Map(),
     listed: [],
@@ -166,21 +187,26 @@ function leave(state: State, owner: Owner, lane: Lane, weight: number, hung: boo
   forget(state, owner, lane);
 }
 
-/** Gives up waiting; a place that the owner was listed for goes to the next one who waits there. */
-function withdraw(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
+/**
+ * Gives up waiting; a place that the owner was listed for goes to the next one who waits there. False: it waited no
+ * longer.
+ */
+function withdraw(state: State, owner: Owner, lane: Lane, waiter: Waiter): boolean {
   const queue = owner.waiting.get(lane);
-  const at = queue?.indexOf(waiter) ?? -1;
-  if (!queue || at < 0) return;
+  const at = queue?.lastIndexOf(waiter) ?? -1;
+  if (!queue || at < 0) return false;
   queue.splice(at, 1);
+  owner.queued -= 1;
   state.waiting -= 1;
   lane.waiting -= 1;
-  if (queue.length > 0) return;
+  if (queue.length > 0) return true;
   owner.waiting.delete(lane);
   lane.parked.delete(owner);
   if (owner.waiting.size === 0) unlist(state, owner);
   state.offered.add(lane);
   deal(state);
   forget(state, owner, lane);
+  return true;
 }
 
 function give(state: State, owner: Owner, lane: Lane): void {
@@ -189,6 +215,7 @@ function give(state: State, owner: Owner, lane: Lane): void {
   owner.waiting.delete(lane);
   if (queue.length > 0) owner.waiting.set(lane, queue); // lanes of one owner take turns
   const weight = state.hanging.has(lane.name) ? 2 : 1;
+  owner.queued -= 1;
   state.waiting -= 1;
   lane.waiting -= 1;
   lane.inFlight += 1;
@@ -234,6 +261,7 @@ function wait(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
   const queue = owner.waiting.get(lane);
   if (queue) queue.push(waiter);
   else owner.waiting.set(lane, [waiter]);
+  owner.queued += 1;
   state.waiting += 1;
   lane.waiting += 1;
   if (owner.listed === undefined) {
@@ -252,6 +280,7 @@ function enter(state: State, id: string, name: string, signal: AbortSignal | und
   const owner = owners.get(id) ?? {
     id,
     waiting: new Map(),
+    queued: 0,
     inFlight: 0,
     weight: 0,
     listed: undefined,
@@ -259,8 +288,13 @@ function enter(state: State, id: string, name: string, signal: AbortSignal | und
   };
   owners.set(id, owner);
   const { promise, resolve, reject } = Promise.withResolvers<LimiterPlace>();
-  const waiter = { resolve, reject };
+  const waiter: Waiter = { resolve, reject };
   wait(state, owner, lane, waiter);
+  if (state.waiting > state.mostWaiting || owner.queued > state.mostOfOne) {
+    // whoever found a place does not wait, however many others do
+    if (withdraw(state, owner, lane, waiter)) reject(busy(RETRY_BUSY_MS));
+    return promise;
+  }
   if (!signal) return promise;
   const giveUp = () => {
     withdraw(state, owner, lane, waiter);
@@ -276,6 +310,7 @@ function close(state: State): void {
   for (const owner of owners.values()) {
     for (const queue of owner.waiting.values()) for (const waiter of queue) waiter.reject(new LimiterClosed());
     owner.waiting.clear();
+    owner.queued = 0;
     unlist(state, owner);
   }
   for (const lane of lanes.values()) {

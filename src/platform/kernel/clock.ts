@@ -7,6 +7,8 @@ export interface Clock {
   monotonic(): number;
   /** Rejects with the signal's reason when that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back again and again, first after `ms`, until the answer is disposed of; keeps no process alive. */
+  every(ms: number, work: () => void): Disposable;
 }
 
 export const systemClock: Clock = {
@@ -27,4 +29,8 @@ export const systemClock: Clock = {
       }, ms);
       signal?.addEventListener('abort', stop, { once: true });
     }),
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref();
+    return { [Symbol.dispose]: () => clearInterval(timer) };
+  },
 };

@@ -132,6 +132,8 @@ export const limitExceeded = (limit: string, max: number) =>
   new AppError('limit_exceeded', `Plan limit reached: ${limit} (${max})`, { limit, max });
 export const busy = (retryAfterMs: number) =>
   new AppError('busy', 'Too much at once, try again shortly', { retryAfterMs });
+/** Tells whether a queue was full: nothing was begun, and it may be tried again. */
+export const isBusy = (error: unknown): error is AppError => error instanceof AppError && error.code === 'busy';
 export const draining = () =>
   new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 

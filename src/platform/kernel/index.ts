@@ -21,6 +21,7 @@ export {
   type FieldError,
   fieldError,
   invalidField,
+  isBusy,
   limitExceeded,
   MOST_FAULTS,
   notFound,

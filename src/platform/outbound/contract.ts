@@ -97,7 +97,7 @@ export interface OutboundStream extends OutboundHead {
 /**
  * `invalid`: not a URL that could be called. `blocked`: `Blocked URL`. `too_many_redirects`: `Too many redirects`.
  * `unreachable`: no connection, so surely nothing was sent. `interrupted`: sent, and no whole answer. `timeout`: see
- * `sent`. `too_large`: longer than `maxBytes`.
+ * `sent`. `too_large`: longer than `maxBytes`. `busy`: too many requests wait for that address, and nothing was sent.
  */
 export type OutboundFailure =
   | 'invalid'
@@ -106,8 +106,11 @@ export type OutboundFailure =
   | 'unreachable'
   | 'interrupted'
   | 'timeout'
-  | 'too_large';
+  | 'too_large'
+  | 'busy';
 
+/** After which an address that had too many requests may be asked again. */
+const RETRY_BUSY_MS = 1_000;
 const CODES: Record<OutboundFailure, ErrorCode> = {
   invalid: 'validation_failed',
   blocked: 'blocked_url',
@@ -116,6 +119,7 @@ const CODES: Record<OutboundFailure, ErrorCode> = {
   interrupted: 'provider_failed',
   timeout: 'provider_failed',
   too_large: 'too_large',
+  busy: 'busy',
 };
 
 export class OutboundError extends AppError {
@@ -131,7 +135,7 @@ export class OutboundError extends AppError {
     message: string,
     options: ErrorOptions & { sent?: boolean; proxy?: ProxyFault | undefined } = {},
   ) {
-    super(CODES[failure], message, {}, options);
+    super(CODES[failure], message, failure === 'busy' ? { retryAfterMs: RETRY_BUSY_MS } : {}, options);
     this.failure = failure;
     this.sent = options.sent ?? false;
     this.proxy = options.proxy;

@@ -143,14 +143,7 @@ function sendTo(
   const content = body();
   if (bare && !(content instanceof Readable))
     return sendBare(deps, url, address, { method, headers, body: content, signal });
-  return deps.pools.at(url, address).request({
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: method as 'GET',
-    headers,
-    body: content,
-    signal,
-  });
+  return deps.pools.request(url, address, { method: method as 'GET', headers, body: content, signal });
 }
 
 /**

@@ -2,11 +2,14 @@ import { isIP } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { parseAddress } from './addresses.ts';
+import { OutboundError } from './contract.ts';
 import { blocked, type Guard } from './guard.ts';
 
 export type Connector = buildConnector.connector;
 
 const MOST_POOLS = 1_000;
+/** Connections to one address, and requests that wait for one of them. */
+const MOST = { connections: 256, waiting: 2_000 };
 const CONNECT_TIMEOUT = 5_000;
 
 /** Opens the real sockets; tests put their own in its place. `authorities` (PEM) are trusted beside the usual ones. */
@@ -52,47 +55,70 @@ export const pinnedConnector =
     });
   };
 
+/** The connections to one address. `unanswered`: requests that wait for one, or for the head of their answer. */
+interface Connections {
+  readonly pool: Pool;
+  unanswered: number;
+}
+
 /**
  * Keep-alive connections by origin and address: a name that now resolves elsewhere finds none of its old ones. Bounded;
  * the one not used for longest goes first.
  */
-export function openPools(guard: Guard, beneath: Beneath) {
-  const pools = new Map<string, Pool>();
-  const drop = (key: string, pool: Pool) => {
+export function openPools(guard: Guard, beneath: Beneath, most = MOST) {
+  const pools = new Map<string, Connections>();
+  const drop = (key: string, { pool }: Connections) => {
     pools.delete(key);
     void pool.close().catch(() => undefined); // ends what is under way first
   };
 
+  function connectionsTo(url: URL, address: string): Connections {
+    const key = `${url.origin}|${address}`;
+    const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    const connections = pools.get(key) ?? {
+      unanswered: 0,
+      pool: new Pool(url.origin, {
+        connect: pinnedConnector(guard, name, address, beneath),
+        connections: most.connections,
+        pipelining: 1,
+        allowH2: false, // no `clientTtl`: with it each request reads the clock once for each connection
+        keepAliveTimeout: 10_000,
+        keepAliveMaxTimeout: 60_000,
+        headersTimeout: 0,
+        bodyTimeout: 0, // every request has a deadline of its own
+      }),
+    };
+    pools.delete(key);
+    pools.set(key, connections);
+    if (pools.size > MOST_POOLS) {
+      const [oldest] = pools;
+      if (oldest) drop(...oldest);
+    }
+    return connections;
+  }
+
   return {
-    at(url: URL, address: string): Dispatcher {
-      const key = `${url.origin}|${address}`;
-      const name = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-      const pool =
-        pools.get(key) ??
-        new Pool(url.origin, {
-          connect: pinnedConnector(guard, name, address, beneath),
-          connections: 256,
-          pipelining: 1,
-          allowH2: false, // no `clientTtl`: with it each request reads the clock once for each connection
-          keepAliveTimeout: 10_000,
-          keepAliveMaxTimeout: 60_000,
-          headersTimeout: 0,
-          bodyTimeout: 0, // every request has a deadline of its own
-        });
-      pools.delete(key);
-      pools.set(key, pool);
-      if (pools.size > MOST_POOLS) {
-        const [oldest] = pools;
-        if (oldest) drop(...oldest);
+    /**
+     * Sends a request to one judged address of a URL; answers with the head of what comes back.
+     * @throws OutboundError `busy` where too many have no answer yet
+     */
+    async request(url: URL, address: string, request: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>) {
+      const connections = connectionsTo(url, address);
+      if (connections.unanswered >= most.connections + most.waiting)
+        throw new OutboundError('busy', `Too many requests wait for ${url.hostname}, try again shortly`);
+      connections.unanswered += 1;
+      try {
+        return await connections.pool.request({ origin: url.origin, path: url.pathname + url.search, ...request });
+      } finally {
+        connections.unanswered -= 1;
       }
-      return pool;
     },
     /** Ends each connection when what is under way on it has ended. */
     close() {
-      for (const [key, pool] of pools) drop(key, pool);
+      for (const [key, connections] of pools) drop(key, connections);
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      await Promise.all([...pools.values()].map(({ pool }) => pool.destroy()));
       pools.clear();
     },
   };

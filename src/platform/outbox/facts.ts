@@ -147,6 +147,8 @@ export const facts = {
     runs: z.int(),
     spentMicros: z.number(),
     drafts: z.int(),
+    /** Of a language model; null where none was asked or none answered. */
+    summary: z.string().nullable().default(null),
   }),
   'channel.connected': z.strictObject(channel),
   'channel.refresh_needed': z.strictObject({ ...channel, reason: z.string() }),

@@ -147,8 +147,12 @@ async function objectBy(
     says('assistant', first.text || '(nothing)'),
     says('user', `This is not valid: ${found.fault}. Answer with the corrected JSON value alone.`),
   ];
-  const second = await generate({ ...asked, turns }, signal, how);
-  return objectAnswer(second, objectIn(second.text, shape), first);
+  const second = await generate({ ...asked, turns }, signal, how).catch((error: unknown) => {
+    // the first answer is paid for, so it counts where nothing came of the second question
+    if (error instanceof ProviderError && error.failure !== 'lost' && !signal?.aborted) return undefined;
+    throw error;
+  });
+  return second ? objectAnswer(second, objectIn(second.text, shape), first) : objectAnswer(first, found);
 }
 
 /** Embeds texts, in as many calls as the model needs for them. */

@@ -86,6 +86,8 @@ function secretFieldsOf({ credentials, setup, ...adapter }: AnyAdapter): string[
   );
 }
 
+const secretFields = [...new Set(registered.flatMap(secretFieldsOf))];
+
 /** Opens the registry. Needs no database. */
 export function openProviders({
   outbound,
@@ -105,7 +107,7 @@ export function openProviders({
   onCall = () => {},
 }: ProvidersOptions): Providers {
   const known = [...registered, ...adapters];
-  keepOutOfLogs(known.flatMap(secretFieldsOf));
+  keepOutOfLogs([...secretFields, ...adapters.flatMap(secretFieldsOf)]);
   const all: readonly AnyAdapter[] = known
     .filter(
       ({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)),

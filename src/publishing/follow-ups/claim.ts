@@ -1,4 +1,4 @@
-import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
+import { dealt, type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import { braked, HEARTBEAT_TIMEOUT_MS, labelsOf, snapshot, timeline } from '../posts/index.ts';
 import { hasOpenItems } from './plan.ts';
@@ -140,7 +140,12 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) as network,
         case when c.id is not null then ${snapshot(sql)} end as channel,
         case when c.disabled then 'disabled' when c.refresh_needed then 'login' end as stop, k.fields,
-        f.reply`;
+        f.reply, case when f.kind = 'first_comment' then (
+          select json_agg(json_build_object('url', l.url, 'short', l.short_url))
+          from short_links l
+          where l.org_id = f.org_id
+            and l.post_id = f.post_id
+        ) end as links`;
 
 const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => ({
   ...row,
@@ -153,38 +158,36 @@ const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => (
 
 /**
  * Posts of which a follow-up was due `graceMs` ago, whose host has fallen silent, or whose channel has the login that
- * it waited for. `now`: by the database's clock.
+ * it waited for, dealt over organizations. `now`: by the database's clock.
  */
 export const findOverdueFollowUps = (
   sql: Sql,
   { graceMs, limit }: { graceMs: number; limit: number },
-): Promise<(FollowedPost & { now: Date })[]> => sql<(FollowedPost & { now: Date })[]>`
+): Promise<(FollowedPost & { now: Date })[]> => {
+  const of = (joins: Fragment, condition: Fragment) =>
+    dealt(
+      sql,
+      sql`
+        select f.org_id as "orgId", f.post_id as "postId", f.due_at as at
+        from post_follow_ups f
+        ${joins}
+        where ${condition}`,
+      limit,
+    );
+  const withPostAndChannel = sql`join posts p on p.id = f.post_id and p.org_id = f.org_id
+        join channels c on c.id = f.channel_id and c.org_id = f.org_id`;
+  const isLate = sql`f.due_at < now() - ${graceMs}::float8 * interval '1 ms' and not ${isHeld(sql)}`;
+  return sql<(FollowedPost & { now: Date })[]>`
   /* all orgs */
-  select org_id as "orgId", post_id as "postId", now() as now
+  select "orgId", "postId", now() as now
   from (
-    (
-      select f.org_id, f.post_id
-      from post_follow_ups f
-      join posts p on p.id = f.post_id and p.org_id = f.org_id
-      join channels c on c.id = f.channel_id and c.org_id = f.org_id
-      where f.due_at < now() - ${graceMs}::float8 * interval '1 ms'
-        and not ${isHeld(sql)}
-      order by f.due_at
-      limit ${limit}
-    )
-    union
-    (
-      select f.org_id, f.post_id
-      from post_follow_ups f
-      where ${isSilent(sql)}
-      limit ${limit}
-    )
-    union
-    (
-      select f.org_id, f.post_id
-      from post_follow_ups f
-      where ${isLoggedIn(sql)}
-      limit ${limit}
-    )
+    ${of(withPostAndChannel, isLate)}
+    union all
+    ${of(sql``, isSilent(sql))}
+    union all
+    ${of(sql``, isLoggedIn(sql))}
   ) overdue
+  group by "orgId", "postId"
+  order by min(turn), min(at)
   limit ${limit}`;
+};

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Channels } from '../channels/index.ts';
-import type { Posts } from '../posts/index.ts';
+import type { LinksPort, Posts } from '../posts/index.ts';
 
 /** What the room is opened with. */
 export interface FollowUpsDeps {
@@ -13,6 +13,8 @@ export interface FollowUpsDeps {
   incarnation: string;
   posts: Pick<Posts, 'sendWithoutSlot' | 'askWithoutSlot'>;
   channels: Pick<Channels, 'adapterOf' | 'rules' | 'needsLogin'>;
+  /** Short links in the place of long ones. */
+  links: Pick<LinksPort, 'apply'>;
   providers: Pick<Providers, 'list' | 'resolve'>;
   log: Log;
 }

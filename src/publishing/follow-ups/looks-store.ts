@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
+import { dealt, type Fragment, type Sql } from '../../platform/db/index.ts';
 import { braked, published, snapshot } from '../posts/index.ts';
 import type { ChannelSnapshot } from '../posts/index.ts';
 import type { PlugValue } from './row.ts';
@@ -20,18 +20,21 @@ interface LookedAt {
   channelId: string;
 }
 
-/** Channels with a look that is due. */
+/** Channels with a look that is due, dealt over organizations. */
 export const findDueLooks = (sql: Sql, limit: number): Promise<LookedAt[]> => sql<LookedAt[]>`
   /* all orgs */
-  select distinct k.org_id as "orgId", k.channel_id as "channelId"
-  from (
-    select org_id, channel_id
-    from plug_configurations
-    where next_run_at <= now()
-      and (claimed_until is null or claimed_until < now())
-    order by next_run_at
-    limit ${limit}
-  ) k`;
+  select "orgId", "channelId"
+  from ${dealt(
+    sql,
+    sql`
+        select org_id as "orgId", channel_id as "channelId", next_run_at as at
+        from plug_configurations
+        where next_run_at <= now()
+          and (claimed_until is null or claimed_until < now())`,
+    limit,
+  )} due
+  group by "orgId", "channelId"
+  order by min(turn), min(at)`;
 
 /** A configuration whose look was claimed; instants as the database writes them, to the microsecond. */
 export interface Look extends LookedAt {

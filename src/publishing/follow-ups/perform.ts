@@ -18,9 +18,6 @@ export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<
   return isLost ? lookUpFollowUp(deps, followUp, task, caller) : send(deps, followUp, task, caller);
 }
 
-const rulesFor = ({ channels }: FollowUpsDeps, { channel }: WithoutSlot) =>
-  channels.rules(channel.providerId, channel.providerVersion);
-
 const send = (
   deps: FollowUpsDeps,
   followUp: FollowUp,
@@ -28,7 +25,7 @@ const send = (
   caller: WithoutSlot,
 ): Promise<FollowUpOutcome> =>
   deps.posts.sendWithoutSlot(caller, (connected): Making | undefined => {
-    const doable = doableOf(task, followUp, connected, rulesFor(deps, caller));
+    const doable = doableOf(deps, task, followUp, connected);
     return (
       doable && {
         markSent: doable.find ? undefined : () => markFollowUpSent(deps.sql, followUp),
@@ -62,7 +59,7 @@ async function lookUpFollowUp(
   const started = clock.monotonic();
   let outcome: FollowUpOutcome = { kind: 'lost', message: 'The network could not be asked' };
   const failure = await posts.askWithoutSlot(caller, async (connected) => {
-    const doable = doableOf(task, followUp, connected, rulesFor(deps, caller));
+    const doable = doableOf(deps, task, followUp, connected);
     if (!doable?.find) {
       outcome = followUp.mayHaveSent
         ? { kind: 'undecided', message: 'the answer was lost, and this network cannot be asked' }

@@ -1,4 +1,4 @@
-import type { ChannelSnapshot } from '../posts/index.ts';
+import type { ChannelSnapshot, Link } from '../posts/index.ts';
 
 /** The kinds that there are. */
 export type FollowUpKind = 'first_comment' | 'post_plug' | 'auto_plug' | 'reply';
@@ -50,6 +50,8 @@ export interface FollowUp {
   fields: readonly PlugValue[] | null;
   /** Of a reply. */
   reply: Reply | null;
+  /** The links of a first comment, as they were decided with its post. */
+  links: readonly Link[] | null;
 }
 
 /** A field of a plug that is set. */

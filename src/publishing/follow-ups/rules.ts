@@ -91,6 +91,13 @@ export function resultOf(
         message: 'The account or the app has posted as often as the network allows',
         data: { inMs: outcome.againMs },
       });
+    case 'circuit_open':
+      return result({
+        state: 'waiting',
+        dueInMs: outcome.againMs,
+        message: 'The network answers nobody at present',
+        data: { inMs: outcome.againMs },
+      });
     case 'reauthorize':
       return isLoginOver
         ? failed('The channel needed a new login, and nobody logged it in within a day')

@@ -9,7 +9,7 @@ import {
   type OnceClass,
   type Published,
 } from '../../providers/registry/index.ts';
-import type { Connected, NetworkRules } from '../posts/index.ts';
+import type { Connected } from '../posts/index.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
@@ -67,10 +67,10 @@ export interface Doable {
  * @throws ProviderError `rejected` for a text that the network does not take
  */
 export function doableOf(
+  { channels, links }: Pick<FollowUpsDeps, 'channels' | 'links'>,
   task: FollowUpTask,
   followUp: FollowUp,
   connected: Connected,
-  rules: NetworkRules,
 ): Doable | undefined {
   const { social, commentOnce, repostOnce } = connected;
   const published: Published = {
@@ -87,21 +87,23 @@ export function doableOf(
   }
   const { comment: send, findComment: find } = social;
   if (!send) return undefined;
-  const comment: NewComment = {
-    post: { id: followUp.id, ...textOf(task.text, connected, rules), media: [] },
-    published,
-    ...(task.parent && { parent: task.parent }),
-  };
-  return { once: commentOnce!, send: (handle) => send(comment, handle), find: find && ((one) => find(comment, one)) };
-}
-
-function textOf(content: string, { write }: Connected, rules: NetworkRules): { text: string; plain: string } {
-  const { text, plain, counted } = write(cleanContent(content));
+  const shortened = (followUp.links ?? []).filter(({ short }) => short !== null);
+  const { text, plain, counted } = connected.write(
+    cleanContent(task.text),
+    shortened.length > 0 ? (one) => links.apply(one, shortened) : undefined,
+  );
+  const { providerId, providerVersion } = followUp.channel!; // a task has its channel
+  const rules = channels.rules(providerId, providerVersion);
   const [issue] = checkPost(limitsOfItem({ ...rules, threads: 'comment' }, {}, true), {
     text: counted,
     plain,
     files: [],
   });
   if (issue) throw new ProviderError('rejected', issue.message);
-  return { text, plain };
+  const comment: NewComment = {
+    post: { id: followUp.id, text, plain, media: [] },
+    published,
+    ...(task.parent && { parent: task.parent }),
+  };
+  return { once: commentOnce!, send: (handle) => send(comment, handle), find: find && ((one) => find(comment, one)) };
 }

@@ -142,7 +142,7 @@ export interface Link {
 
 /** Links of posts: noted with the post, decided before it goes out. */
 export interface LinksPort {
-  /** Notes the links of new posts, in the transaction that stores them. */
+  /** Notes the links of new posts and of their first comments, in the transaction that stores them. */
   plan(transaction: Sql, items: readonly { orgId: string; postId: string; content: string }[]): Promise<void>;
   /** Whether links of this thread are to be shortened. */
   isAsked(transaction: Sql, orgId: string, postId: string): Promise<boolean>;

@@ -44,6 +44,16 @@ export async function createTag(
   return made;
 }
 
+/** Keeps a tag as it is until the commit. */
+export const lockTag = async ({ sql }: Needs, orgId: string, tagId: string): Promise<void> => {
+  await sql`
+    select
+    from tags
+    where org_id = ${orgId}
+      and id = ${tagId}
+    for no key update`;
+};
+
 /** Changes a tag, also on the posts that have it. Throws `not_found`, and `conflict` where another has the name. */
 export async function changeTag({ sql }: Needs, orgId: string, tagId: string, change: TagFields): Promise<TagRow> {
   const changed = await updateTag(sql, orgId, tagId, change);

@@ -21,7 +21,7 @@ export interface ShortlinksOptions extends ChooseNeeds {
   leaseSeconds?: number;
 }
 
-/** Whose links are to be made: an item of a thread. */
+/** A text whose links are to be made: that of an item of a thread, or of its first comment. */
 interface Item {
   orgId: string;
   postId: string;
@@ -80,8 +80,14 @@ export function openShortlinks({
 }: ShortlinksOptions): Shortlinks {
   const choice = openChoice({ organizations, settings, providers });
   const make = openMaking({ sql, providers, choose: choice.of, log });
-  const rowsOf = (items: readonly Item[]): store.NewLink[] =>
-    items.flatMap(({ orgId, postId, content }) => linksOf(content).map((url) => ({ id: newId(), orgId, postId, url })));
+  /** Each link of an item once, though its text and its first comment have it. */
+  const rowsOf = (items: readonly Item[]): store.NewLink[] => {
+    const links = items.flatMap(({ orgId, postId, content }) =>
+      linksOf(content).map((url) => ({ orgId, postId, url })),
+    );
+    const once = new Map(links.map((link) => [`${link.postId} ${link.url}`, link]));
+    return [...once.values()].map((link) => ({ id: newId(), ...link }));
+  };
 
   async function count(link: store.CountedLink): Promise<void> {
     try {
@@ -111,7 +117,10 @@ export function openShortlinks({
     apply: withShortLinks,
     async replan(tx, orgId, postId, wanted) {
       const items = await store.itemsOf(tx, orgId, postId);
-      const rows = wanted ? rowsOf(items.map(({ id, content }) => ({ orgId, postId: id, content }))) : [];
+      const texts = items.flatMap(({ id, content, firstComment }) =>
+        [content, firstComment ?? ''].map((text) => ({ orgId, postId: id, content: text })),
+      );
+      const rows = wanted ? rowsOf(texts) : [];
       await store.deleteOthers(
         tx,
         orgId,

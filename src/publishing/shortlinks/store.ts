@@ -50,7 +50,8 @@ export const deleteOthers = (sql: Sql, orgId: string, postIds: readonly string[]
     )`;
 
 const thread = (sql: Sql, orgId: string, postId: string) => sql`
-  select p.id, p.content, p.seq, p.state = 'PUBLISHED' or ${inFlight(sql)} as gone
+  select p.id, p.content, case when p.root_post_id is null then p.settings ->> 'firstComment' end as first_comment,
+    p.seq, p.state = 'PUBLISHED' or ${inFlight(sql)} as gone
   from posts p
   where p.org_id = ${orgId}
     and (
@@ -73,9 +74,11 @@ export async function isAsked(sql: Sql, orgId: string, postId: string): Promise<
   return row!.asked;
 }
 
-/** The items of a thread that have not gone out. */
-export const itemsOf = (sql: Sql, orgId: string, postId: string) => sql<{ id: string; content: string }[]>`
-  select t.id, t.content
+/** The items of a thread that have not gone out, with the first comment that the settings of its root ask for. */
+export const itemsOf = (sql: Sql, orgId: string, postId: string) => sql<
+  { id: string; content: string; firstComment: string | null }[]
+>`
+  select t.id, t.content, t.first_comment as "firstComment"
   from (${thread(sql, orgId, postId)}) t
   where not t.gone`;
 

@@ -1,49 +1,126 @@
-import type { Database } from '../../platform/db/index.ts';
-import { bind } from '../../platform/kernel/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { atMost } from '../../platform/flow/index.ts';
+import { AppError, bind, type Clock } from '../../platform/kernel/index.ts';
 import { append, type NewFact } from '../../platform/outbox/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import type { Texts } from '../text/index.ts';
 import { type BriefWeek, briefWeek } from './rules.ts';
-import { type BriefCounts, claimReaders, countWeek, keepReaders, zonesOfReaders } from './store.ts';
+import {
+  type BriefCounts,
+  claimReaders,
+  countWeek,
+  type DueReader,
+  findDueReaders,
+  keepReaders,
+  zonesOfReaders,
+} from './store.ts';
 
 interface BriefsDeps {
   sql: Database;
+  clock: Clock;
+  log: Pick<Log, 'warn'>;
+  texts: Pick<Texts, 'sumUp'>;
 }
+/** A week of an organization, and what a model says of it. */
+interface SummedWeek {
+  counts: BriefCounts;
+  summary: string | null;
+}
+
+/** Readers of one commit, whose weeks are summed up side by side before. */
+const AT_ONCE = 50;
+const SUMMARY_MS = 15_000;
+/** Other sweeps wait meanwhile: whoever comes later in a sweep is told without a summary. */
+const SUMMARIES_MS = 60_000;
 
 /**
  * Announces what agents and models did in a week, to those who chose to hear it: on Mondays at 08:00 by their clocks,
  * once for each of their organizations, whatever dies meanwhile. Answers how many were looked at.
  */
-const tellAgentWeeks = ({ sql }: BriefsDeps, limit: number): Promise<number> =>
-  sql.begin(async (tx) => {
-    await keepReaders(tx, limit);
-    const zones = await zonesOfReaders(tx);
-    const weeks = new Map(zones.map(({ timezone, now }) => [timezone, briefWeek(now, timezone)]));
-    const claimed = await claimReaders(
-      tx,
-      [...weeks].map(([timezone, { monday }]) => ({ timezone, monday })),
-      limit,
-    );
-    const counts = new Map<string, BriefCounts>();
-    const facts: NewFact[] = [];
-    for (const { orgId, userId, timezone, isTold } of claimed) {
-      if (!isTold) continue; // chosen since: the next week is their first one
-      const week = weeks.get(timezone)!;
-      const key = `${orgId} ${week.begins.toISOString()}`;
-      const counted = counts.get(key) ?? (await countWeek(tx, orgId, week));
-      counts.set(key, counted);
-      if (hasHappened(counted)) facts.push(factOf(orgId, userId, week, counted));
-    }
-    await append(tx, facts);
-    return claimed.length;
-  });
+async function tellAgentWeeks(deps: BriefsDeps, limit: number): Promise<number> {
+  const { sql, clock } = deps;
+  await keepReaders(sql, limit);
+  const until = clock.monotonic() + SUMMARIES_MS;
+  for (let looked = 0; ;) {
+    const most = Math.min(AT_ONCE, limit - looked);
+    const weeks = new Map((await zonesOfReaders(sql)).map(({ timezone, now }) => [timezone, briefWeek(now, timezone)]));
+    const summed = clock.monotonic() < until ? await sumUpWeeks(deps, weeks, most) : new Map<string, SummedWeek>();
+    const claimed = await sql.begin((tx) => tellClaimed(tx, weeks, summed, most));
+    looked += claimed;
+    if (claimed < most || looked >= limit) return looked;
+  }
+}
+
+type Weeks = ReadonlyMap<string, BriefWeek>;
+const endedOf = (weeks: Weeks) => [...weeks].map(([timezone, { monday }]) => ({ timezone, monday }));
+const keyOf = (weeks: Weeks, { orgId, timezone }: DueReader): string =>
+  `${orgId} ${weeks.get(timezone)!.begins.toISOString()}`;
+
+/** Claims readers and announces their weeks, in one commit. */
+async function tellClaimed(tx: Sql, weeks: Weeks, summed: Map<string, SummedWeek>, limit: number): Promise<number> {
+  const claimed = await claimReaders(tx, endedOf(weeks), limit);
+  const facts: NewFact[] = [];
+  for (const reader of claimed) {
+    if (!reader.isTold) continue; // chosen since: the next week is their first one
+    const { orgId, userId } = reader;
+    const week = weeks.get(reader.timezone)!;
+    const key = keyOf(weeks, reader);
+    const known = summed.get(key) ?? { counts: await countWeek(tx, orgId, week), summary: null };
+    summed.set(key, known);
+    if (hasHappened(known.counts)) facts.push(factOf(orgId, userId, week, known));
+  }
+  await append(tx, facts);
+  return claimed.length;
+}
+
+/**
+ * Has the weeks of readers who are due summed up, each once for all readers of an organization. Nothing is claimed: a
+ * process that dies here may have paid for a summary that nobody sees, and the next one tells the week.
+ */
+async function sumUpWeeks(deps: BriefsDeps, weeks: Weeks, limit: number): Promise<Map<string, SummedWeek>> {
+  const due = (await findDueReaders(deps.sql, endedOf(weeks), limit)).filter(({ isTold }) => isTold);
+  const first = Map.groupBy(due, (reader) => keyOf(weeks, reader));
+  return new Map(
+    await Promise.all(
+      [...first].map(async ([key, [reader]]): Promise<[string, SummedWeek]> => {
+        const counts = await countWeek(deps.sql, reader!.orgId, weeks.get(reader!.timezone)!);
+        return [key, { counts, summary: hasHappened(counts) ? await summaryOf(deps, reader!, counts) : null }];
+      }),
+    ),
+  );
+}
+
+/** What a model says of a week; null without a provider, room in the budget, or an answer in time. */
+async function summaryOf({ texts, clock, log }: BriefsDeps, asker: DueReader, counts: BriefCounts) {
+  let summary = null as string | null;
+  try {
+    await atMost(clock, SUMMARY_MS, async (over) => {
+      summary = await texts.sumUp(asker, rowsOf(counts), over);
+    });
+  } catch (error) {
+    if (!(error instanceof AppError)) log.warn({ err: error }, 'a week was not summed up, and is told without');
+  }
+  return summary;
+}
+
+const rowsOf = ({ acts, programs, proposals, waiting, runs, spentMicros, drafts }: BriefCounts) => ({
+  'acts of agents': acts,
+  'agents that acted': programs,
+  'proposals that agents made': proposals,
+  'proposals that wait for a decision': waiting,
+  'new drafts by agents': drafts,
+  'runs of designer and content pipeline': runs,
+  'spent on AI and media, in US dollars': (spentMicros / 1_000_000).toFixed(2),
+});
 
 const hasHappened = ({ acts, proposals, runs, spentMicros, drafts }: BriefCounts): boolean =>
   acts + proposals + runs + spentMicros + drafts > 0;
 
-const factOf = (orgId: string, userId: string, { from, to }: BriefWeek, counts: BriefCounts): NewFact => ({
+const factOf = (orgId: string, userId: string, { from, to }: BriefWeek, { counts, summary }: SummedWeek): NewFact => ({
   orgId,
   topic: 'agents.week_summed',
   entityId: orgId,
-  payload: { userId, from, to, ...counts },
+  payload: { userId, from, to, ...counts, summary },
 });
 
 /** Opens the weekly briefs of what agents and models do. */

@@ -49,27 +49,33 @@ export interface DueReader {
   isTold: boolean;
 }
 
-/** Claims readers whose week has ended: each is claimed once a week, in the commit of the caller. */
-export const claimReaders = (
-  sql: Sql,
-  weeks: readonly { timezone: string; monday: string }[],
-  limit: number,
-): Promise<DueReader[]> => sql<DueReader[]>`/* all orgs */
-  with weeks as (
-    select *
+export type EndedWeek = Pick<BriefWeek, 'monday'> & { timezone: string };
+
+const due = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Fragment => sql`
+    select r.org_id, r.user_id, r.told_for, w.timezone, w.monday
     from unnest(
       ${weeks.map(({ timezone }) => timezone)}::text[],
       ${weeks.map(({ monday }) => monday)}::text[]::date[]
     ) as w (timezone, monday)
-  ), due as (
-    select r.org_id, r.user_id, r.told_for, w.timezone, w.monday
-    from weeks w
     join user_profiles p on p.timezone = w.timezone
     join agent_brief_readers r on r.user_id = p.user_id
     where r.told_for is null
       or r.told_for < w.monday
     order by r.org_id, r.user_id
-    limit ${limit}
+    limit ${limit}`;
+
+/** Readers who will be told, while nobody has claimed them. */
+export const findDueReaders = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Promise<DueReader[]> => sql<
+  DueReader[]
+>`/* all orgs */
+  select org_id as "orgId", user_id as "userId", timezone, told_for is not null as "isTold"
+  from (${due(sql, weeks, limit)}) d`;
+
+/** Claims readers whose week has ended: each is claimed once a week, in the commit of the caller. */
+export const claimReaders = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Promise<DueReader[]> => sql<
+  DueReader[]
+>`/* all orgs */
+  with due as (${due(sql, weeks, limit)}
     for no key update of r
     skip locked
   )

@@ -1,11 +1,13 @@
 import { htmlOf, readBlocks, storable } from './blocks.ts';
 
-/** What a document of a post holds, in the form of the post. */
+/** What a document holds, in the form of what it stands for: a post has all of it but a plan, other things a part. */
 export interface Contents {
   /** HTML of the content module. */
   content: string;
   settings: Readonly<Record<string, unknown>>;
   media: readonly unknown[];
+  /** The words of the plan of a designer session. */
+  plan?: Readonly<Record<string, unknown>>;
 }
 
 /** Values inside one another; deeper ones are left out. */
@@ -35,8 +37,9 @@ export function canonical(value: unknown): string {
 }
 
 /** The form that a document writes a content in: what is compared with it. */
-export const asWritten = ({ content, settings, media }: Contents): Contents => ({
+export const asWritten = ({ content, settings, media, plan }: Contents): Contents => ({
   content: htmlOf(readBlocks(content)),
   settings: plainJson(settings) as Record<string, unknown>, // of an object it is one
   media: plainJson(media) as unknown[], // and of an array one
+  ...(plan && { plan: plainJson(plan) as Record<string, unknown> }),
 });

@@ -139,6 +139,22 @@ describe('a document of a post', () => {
     });
   });
 
+  test('takes another plan in by its words: what was typed stays, but not of a step that is gone', () => {
+    const base = contents('', { plan: { 'a.title': 'A', 'a.brief': 'A', 'b.title': 'B', 'b.brief': 'B' } });
+    const doc = opened(sowDocument(base));
+    doc.getMap('plan').set('a.title', 'typed');
+    doc.getMap('plan').set('b.title', 'typed');
+    const theirs = contents('', { plan: { 'a.title': 'A', 'a.brief': 'A2', 'c.title': 'C' } });
+    const { update, met } = mergeIntoDocument(Y.encodeStateAsUpdate(doc), base, theirs);
+    Y.applyUpdate(doc, update);
+    expect(met).toBe(true);
+    expect(readDocument(Y.encodeStateAsUpdate(doc)).contents.plan).toEqual({
+      'a.title': 'typed',
+      'a.brief': 'A2',
+      'c.title': 'C',
+    });
+  });
+
   test('leaves out what no post can hold', () => {
     const doc = new Y.Doc();
     doc.getMap('settings').set('n', { bad: Infinity, bytes: new Uint8Array(3), text: 'a\0\ud800', deep: 1n });

@@ -8,6 +8,7 @@ const partsOf = (doc: Y.Doc) => ({
   content: doc.getXmlFragment('content'),
   settings: doc.getMap<unknown>('settings'),
   media: doc.getArray<unknown>('media'),
+  plan: doc.getMap<unknown>('plan'),
 });
 
 function open(state: Uint8Array): Y.Doc {
@@ -18,22 +19,24 @@ function open(state: Uint8Array): Y.Doc {
 }
 
 function contentsOf(doc: Y.Doc): Contents {
-  const { content, settings, media } = partsOf(doc);
+  const { content, settings, media, plan } = partsOf(doc);
   return {
     content: htmlOf(blocksOf(content)),
     settings: (plainJson(settings.toJSON()) ?? {}) as Record<string, unknown>, // of an object it is one
     media: (plainJson(media.toJSON()) ?? []) as unknown[], // and of an array one
+    ...(plan.size > 0 && { plan: (plainJson(plan.toJSON()) ?? {}) as Record<string, unknown> }),
   };
 }
 
 /** A new document of these contents. */
-export function sowDocument({ content, settings, media }: Contents): Uint8Array {
+export function sowDocument({ content, settings, media, plan = {} }: Contents): Uint8Array {
   const doc = new Y.Doc();
   const parts = partsOf(doc);
   doc.transact(() => {
     parts.content.insert(0, readBlocks(content).map(nodeOf));
     for (const [key, value] of Object.entries(settings)) parts.settings.set(key, value);
     parts.media.insert(0, [...media]);
+    for (const [key, value] of Object.entries(plan)) parts.plan.set(key, value);
   });
   return Y.encodeStateAsUpdate(doc);
 }
@@ -64,8 +67,9 @@ export function mergeIntoDocument(state: Uint8Array, base: Contents | undefined,
   const met = doc.transact(() =>
     [
       mergeContent(parts.content, from.content, to.content),
-      mergeSettings(parts.settings, from.settings, to.settings),
+      mergeFields(parts.settings, from.settings, to.settings),
       mergeMedia(parts.media, from.media, to.media),
+      mergeFields(parts.plan, from.plan ?? {}, to.plan ?? {}, { isFixed: true }),
     ].includes(true),
   );
   return { update: Y.encodeStateAsUpdate(doc, before), met };
@@ -87,15 +91,22 @@ function mergeContent(fragment: Y.XmlFragment, base: string, theirs: string): bo
   return met;
 }
 
-function mergeSettings(map: Y.Map<unknown>, base: Contents['settings'], theirs: Contents['settings']): boolean {
+/** `isFixed`: which fields there are is for them to say: one that they have no more goes, whatever was typed into it. */
+function mergeFields(
+  map: Y.Map<unknown>,
+  base: Contents['settings'],
+  theirs: Contents['settings'],
+  { isFixed = false } = {},
+): boolean {
   const ours = (plainJson(map.toJSON()) ?? {}) as Record<string, unknown>; // of an object it is one
   let met = false;
   for (const key of new Set([...Object.keys(base), ...Object.keys(theirs)])) {
     const [was, wanted, is] = [base[key], theirs[key], ours[key]].map(canonical);
     if (was === wanted || is === wanted) continue;
-    if (is !== was) met = true;
-    else if (wanted === undefined) map.delete(key);
-    else map.set(key, theirs[key]);
+    const isTyped = is !== was;
+    if (isTyped) met = true;
+    if (wanted === undefined && (!isTyped || isFixed)) map.delete(key);
+    else if (!isTyped) map.set(key, theirs[key]);
   }
   return met;
 }

@@ -13,8 +13,8 @@ export interface CollaborationOptions {
 }
 
 /** The hash of contents, whatever the order of their keys. */
-export const hashOfContents = ({ content, settings, media }: Contents): string =>
-  sha256Hex(canonical([content, settings, media]));
+export const hashOfContents = ({ content, settings, media, plan }: Contents): string =>
+  sha256Hex(canonical([content, settings, media, ...(plan ? [plan] : [])]));
 
 /** SharedDocuments that people write together, as they are stored, and the versions of them that are kept. */
 export function openDocuments({ sql, clock, incarnation: writer }: CollaborationOptions) {

@@ -19,7 +19,7 @@ export interface DocumentRow {
 }
 export interface DocumentKey {
   orgId: string;
-  /** `post:<id>` or `group:<group>`. */
+  /** `<kind>:<id>`. */
   room: string;
 }
 
@@ -107,7 +107,7 @@ export async function versionsOf(sql: Sql, keys: readonly DocumentKey[]): Promis
 }
 
 /**
- * Deletes documents whose post or group is gone, and notes that the others were looked at; answers how many rows it
+ * Deletes documents whose post, group, campaign, brand kit or designer session is gone, and notes that the others were looked at; answers how many rows it
  * looked at. Each is looked at once a day.
  */
 export async function dropOrphans(sql: Sql, limit: number): Promise<number> {
@@ -116,6 +116,15 @@ export async function dropOrphans(sql: Sql, limit: number): Promise<number> {
       select d.org_id, d.room, case
         when d.room like 'post:%' then exists (
           select from posts p where p.org_id = d.org_id and p.id = substr(d.room, 6)::uuid
+        )
+        when d.room like 'campaign:%' then exists (
+          select from campaigns c where c.org_id = d.org_id and c.id = substr(d.room, 10)::uuid
+        )
+        when d.room like 'brand-kit:%' then exists (
+          select from brand_kits b where b.org_id = d.org_id and b.id = substr(d.room, 11)::uuid
+        )
+        when d.room like 'designer:%' then exists (
+          select from runs r where r.org_id = d.org_id and r.id = substr(d.room, 10)::uuid
         )
         else exists (select from posts p where p.org_id = d.org_id and p.group_id = substr(d.room, 7))
       end as lives

@@ -4,6 +4,7 @@ import { fc } from '../../../test/support/properties.ts';
 import { sowDocument } from './document.ts';
 import { MOST_BYTES, MOST_WAITING, openUpdates, UpdateRefused } from './updates.ts';
 
+const POST = ['content', 'settings', 'media'] as const;
 const empty = () => sowDocument({ content: '', settings: {}, media: [] });
 const made = (work: (doc: Y.Doc) => void): Uint8Array => {
   const doc = new Y.Doc();
@@ -25,7 +26,7 @@ describe('updates of a document', () => {
     ['media as a text', (doc: Y.Doc) => void doc.getText('media').insert(0, 'a')],
     ['a document in a document', (doc: Y.Doc) => void doc.getMap('settings').set('a', new Y.Doc())],
   ])('%s is refused, and nothing of it is taken in', (_, work) => {
-    const updates = openUpdates(empty());
+    const updates = openUpdates(empty(), POST);
     const before = updates.state;
     expect(() => updates.add(made(work))).toThrow(UpdateRefused);
     expect(updates.state).toBe(before);
@@ -34,7 +35,7 @@ describe('updates of a document', () => {
   test('what is there already is nothing new, also what deletes only', () => {
     const doc = new Y.Doc();
     doc.getXmlFragment('content').push([paragraph('a'), paragraph('b')]);
-    const updates = openUpdates(empty());
+    const updates = openUpdates(empty(), POST);
     const whole = Y.encodeStateAsUpdate(doc);
     expect(updates.add(whole)).toEqual(new Set([doc.clientID]));
     expect(updates.add(whole)).toBeUndefined();
@@ -46,7 +47,7 @@ describe('updates of a document', () => {
   });
 
   test('more parts that wait for others than are kept are refused, until those come', () => {
-    const updates = openUpdates(empty());
+    const updates = openUpdates(empty(), POST);
     const alone = (n: number) => {
       const doc = new Y.Doc();
       doc.getArray('media').push([n]);
@@ -63,7 +64,7 @@ describe('updates of a document', () => {
   });
 
   test('what makes a document too large is refused', () => {
-    const updates = openUpdates(empty());
+    const updates = openUpdates(empty(), POST);
     const text = 'x'.repeat(900_000);
     const add = () => updates.add(made((doc) => doc.getXmlFragment('content').push([paragraph(text)])));
     for (let n = 0; n < Math.floor(MOST_BYTES / 900_100); n += 1) add();
@@ -75,13 +76,13 @@ describe('updates of a document', () => {
     const cut = fc
       .tuple(fc.nat(real.length), fc.nat(255))
       .map(([at, byte]) => Uint8Array.from([...real.slice(0, at), byte]));
-    const updates = openUpdates(empty());
+    const updates = openUpdates(empty(), POST);
     const before = updates.state;
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }), cut), (bytes) => {
         const own = Uint8Array.from(bytes);
         try {
-          if (openUpdates(before).isNew(own)) return; // an update after all
+          if (openUpdates(before, POST).isNew(own)) return; // an update after all
         } catch {
           expect(() => updates.add(own)).toThrow();
         }
@@ -100,7 +101,7 @@ describe('updates of a document', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, compacts) => {
-        const updates = openUpdates(empty());
+        const updates = openUpdates(empty(), POST);
         const docs = Array.from({ length: 4 }, () => new Y.Doc());
         const late: Uint8Array[] = [];
         const typed: string[] = [];

@@ -12,19 +12,17 @@ export const MOST_BYTES = 5_000_000;
 /** Updates that are kept apart before they are merged. */
 const MOST_APART = 100;
 
-/** What each root of a document of a post is: a list of nodes, a map, a list of values. */
-const ROOTS: Readonly<Record<string, 'nodes' | 'map' | 'values'>> = {
-  content: 'nodes',
-  settings: 'map',
-  media: 'values',
-};
+/** What each root of a document is: a list of nodes, a map, a list of values. */
+const ROOTS = { content: 'nodes', settings: 'map', media: 'values', plan: 'map' } as const;
+/** A part of a document with a name. */
+export type DocumentRoot = keyof typeof ROOTS;
 
-function checkRoot({ parent, parentSub, content }: Y.Item): void {
+function checkRoot({ parent, parentSub, content }: Y.Item, roots: readonly DocumentRoot[]): void {
   if (content instanceof Y.ContentDoc) throw new UpdateRefused('documents inside of a document are not kept');
   if (typeof parent !== 'string') return;
-  const root: string = parent;
-  const kind = Object.hasOwn(ROOTS, parent) ? ROOTS[parent] : undefined;
-  if (!kind) throw new UpdateRefused('the document has content, settings and media, and no other root');
+  const root = roots.find((name) => name === parent);
+  if (!root) throw new UpdateRefused(`the document has ${roots.join(', ')}, and no other root`);
+  const kind = ROOTS[root];
   const fits =
     content instanceof Y.ContentDeleted ||
     (kind === 'map'
@@ -42,7 +40,7 @@ function checkRoot({ parent, parentSub, content }: Y.Item): void {
  * @throws UpdateRefused for what a document may not hold
  * @throws Error for bytes that are no update
  */
-function judge(update: Uint8Array, known: ReadonlyMap<number, number>) {
+function judge(update: Uint8Array, known: ReadonlyMap<number, number>, roots: readonly DocumentRoot[]) {
   const { structs } = Y.decodeUpdate(update);
   const ends = new Map<number, number>();
   for (const { id, length } of structs) ends.set(id.client, Math.max(ends.get(id.client) ?? 0, id.clock + length));
@@ -55,7 +53,7 @@ function judge(update: Uint8Array, known: ReadonlyMap<number, number>) {
     const { id, length } = struct;
     if (struct instanceof Y.Skip) continue;
     if (id.clock + length > (known.get(id.client) ?? 0)) clients.add(id.client);
-    if (struct instanceof Y.Item) checkRoot(struct);
+    if (struct instanceof Y.Item) checkRoot(struct, roots);
     const expected = next.get(id.client) ?? known.get(id.client) ?? 0;
     const waits =
       id.clock > expected ||
@@ -85,10 +83,10 @@ function holdsDeletions(all: Ranges, some: Ranges): boolean {
 }
 
 /**
- * The merged updates of one document, as bytes: nothing of it is built here. What it is handed has a buffer of its own,
+ * The merged updates of one document with these roots, as bytes: nothing of it is built here. What it is handed has a buffer of its own,
  * for a decoder that reads beyond an update must find nothing there.
  */
-export function openUpdates(state: Uint8Array) {
+export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
   let parts: Uint8Array[] = [state];
   let bytes = state.length;
   let clocks: Map<number, number> | undefined;
@@ -128,12 +126,12 @@ export function openUpdates(state: Uint8Array) {
      * @throws Error for bytes that are no update
      */
     add(update: Uint8Array): ReadonlySet<number> | undefined {
-      const judged = judge(update, known());
+      const judged = judge(update, known(), roots);
       if (judged.clients.size === 0 && holdsDeletions(deletedIn(all()), deletedIn(update))) return undefined;
       if (bytes + update.length > MOST_BYTES && all().length + update.length > MOST_BYTES)
         throw new UpdateRefused(`the document would be larger than ${MOST_BYTES} bytes`);
       if (waiting + judged.waiting > MOST_WAITING) {
-        waiting = judge(all(), new Map()).waiting;
+        waiting = judge(all(), new Map(), roots).waiting;
         clocks = undefined;
         if (waiting + judged.waiting > MOST_WAITING)
           throw new UpdateRefused(`more than ${MOST_WAITING} parts wait for others that never came`);
@@ -153,7 +151,7 @@ export function openUpdates(state: Uint8Array) {
     },
     /** Says whether an update holds something that is not there; throws as `add` does. */
     isNew(update: Uint8Array): boolean {
-      return judge(update, fresh()).clients.size > 0 || !holdsDeletions(deletedIn(all()), deletedIn(update));
+      return judge(update, fresh(), roots).clients.size > 0 || !holdsDeletions(deletedIn(all()), deletedIn(update));
     },
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {

@@ -3,20 +3,29 @@ import type { Contents } from './contents.ts';
 import type { DocumentKey } from './store.ts';
 
 /** Why a version was kept. */
-export type VersionReason = 'session' | 'manual' | 'restore' | 'foreign_edit' | 'too_late';
+export type VersionReason = 'session' | 'manual' | 'restore' | 'foreign_edit' | 'agent_edit' | 'too_late';
 export interface VersionRow {
   id: string;
   label: string | null;
   reason: VersionReason;
   /** The users who took part since the version before it. */
   authors: string[];
+  /** Of an `agent_edit`: the names of the agents that have made it. */
+  agents: string[];
   createdAt: Date;
+}
+export interface VersionWithContents extends VersionRow {
+  contents: Contents;
+  /** Of an `agent_edit`: what it made of the contents. */
+  changedTo: Contents | null;
 }
 export interface NewVersion {
   id: string;
   label: string | null;
   reason: VersionReason;
   contents: Contents;
+  agents?: readonly string[];
+  changedTo?: Contents;
 }
 
 /** Versions of a document, and the days that each is kept. */
@@ -30,9 +39,10 @@ const DAYS = 90;
 export async function insertVersion(
   sql: Sql,
   { orgId, room }: DocumentKey,
-  { id, label, reason, contents }: NewVersion,
+  { id, label, reason, contents, agents = [], changedTo }: NewVersion,
 ): Promise<boolean> {
   const text = JSON.stringify(contents);
+  const changed = changedTo === undefined ? null : JSON.stringify(changedTo);
   const rows = await sql`
     with document as (
       select org_id, room, typed_by
@@ -41,18 +51,24 @@ export async function insertVersion(
         and room = ${room}
       for update
     ), latest as (
-      select contents
+      select contents, changed_to
       from collaboration_versions
       where org_id = ${orgId}
         and room = ${room}
       order by id desc
       limit 1
     ), kept as (
-      insert into collaboration_versions (id, org_id, room, label, reason, contents, authors)
-      select ${id}, org_id, room, ${label}, ${reason}, ${text}::text::jsonb, typed_by
+      insert into collaboration_versions (id, org_id, room, label, reason, contents, authors, agents, changed_to)
+      select ${id}, org_id, room, ${label}, ${reason}, ${text}::text::jsonb, typed_by, ${[...agents]}::text[],
+        ${changed}::text::jsonb
       from document
       where ${reason === 'manual'}
-        or not exists (select from latest l where l.contents = ${text}::text::jsonb)
+        or not exists (
+          select
+          from latest l
+          where l.contents = ${text}::text::jsonb
+            and l.changed_to is not distinct from ${changed}::text::jsonb
+        )
       returning id
     ), told as (
       update collaboration_documents
@@ -78,7 +94,7 @@ export async function insertVersion(
   return rows.length > 0;
 }
 
-const columns = (sql: Sql) => sql`id, label, reason, authors, created_at as "createdAt"`;
+const columns = (sql: Sql) => sql`id, label, reason, authors, agents, created_at as "createdAt"`;
 
 /** The versions of a document, the latest first. */
 export const listVersions = (sql: Sql, { orgId, room }: DocumentKey): Promise<VersionRow[]> => sql<VersionRow[]>`
@@ -93,9 +109,9 @@ export async function findVersion(
   sql: Sql,
   { orgId, room }: DocumentKey,
   id: string,
-): Promise<(VersionRow & { contents: Contents }) | undefined> {
-  const [row] = await sql<(VersionRow & { contents: Contents })[]>`
-    select ${columns(sql)}, contents
+): Promise<VersionWithContents | undefined> {
+  const [row] = await sql<VersionWithContents[]>`
+    select ${columns(sql)}, contents, changed_to as "changedTo"
     from collaboration_versions
     where org_id = ${orgId}
       and room = ${room}

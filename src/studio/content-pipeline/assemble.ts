@@ -8,7 +8,7 @@ import {
   ReviewOutput,
   TextsOutput,
 } from './deps.ts';
-import { unknownNumbers } from './facts.ts';
+import { unknownNumbers } from '../text/index.ts';
 
 type Outputs = ReadonlyMap<string, unknown>;
 

@@ -1,9 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { cleanContent, contentToText } from '../../platform/content/index.ts';
 import { articleOf } from '../pages/article.ts';
-import { literalFacts, unknownNumbers } from './facts.ts';
+import { literalFacts } from './facts.ts';
 import { fenceData } from './fences.ts';
-import { allowedWords, draftContent, isSecretAddress, ownLinks, keepGivenWords } from '../text/given-words.ts';
+import {
+  allowedWords,
+  draftContent,
+  isSecretAddress,
+  keepGivenWords,
+  ownLinks,
+  unknownNumbers,
+} from '../text/given-words.ts';
 
 // The page of a stranger says something, and the model does what it says. Whatever that is, what leaves the pipeline has
 // links and mentions of the person, the source and the brand alone.

@@ -39,12 +39,3 @@ export function literalFacts(facts: readonly PageFact[], page: string): PageFact
     .slice(0, MOST_FACTS)
     .map(({ fact, quote }) => ({ fact: fact.trim().slice(0, LONGEST_FACT), quote: quote.trim() }));
 }
-
-const NUMBER = /\d+(?:[.,:/]\d+)*/g;
-const numbersIn = (text: string): string[] => text.match(NUMBER) ?? [];
-
-/** The numbers of a text that none of its sources has. */
-export function unknownNumbers(text: string, sources: readonly string[]): string[] {
-  const known = new Set(sources.flatMap(numbersIn));
-  return [...new Set(numbersIn(text))].filter((number) => !known.has(number));
-}

@@ -33,6 +33,26 @@ export const DesignPlan = z.strictObject({
 });
 export type DesignPlan = z.output<typeof DesignPlan>;
 
+const PARTS = ['title', 'brief'] as const;
+type Steps = Pick<DesignPlan, 'steps'>;
+/** The words of a plan that people may change until it is approved: `<step>.title` and `<step>.brief`. */
+export const wordsOfPlan = ({ steps }: Steps): Record<string, string> =>
+  Object.fromEntries(steps.flatMap((step) => PARTS.map((part) => [`${step.id}.${part}`, step[part]])));
+
+/** The form of these words: those of each step, and no others. */
+export const wordsForm = ({ steps }: Steps) =>
+  z.strictObject(
+    Object.fromEntries(steps.flatMap(({ id }) => PARTS.map((part) => [`${id}.${part}`, PlannedStep.shape[part]]))),
+  );
+
+/** The steps of a plan with other words. */
+export const withWords = ({ steps }: Steps, words: Readonly<Record<string, string>>): PlannedStep[] =>
+  steps.map((priced) => {
+    const { estimateCents: _, ...step } = priced;
+    const { [`${step.id}.title`]: title = step.title, [`${step.id}.brief`]: brief = step.brief } = words;
+    return { ...step, title, brief };
+  });
+
 const MICROS_PER_CENT = 10_000;
 const centsOf = (micros: number): number => Math.ceil(micros / MICROS_PER_CENT);
 

@@ -6,6 +6,7 @@ import { draftIdOf, dropDrafts } from './drafts.ts';
 import { checkWish, materialOf } from './material.ts';
 import type { PlannedStep } from './plan.ts';
 import { checkBudget } from './quote.ts';
+import { findSessionPlan, judgeWords, replacePlan } from './rewording.ts';
 import { type DesignerSession, getSession, listSessions, outputOf, PLAN_STEP, type SessionWish } from './session.ts';
 import { designerKind } from './work.ts';
 import { planQuestion } from './words.ts';
@@ -14,14 +15,13 @@ const planStep = ({ agentTimeoutMs }: DesignerDeps): NewStep => ({ name: PLAN_ST
 const sayUser = (deps: DesignerDeps, tx: Sql, key: RunRef, content: string) =>
   deps.runs.change(tx, key, { event: { kind: 'message', data: { role: 'user', content } } });
 
-const sessionNotFound = () => notFound('Session not found');
 const wrongState = ({ state }: Pick<RunRow, 'state'>, verb: string) =>
   new AppError('conflict', `This session is ${state}, and cannot be ${verb} now`, { detail: state });
 
 /** The session of a key, locked until the commit. @throws AppError `not_found` */
 async function lockSession(deps: DesignerDeps, tx: Sql, key: RunRef): Promise<RunRow> {
   const run = await deps.runs.lock(tx, key);
-  if (run?.kind !== DESIGNER) throw sessionNotFound();
+  if (run?.kind !== DESIGNER) throw notFound('There is no such session');
   return run;
 }
 
@@ -71,9 +71,7 @@ async function approvePlan(
   deps: DesignerDeps,
   { mayDraft, planHash, ...key }: RunRef & { mayDraft: boolean; planHash?: string | undefined },
 ): Promise<DesignerSession> {
-  const session = await deps.runs.get(key, DESIGNER).catch(() => {
-    throw sessionNotFound();
-  });
+  const session = await deps.runs.get(key, DESIGNER);
   const { plan } = outputOf(session);
   if (session.state !== 'awaiting_plan' || !plan) throw wrongState(session, 'approved');
   if (planHash !== undefined && planHash !== plan.hash) throw planChanged();
@@ -168,5 +166,8 @@ export function openDesigner(deps: DesignerDeps) {
     cancelSession,
     removeSession,
     rollBackStuck,
+    findSessionPlan,
+    judgeWords,
+    replacePlan,
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RowPage, notFound, AppError } from '../../platform/kernel/index.ts';
+import type { RowPage } from '../../platform/kernel/index.ts';
 import type { RunRef, RunRow, StepRow } from '../runs/index.ts';
 import { DESIGNER, type DesignerDeps } from './deps.ts';
 import { DesignPlan } from './plan.ts';
@@ -76,12 +76,8 @@ async function shown(deps: Pick<DesignerDeps, 'runs'>, orgId: string, rows: read
 }
 
 /** @throws AppError `not_found` */
-export async function getSession(deps: Pick<DesignerDeps, 'runs'>, key: RunRef): Promise<DesignerSession> {
-  const run = await deps.runs.get(key, DESIGNER).catch((error: unknown) => {
-    throw error instanceof AppError && error.code === 'not_found' ? notFound('Session not found') : error;
-  });
-  return (await shown(deps, key.orgId, [run]))[0]!;
-}
+export const getSession = async (deps: Pick<DesignerDeps, 'runs'>, key: RunRef): Promise<DesignerSession> =>
+  (await shown(deps, key.orgId, [await deps.runs.get(key, DESIGNER)]))[0]!;
 
 export async function listSessions(
   deps: Pick<DesignerDeps, 'runs'>,

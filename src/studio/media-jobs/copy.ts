@@ -75,7 +75,7 @@ async function copyOne(
       throw error;
     }
   }
-  if (ended) deps.waiters.ended(job.id);
+  if (ended) deps.waiters.written(job.id);
   return first!;
 }
 

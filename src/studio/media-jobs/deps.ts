@@ -1,16 +1,16 @@
 import type { Billing } from '../../entitlements/index.ts';
 import type { MediaRoom } from '../../library/media/index.ts';
 import type { Database } from '../../platform/db/index.ts';
-import type { Limiter } from '../../platform/flow/index.ts';
+import type { HeldClaims, Limiter, Waiters } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Models } from '../models/index.ts';
-import type { Hands } from './hands.ts';
+import type { Claimer } from './claim-store.ts';
+import type { ClaimedJob } from './row.ts';
 import type { openRunningNotes } from './store.ts';
-import type { Waiters } from './wait.ts';
 
 /** What the room is opened with. */
 export interface MediaJobsOptions {
@@ -34,7 +34,9 @@ export interface MediaJobsOptions {
 
 /** What the use cases are handed. */
 export interface MediaJobsDeps extends MediaJobsOptions {
-  hands: Hands;
+  claimer: Claimer;
+  /** Jobs whose steps are made in this process. */
+  held: HeldClaims<ClaimedJob>;
   waiters: Waiters;
   /** Places for copies of results, which take disk and connections for long; organizations take turns. */
   copies: Limiter;

@@ -19,7 +19,7 @@ type HowEnded = JobEnd & {
 /** Ends a job with everything that follows from it, in one commit; false: it had ended, or is somebody else's. */
 export async function finishJob(deps: Deps, job: Ending, ended: HowEnded): Promise<boolean> {
   const row = await deps.sql.begin((tx) => endWithin(deps, tx, job, ended));
-  if (row) deps.waiters.ended(row.id);
+  if (row) deps.waiters.written(row.id);
   return row !== undefined;
 }
 

@@ -1,15 +1,14 @@
-import { openLimiter } from '../../platform/flow/index.ts';
+import { holdClaims, openLimiter, openWaiters } from '../../platform/flow/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
 import { hearCallback } from './callback.ts';
 import { cancelJob, getJob } from './cancel.ts';
+import { type Claimer, renewClaims } from './claim-store.ts';
 import { createJob, findTakes, quoteJob } from './create.ts';
 import type { MediaJobsDeps, MediaJobsOptions } from './deps.ts';
-import { openHands } from './hands.ts';
 import { listVideoOptions, listVideoTool, videoRequestOf } from './options.ts';
 import { awaitJob, showJob } from './results.ts';
 import { settleUnknown, sweepJobs } from './settle.ts';
 import { openRunningNotes } from './store.ts';
-import { openWaiters } from './wait.ts';
 import { REST_MS, startJobs } from './worker.ts';
 
 /** Copies of this process at once: each holds a connection, and a file of the disk until it is in the storage. */
@@ -20,14 +19,23 @@ export type MediaJobs = ReturnType<typeof openMediaJobs>;
 /** Opens the room of pictures, videos and sound that providers make. */
 export function openMediaJobs(
   options: MediaJobsOptions,
-  { leaseMs, restMs }: { leaseMs?: number; restMs?: number } = {},
+  { leaseMs = 30_000, restMs }: { leaseMs?: number; restMs?: number } = {},
 ) {
   let worker: ReturnType<typeof startJobs> | undefined;
-  const hands = openHands({ ...options, ...(leaseMs !== undefined && { leaseMs }) });
+  const { sql, clock, log, incarnation } = options;
+  const claimer: Claimer = { incarnation, leaseMs };
+  const held: MediaJobsDeps['held'] = holdClaims({
+    clock,
+    leaseMs,
+    renew: (jobs) => renewClaims(sql, claimer, jobs),
+    onRenewError: (error, jobs) =>
+      log.warn({ err: error, jobs }, 'claims of media jobs could not be prolonged, tried again'),
+  });
   const deps: MediaJobsDeps = {
     ...options,
-    hands,
-    waiters: openWaiters(options.clock),
+    claimer,
+    held,
+    waiters: openWaiters(clock),
     copies: openLimiter({ total: COPIES, perOwner: 'share' }),
     noteRunning: openRunningNotes(),
     // what comes later is found by the next look
@@ -51,6 +59,6 @@ export function openMediaJobs(
     }),
     /** Works on what is due, in this process, until it is disposed of. */
     start: (): AsyncDisposable => (worker = startJobs(deps, restMs)),
-    [Symbol.dispose]: () => hands[Symbol.dispose](),
+    [Symbol.dispose]: () => held[Symbol.dispose](),
   };
 }

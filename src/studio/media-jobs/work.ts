@@ -200,7 +200,7 @@ async function begun(deps: StepDeps, job: ClaimedJob, adapter: MediaAdapter, han
       await store.setRunning(deps.sql, job, { handle, inMs: everyMs, mostMs });
       return deps.wake(everyMs);
     } catch (error) {
-      if (!isUnavailable(error) || !deps.hands.isSafe(job)) throw error;
+      if (!isUnavailable(error) || !deps.held.isSafe(job)) throw error;
       await deps.clock.sleep(500);
     }
   }

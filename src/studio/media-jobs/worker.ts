@@ -1,5 +1,5 @@
 import { startWorker } from '../../platform/flow/index.ts';
-import { claimSteps, claimSubmits, type Lane } from './claim-store.ts';
+import { abandonClaims, claimSteps, claimSubmits, type Lane } from './claim-store.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import type { ClaimedJob } from './row.ts';
 import { makeStep, openOnce, type StepDeps } from './work.ts';
@@ -13,7 +13,8 @@ export const REST_MS = 500;
 
 /** Works on media jobs that are due, until it is disposed of: what is under way then is left to others. */
 export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncDisposable & { wake(): void } {
-  const { sql, clock, log, hands } = deps;
+  const { sql, clock, log, claimer, held } = deps;
+  const atWork = (providerId: string) => held.all().filter((job) => job.providerId === providerId).length;
   const providerIds = [...new Set(deps.providers.list('media').map(({ id }) => id))];
 
   let openedAt = clock.monotonic();
@@ -27,15 +28,15 @@ export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncD
     const stepDeps = round;
     const lanes = (): Lane[] =>
       providerIds.flatMap((providerId) => {
-        const free = PER_PROVIDER - hands.atWork(providerId);
+        const free = PER_PROVIDER - atWork(providerId);
         return free > 0 ? [{ providerId, free }] : [];
       });
     const since = clock.monotonic();
-    const { jobs, isWaiting } = await claimSteps(sql, hands.claimer, lanes());
-    jobs.forEach((job) => hands.take(job, since));
+    const { jobs, isWaiting } = await claimSteps(sql, claimer, lanes());
+    jobs.forEach((job) => held.take(job, since));
     const before = clock.monotonic();
-    const submits = isWaiting ? await claimSubmits(sql, hands.claimer, lanes()) : [];
-    submits.forEach((job) => hands.take(job, before));
+    const submits = isWaiting ? await claimSubmits(sql, claimer, lanes()) : [];
+    submits.forEach((job) => held.take(job, before));
     return [...jobs, ...submits].map((job) => ({ job, deps: stepDeps }));
   }
 
@@ -45,12 +46,12 @@ export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncD
     restMs,
     claim,
     async work({ job, deps: stepDeps }) {
-      const isFull = hands.atWork(job.providerId) >= PER_PROVIDER;
+      const isFull = atWork(job.providerId) >= PER_PROVIDER;
       try {
         await makeStep(stepDeps, job);
       } finally {
-        hands.drop(job);
-        if (isFull && hands.atWork(job.providerId) === PER_PROVIDER / 2) worker.wake(); // many in one look
+        held.drop(job);
+        if (isFull && atWork(job.providerId) === PER_PROVIDER / 2) worker.wake(); // many in one look
       }
     },
     onWorkError: (error, { job }) =>
@@ -61,7 +62,7 @@ export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncD
     wake: () => worker.wake(),
     async [Symbol.asyncDispose]() {
       await worker[Symbol.asyncDispose]();
-      await hands.abandon().catch(() => undefined); // claims end by themselves
+      await abandonClaims(sql, claimer.incarnation, held.all()).catch(() => undefined); // claims end by themselves
     },
   };
 }

@@ -1,6 +1,5 @@
-import type { Json, Sql } from '../../platform/db/index.ts';
-import type { CallKey } from '../budget/index.ts';
-import type { ClaimedStep, RunRef, StepRow } from './contract.ts';
+import type { Sql } from '../../platform/db/index.ts';
+import type { ClaimedStep, StepRow } from './contract.ts';
 
 /** The process that claims. */
 export interface StepClaimer {
@@ -129,7 +128,8 @@ export const abandonSteps = (sql: Sql, { incarnation }: StepClaimer, claims: rea
     and s.claim = t.claim
     and s.incarnation = ${incarnation}`;
 
-const held = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
+/** The step of a claim, while it is still this one. */
+export const claimedStep = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
   id = ${id} and org_id = ${orgId} and claim = ${claim}`;
 
 /** Notes that a call is about to leave, or is over; false: the claim is. */
@@ -141,7 +141,7 @@ export async function setReservation(
   const { count } = await sql`
     update run_steps
     set reservation = ${ref}, lost = lost + ${isLost ? 1 : 0}
-    where ${held(sql, step)}
+    where ${claimedStep(sql, step)}
       and state = 'running'`;
   return count > 0;
 }
@@ -151,67 +151,7 @@ export async function setJob(sql: Sql, step: StepClaim): Promise<boolean> {
   const { count } = await sql`
     update run_steps
     set has_job = true
-    where ${held(sql, step)}
+    where ${claimedStep(sql, step)}
       and state = 'running'`;
   return count > 0;
 }
-
-/** What a step came to. */
-export interface StepEnd {
-  state: 'done' | 'failed' | 'timed_out';
-  output?: Json;
-  error?: string;
-  errorCode?: string;
-  /** Its media job is looked at again, for what it makes late. */
-  lateInMs?: number | undefined;
-}
-
-export async function endStep(
-  sql: Sql,
-  step: StepClaim,
-  { state, output, error, errorCode, lateInMs }: StepEnd,
-): Promise<boolean> {
-  const { count } = await sql`
-    update run_steps
-    set state = ${state}, output = ${output === undefined ? null : sql.json(output)}, error = ${error ?? null},
-      error_code = ${errorCode ?? null}, reservation = null, incarnation = null,
-      next_at = case when has_job then now() + ${lateInMs ?? null}::float8 * interval '1 ms' end
-    where ${held(sql, step)}
-      and state = 'running'`;
-  return count > 0;
-}
-
-/** A step that is over is looked at again, or, without a time, no more. */
-export async function setNextLook(sql: Sql, step: StepClaim, inMs: number | null): Promise<boolean> {
-  const { count } = await sql`
-    update run_steps
-    set next_at = now() + ${inMs}::float8 * interval '1 ms', incarnation = null
-    where ${held(sql, step)}
-      and state <> 'running'`;
-  return count > 0;
-}
-
-/**
- * Ends what is open of a round, whoever works on it: from now on nothing of that is written. Media jobs are looked at
- * at once, to be cancelled. Answers the calls that were under way. The run is locked by the caller.
- */
-export const endOpenSteps = (
-  sql: Sql,
-  { orgId, id }: RunRef,
-  { state, error }: { state: 'cancelled' | 'skipped'; error: string },
-  { waitingOnly = false }: { waitingOnly?: boolean } = {},
-) => sql<(CallKey & { name: string })[]>`
-  update run_steps s
-  set state = ${state}, error = ${error}, claim = s.claim + 1, incarnation = null, reservation = null,
-    next_at = case when s.has_job then now() end
-  from (
-    select o.id, o.reservation
-    from run_steps o
-    where o.org_id = ${orgId}
-      and o.run_id = ${id}
-      and o.state = any(${waitingOnly ? ['waiting'] : ['waiting', 'running']}::text[])
-    order by o.id
-    for no key update
-  ) o
-  where s.id = o.id
-  returning s.org_id as "orgId", o.reservation as ref, s.name`;

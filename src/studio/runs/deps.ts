@@ -1,13 +1,13 @@
 import type { Database } from '../../platform/db/index.ts';
+import type { HeldClaims, Waiters } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { MediaJobs } from '../media-jobs/index.ts';
 import type { Models } from '../models/index.ts';
+import type { RunStepRow, StepClaimer } from './claim-store.ts';
 import type { RunKind } from './contract.ts';
-import type { StepHands } from './hands.ts';
-import type { RunReaders } from './follow.ts';
 
 /** What the room is opened with. */
 export interface RunsOptions {
@@ -27,8 +27,11 @@ export interface RunsOptions {
 /** What the use cases are handed. */
 export interface RunsDeps extends RunsOptions {
   kinds: Map<string, RunKind>;
-  hands: StepHands;
-  readers: RunReaders;
+  claimer: StepClaimer;
+  /** Steps that this process works on. */
+  held: HeldClaims<RunStepRow>;
+  /** Those who read the events of runs here. */
+  readers: Waiters;
   /** Looks for work now, where this process does some. */
   wake(): void;
 }

@@ -1,34 +1,8 @@
 import type { Database } from '../../platform/db/index.ts';
+import type { Waiters } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { RunEvent, RunRef } from './contract.ts';
 import { selectEvents } from './events-store.ts';
-
-/** Those in this process who read the events of runs, told at once of what it writes itself. */
-export interface RunReaders {
-  /** Ends when something was written here, or after `ms`. */
-  until(runId: string, ms: number, signal: AbortSignal): Promise<void>;
-  written(runId: string): void;
-}
-
-export function openRunReaders(clock: Clock): RunReaders {
-  const waiting = new Map<string, Set<AbortController>>();
-  return {
-    async until(runId, ms, signal) {
-      const rest = new AbortController();
-      const mine = waiting.get(runId) ?? new Set();
-      waiting.set(runId, mine.add(rest));
-      try {
-        await clock.sleep(ms, AbortSignal.any([rest.signal, signal])).catch(() => undefined);
-      } finally {
-        mine.delete(rest);
-        if (mine.size === 0) waiting.delete(runId);
-      }
-    },
-    written(runId) {
-      for (const rest of waiting.get(runId) ?? []) rest.abort();
-    },
-  };
-}
 
 /** What other processes write is seen so late. */
 const LOOK_MS = 1_000;
@@ -41,7 +15,7 @@ const MOST_AT_ONCE = 200;
  * asked every minute, says no.
  */
 export async function* followRun(
-  { sql, clock, readers }: { sql: Database; clock: Clock; readers: RunReaders },
+  { sql, clock, readers }: { sql: Database; clock: Clock; readers: Waiters },
   key: RunRef,
   { after, ends, mayRead }: { after: number; ends: AbortSignal; mayRead(): Promise<boolean> },
 ): AsyncGenerator<RunEvent> {

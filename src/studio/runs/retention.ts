@@ -1,4 +1,5 @@
-import { retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { retentionRule, rowsOlder } from '../../platform/db/index.ts';
+import type { RunsDeps } from './deps.ts';
 
 /** What RT13 keeps: since it was touched last. */
 export const runsRetention = retentionRule(
@@ -8,14 +9,14 @@ export const runsRetention = retentionRule(
 );
 
 /** Deletes runs that nobody has touched for so long, at most `limit`; answers how many. Files and drafts stay. */
-export async function dropOldRuns(sql: Sql, days: number, limit: number): Promise<number> {
+export async function dropOldRuns({ sql, runDays }: Pick<RunsDeps, 'sql' | 'runDays'>, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */
     delete from runs
     where id in (
       select id
       from runs
-      where touched_at < now() - ${days}::int * interval '1 day'
+      where touched_at < now() - ${runDays}::int * interval '1 day'
         and not is_active
       order by touched_at
       limit ${limit}

@@ -1,7 +1,7 @@
 import type { Json, Sql } from '../../platform/db/index.ts';
 import type { NewRun, NewStep, RoundEnd, RunRef, RunRow } from './contract.ts';
-import { endOpenSteps } from './claim-store.ts';
 import type { RunsDeps } from './deps.ts';
+import { endOpenSteps } from './end-store.ts';
 import { insertEvents } from './events-store.ts';
 import { faultOfSteps } from './rules.ts';
 import * as store from './store.ts';
@@ -65,8 +65,7 @@ export async function stopRun(
 ): Promise<RunRow | undefined> {
   const run = await store.lockRun(sql, key);
   if (!run || !from.includes(run.state)) return undefined;
-  if (untouchedMinutes !== undefined && run.isActive && !(await store.isUntouched(sql, key, untouchedMinutes)))
-    return undefined;
+  if (untouchedMinutes !== undefined && run.isActive && run.untouchedMinutes <= untouchedMinutes) return undefined;
   const ended = await endOpenSteps(sql, key, { state: 'cancelled', error: error ?? 'Cancelled' });
   for (const { orgId, ref } of ended) if (ref) await budget.settle(sql, { orgId, ref }, undefined, { marked: true });
   await writeEnd(sql, key, { state, error });
@@ -87,17 +86,17 @@ export async function changeRun(
   { event, output }: { event: { kind: string; data: Json }; output?: Json },
 ): Promise<void> {
   if (output !== undefined)
-    await sql`update runs set output = ${sql.json(output)} where org_id = ${key.orgId} and id = ${key.id}`;
+    await sql`update runs set output = ${sql.json(output)}, touched_at = now() where org_id = ${key.orgId} and id = ${key.id}`;
   await insertEvents(sql, key, [event]);
 }
 
 /** After the commit of what concerns a run: steps that are due are taken up, ended ones aborted, readers told. */
 export function announceRun(
-  { wake, hands, readers }: Pick<RunsDeps, 'wake' | 'hands' | 'readers'>,
+  { wake, held, readers }: Pick<RunsDeps, 'wake' | 'held' | 'readers'>,
   runId: string,
   { isStopped = false }: { isStopped?: boolean } = {},
 ): void {
-  if (isStopped) hands.abortRun(runId);
+  if (isStopped) held.abort((step) => step.runId === runId, 'The round has ended');
   readers.written(runId);
   wake();
 }

@@ -1,9 +1,10 @@
 import type { Json, Sql } from '../../platform/db/index.ts';
+import { holdClaims, openWaiters } from '../../platform/flow/index.ts';
 import { AppError, bind, notFound, pageOf, type RowPage } from '../../platform/kernel/index.ts';
+import { renewSteps, type StepClaimer } from './claim-store.ts';
 import type { RunRef, RunKind, RunRow, StepRow } from './contract.ts';
 import type { RunsDeps, RunsOptions } from './deps.ts';
-import { followRun, openRunReaders } from './follow.ts';
-import { openStepHands } from './hands.ts';
+import { followRun } from './follow.ts';
 import { quoteQuestion } from './ask.ts';
 import { announceRun, beginRound, beginRun, changeRun, stopRun } from './rounds.ts';
 import { selectEventsOfKind } from './events-store.ts';
@@ -18,7 +19,7 @@ type Reads = Pick<RunsDeps, 'sql'>;
 async function getRun({ sql }: Reads, key: RunRef, kind: string): Promise<RunRow & { steps: StepRow[] }> {
   const run = await store.findRun(sql, key, kind);
   if (!run) throw notFound('There is no such run');
-  return { ...run, steps: await store.selectSteps(sql, key) };
+  return { ...run, steps: await store.selectSteps(sql, key.orgId, [key.id]) };
 }
 
 const listRuns = async (
@@ -36,30 +37,32 @@ async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>
   await store.deleteRun(sql, key);
 }
 
-const listSteps = ({ sql }: Reads, orgId: string, ids: readonly string[]) => store.selectStepsOf(sql, orgId, ids);
-const listEvents = ({ sql }: Reads, orgId: string, ids: readonly string[], kind: string) =>
-  selectEventsOfKind(sql, orgId, ids, kind);
-const findStuck = ({ sql }: Reads, wanted: Parameters<typeof store.findUntouched>[1]) =>
-  store.findUntouched(sql, wanted);
-const sweepRuns = ({ sql, runDays }: Pick<RunsDeps, 'sql' | 'runDays'>, limit: number) =>
-  dropOldRuns(sql, runDays, limit);
-
 export type Runs = ReturnType<typeof openAiRuns>;
 
 /** Opens the room of runs: work by AI in steps, which any process takes up. */
-export function openAiRuns(options: RunsOptions, { leaseMs }: { leaseMs?: number } = {}) {
+export function openAiRuns(options: RunsOptions, { leaseMs = 30_000 }: { leaseMs?: number } = {}) {
   let worker: ReturnType<typeof startSteps> | undefined;
+  const { sql, clock, log, incarnation } = options;
+  const claimer: StepClaimer = { incarnation, leaseMs };
   const deps: RunsDeps = {
     ...options,
     kinds: new Map(),
-    hands: openStepHands({ ...options, ...(leaseMs !== undefined && { leaseMs }) }),
-    readers: openRunReaders(options.clock),
+    claimer,
+    held: holdClaims({
+      clock,
+      leaseMs,
+      renew: (steps) => renewSteps(sql, claimer, steps),
+      onRenewError: (error, steps) =>
+        log.warn({ err: error, steps }, 'claims of steps could not be prolonged, tried again'),
+    }),
+    readers: openWaiters(clock),
     wake: () => worker?.wake(),
   };
   return {
     ...bind(deps, { begin: beginRun, beginRound, stop: stopRun, change: changeRun, announce: announceRun }),
-    ...bind(deps, { get: getRun, list: listRuns, steps: listSteps, events: listEvents, remove: removeRun }),
-    ...bind(deps, { quote: quoteQuestion, findStuck, traces: listTraces, sweepTraces: dropOldTraces, sweepRuns }),
+    ...bind(deps, { get: getRun, list: listRuns, remove: removeRun, quote: quoteQuestion, traces: listTraces }),
+    ...bind(deps, { sweepTraces: dropOldTraces, sweepRuns: dropOldRuns }),
+    ...bind(sql as Sql, { steps: store.selectSteps, events: selectEventsOfKind, findStuck: store.findUntouched }),
     /** Locks a run until the commit; undefined: there is none. */
     lock: (tx: Sql, key: RunRef) => store.lockRun(tx, key),
     setOutput: (tx: Sql, step: RunRef, output: Json) => store.setOutputOfStep(tx, step, output),
@@ -68,6 +71,6 @@ export function openAiRuns(options: RunsOptions, { leaseMs }: { leaseMs?: number
     add: (kind: RunKind) => void deps.kinds.set(kind.name, kind),
     /** Works on what is due, in this process, until it is disposed of. */
     start: (): AsyncDisposable => (worker = startSteps(deps)),
-    [Symbol.dispose]: () => deps.hands[Symbol.dispose](),
+    [Symbol.dispose]: () => deps.held[Symbol.dispose](),
   };
 }

@@ -36,26 +36,36 @@ export const selectRuns = (
   order by r.id desc
   limit ${limit + 1}`;
 
-/** The same of several runs. */
-export const selectStepsOf = (sql: Sql, orgId: string, ids: readonly string[]) => sql<(StepRow & { runId: string })[]>`
+/** The steps of all rounds of runs, in their order. */
+export const selectSteps = (sql: Sql, orgId: string, ids: readonly string[]) => sql<(StepRow & { runId: string })[]>`
   select ${stepColumns(sql)}, s.run_id as "runId"
   from run_steps s
   where s.org_id = ${orgId}
     and s.run_id = any(${[...ids]}::uuid[])
   order by s.run_id, s.round, s.place`;
 
-/** The steps of all rounds, in their order. */
-export const selectSteps = (sql: Sql, { orgId, id }: RunRef): Promise<StepRow[]> => sql<StepRow[]>`
-  select ${stepColumns(sql)}
-  from run_steps s
-  where s.org_id = ${orgId}
-    and s.run_id = ${id}
-  order by s.round, s.place`;
+/** What a step of this name is, in a round. */
+export async function findStep(
+  sql: Sql,
+  { orgId, id }: RunRef,
+  { round, name }: Pick<StepRow, 'round' | 'name'>,
+): Promise<StepRow | undefined> {
+  const [row] = await sql<StepRow[]>`
+    select ${stepColumns(sql)}
+    from run_steps s
+    where s.org_id = ${orgId}
+      and s.run_id = ${id}
+      and s.round = ${round}
+      and s.name = ${name}`;
+  return row;
+}
 
-export async function lockRun(sql: Sql, { orgId, id }: RunRef): Promise<RunRow | undefined> {
+type LockedRun = RunRow & { untouchedMinutes: number };
+/** Locks a run until the commit, with how long nobody has touched it. */
+export async function lockRun(sql: Sql, { orgId, id }: RunRef): Promise<LockedRun | undefined> {
   if (!isId(id)) return undefined;
-  const [row] = await sql<RunRow[]>`
-    select ${runColumns(sql)}
+  const [row] = await sql<LockedRun[]>`
+    select ${runColumns(sql)}, extract(epoch from now() - r.touched_at)::float8 / 60 as "untouchedMinutes"
     from runs r
     where r.org_id = ${orgId}
       and r.id = ${id}
@@ -183,17 +193,8 @@ export const jobsOfRun = async (sql: Sql, { orgId, id }: RunRef): Promise<string
         and next_at is not null`
   ).map((row) => row.id);
 
-export async function deleteRun(sql: Sql, { orgId, id }: RunRef): Promise<boolean> {
-  const { count } = await sql`delete from runs where org_id = ${orgId} and id = ${id} and not is_active`;
-  return count > 0;
-}
-
-export async function isUntouched(sql: Sql, { orgId, id }: RunRef, minutes: number): Promise<boolean> {
-  const rows = await sql`
-    select
-    from runs
-    where org_id = ${orgId}
-      and id = ${id}
-      and touched_at < now() - ${minutes}::float8 * interval '1 minute'`;
-  return rows.length > 0;
-}
+export const deleteRun = (sql: Sql, { orgId, id }: RunRef) => sql`
+  delete from runs
+  where org_id = ${orgId}
+    and id = ${id}
+    and not is_active`;

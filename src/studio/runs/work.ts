@@ -2,9 +2,10 @@ import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { ClaimLost, openAsk } from './ask.ts';
-import { type RunStepRow, endOpenSteps, endStep, setJob, setNextLook, type StepEnd } from './claim-store.ts';
+import { type RunStepRow, setJob } from './claim-store.ts';
 import type { RunKind, StepTools } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
+import { endOpenSteps, endStep, setNextLook, type StepEnd } from './end-store.ts';
 import { insertEvents } from './events-store.ts';
 import { writeEnd } from './rounds.ts';
 import { LATE_LOOK_MS, MOST_CLAIMS, MOST_LOST } from './rules.ts';
@@ -42,7 +43,7 @@ async function settleLeft({ sql, budget }: RunsDeps, step: RunStepRow): Promise<
 }
 
 async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise<void> {
-  const over = deps.hands.take(step);
+  const over = deps.held.take(step);
   const deadline = new AbortController();
   void deps.clock.sleep(step.leftMs, over.signal).then(
     () => deadline.abort(new Error('The time of this step is over')),
@@ -70,7 +71,7 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
     }
   } finally {
     over.abort();
-    deps.hands.drop(step);
+    deps.held.drop(step);
   }
   await finish(deps, kind, step, end, takeUnsettled());
 }
@@ -97,9 +98,7 @@ function toolsOf(deps: RunsDeps, step: RunStepRow, signal: AbortSignal, ask: Ste
     leftMs: step.leftMs,
     ask,
     async outputOf(name) {
-      const found = (await store.selectSteps(deps.sql, run)).find(
-        (one) => one.round === step.round && one.name === name,
-      );
+      const found = await store.findStep(deps.sql, run, { round: step.round, name });
       return found?.state === 'done' ? found.output : undefined;
     },
     async make(wanted) {
@@ -150,7 +149,7 @@ async function finish(
     const { skipped, isOpen } = await store.advanceRound(tx, key, step.round);
     await insertEvents(tx, key, [...events, ...skipped.map((name) => stepEvent(name, 'skipped'))]);
     if (isOpen || !run.isActive) return;
-    const steps = await store.selectSteps(tx, key);
+    const steps = await store.selectSteps(tx, key.orgId, [key.id]);
     await writeEnd(
       tx,
       key,
@@ -187,7 +186,7 @@ async function lookAfterJob(deps: RunsDeps, kind: RunKind, step: RunStepRow): Pr
     await deps.sql.begin(async (tx) => {
       const run = await store.lockRun(tx, key);
       if (!(await setNextLook(tx, step, null)) || !run || !shown) return;
-      const found = (await store.selectSteps(tx, key)).find(({ id }) => id === step.id)!; // the run is locked
+      const found = (await store.findStep(tx, key, step))!; // the run is locked
       await kind.hearLate?.(tx, run, found, shown);
       await insertEvents(tx, key, [
         { kind: 'late', data: { name: step.name, fileIds: shown.files.map(({ id }) => id) } },

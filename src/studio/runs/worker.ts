@@ -1,5 +1,5 @@
 import { startWorker } from '../../platform/flow/index.ts';
-import { claimDueSteps, type RunStepRow } from './claim-store.ts';
+import { abandonSteps, claimDueSteps, type RunStepRow } from './claim-store.ts';
 import type { RunsDeps } from './deps.ts';
 import { workOn } from './work.ts';
 
@@ -10,12 +10,12 @@ const REST_MS = 5_000;
 
 /** Works on steps that are due, until it is disposed of: what is under way then is left to others. */
 export function startSteps(deps: RunsDeps): AsyncDisposable & { wake(): void } {
-  const { sql, clock, log, hands } = deps;
+  const { sql, clock, log, claimer, held } = deps;
   const worker = startWorker<RunStepRow>({
     clock,
     concurrency: MOST_AT_ONCE,
     restMs: REST_MS,
-    claim: (limit) => claimDueSteps(sql, [...deps.kinds.keys()], hands.claimer, limit),
+    claim: (limit) => claimDueSteps(sql, [...deps.kinds.keys()], claimer, limit),
     work: (step) => workOn(deps, step),
     onWorkError: (error, { runId, name }) =>
       log.warn({ runId, step: name, err: error }, 'a step of a run failed, done again when its claim is over'),
@@ -25,7 +25,7 @@ export function startSteps(deps: RunsDeps): AsyncDisposable & { wake(): void } {
     wake: () => worker.wake(),
     async [Symbol.asyncDispose]() {
       await worker[Symbol.asyncDispose]();
-      await hands.abandon().catch(() => undefined); // claims end by themselves
+      await abandonSteps(sql, claimer, held.all()).catch(() => undefined); // claims end by themselves
     },
   };
 }

@@ -1,6 +1,7 @@
 import { contentToText } from '../../platform/content/index.ts';
 
-// Links and mentions of a text that a model wrote: those that people or the source gave stay, every other is removed.
+// Links, mentions and numbers of a text that a model wrote: those that people or the source gave are known. Every other
+// link and mention is removed.
 
 /** The ends of names that networks make a link of although nothing stands before them. */
 const ENDS = new Set(
@@ -139,6 +140,15 @@ const tidied = (text: string): string => {
   const joined = [...'.,;!?'].reduce((all, sign) => all.replaceAll(` ${sign}`, sign), lines.join('\n'));
   return joined.replace(/\n{3,}/g, '\n\n').trim();
 };
+
+const NUMBER = /\d+(?:[.,:/]\d+)*/g;
+const numbersIn = (text: string): string[] => text.match(NUMBER) ?? [];
+
+/** The numbers of a text that none of its sources has. */
+export function unknownNumbers(text: string, sources: readonly string[]): string[] {
+  const known = new Set(sources.flatMap(numbersIn));
+  return [...new Set(numbersIn(text))].filter((number) => !known.has(number));
+}
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 /** A plain text as the content of a post: a paragraph for each line. */

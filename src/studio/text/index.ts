@@ -1,10 +1,12 @@
 export { TextWish } from './actions.ts';
-export { allowedWords, type AllowedWords, draftContent, keepGivenWords, ownLinks } from './given-words.ts';
 export {
-  limitOfChannel,
-  openTexts,
-  type TextLimit,
-  type Texts,
-  type WritingEvent,
-  type WrittenByModel,
-} from './service.ts';
+  allowedWords,
+  type AllowedWords,
+  draftContent,
+  keepGivenWords,
+  ownLinks,
+  unknownNumbers,
+} from './given-words.ts';
+export { limitOfChannel, type TextLimit } from './limits.ts';
+export { openTexts, type Texts, type WritingEvent } from './service.ts';
+export type { WrittenByModel } from './written.ts';

@@ -1,11 +1,14 @@
 import { contentToText } from '../../platform/content/index.ts';
 import { AppError, bind, invalidField, isId } from '../../platform/kernel/index.ts';
 import type { MediaRoom } from '../../library/media/index.ts';
-import { type AiPart, checkPost, limitsOfItem, type TextAnswer, UNIT_WORDS } from '../../providers/registry/index.ts';
+import type { AiPart } from '../../providers/registry/index.ts';
 import type { Channels } from '../../publishing/channels/index.ts';
 import { type AiCandidate, providerFailureOf, firstAnswer, type Models } from '../models/index.ts';
 import { dataOf, hashtagsOf, INSTRUCTIONS, mostTokens, purposeOf, type TextWish } from './actions.ts';
+import { limitOfChannel, type TextLimit } from './limits.ts';
 import { answered, type Asker, type PaidCallDeps, type Prompt, streamed } from './paid-call.ts';
+import { sumUp } from './summary.ts';
+import { unfit, type WrittenByModel, writtenBy } from './written.ts';
 
 /** What the room is opened with. */
 export interface TextDeps extends PaidCallDeps {
@@ -14,23 +17,7 @@ export interface TextDeps extends PaidCallDeps {
   media: Pick<MediaRoom, 'get' | 'load'>;
 }
 
-/** A text, and who wrote it. */
-export interface WrittenByModel {
-  content: string;
-  /** Of the action `hashtags`. */
-  hashtags?: string[];
-  providerId: string;
-  model: string;
-}
 export type WritingEvent = { type: 'text'; text: string } | ({ type: 'done' } & WrittenByModel);
-
-/** The greatest length that a channel takes. */
-export interface TextLimit {
-  /** In words, with its unit; `share` of it. */
-  words(share: number): string;
-  /** What is wrong with the length of a text; undefined: it fits. */
-  faultOf(text: string): string | undefined;
-}
 
 /** What is to be asked, and how the answer is judged. */
 interface Task {
@@ -141,43 +128,6 @@ async function writeBy(
   return second;
 }
 
-const ENDS = {
-  length: 'ended its answer before it was whole: the text is too long for this model',
-  filter: 'ended its answer before it was whole: its filter refused the rest',
-} as const;
-
-/** A whole answer as it is shown; a part of one is a failure, never a shorter text. */
-function writtenBy(adapter: AiCandidate['adapter'], { end, model }: TextAnswer, text: string): WrittenByModel {
-  if (end === 'length' || end === 'filter') throw unfit(adapter, ENDS[end]);
-  const content = text.trim();
-  if (content === '') throw unfit(adapter, 'answered nothing');
-  return { content, providerId: adapter.id, model };
-}
-
-const unfit = ({ id, title }: AiCandidate['adapter'], what: string): AppError =>
-  new AppError('provider_failed', `${title} ${what}`, { failure: 'rejected', provider: id });
-
-/** @throws AppError 400 for a channel that is not of the organization */
-export async function limitOfChannel(
-  { channels }: Pick<TextDeps, 'channels'>,
-  orgId: string,
-  id: string,
-): Promise<TextLimit> {
-  const [channel] = await channels.find(orgId, [id]);
-  if (!channel) throw invalidField('integrationId', 'there is no such channel', 'unknown_id');
-  const { providerId, providerVersion, serverLimits } = channel;
-  const rules = channels.rules(providerId, providerVersion, serverLimits);
-  const limits = limitsOfItem(rules, {}, false);
-  return {
-    words: (share) => `${Math.floor(limits.text * share)} ${UNIT_WORDS[limits.unit]}`,
-    faultOf(text) {
-      const { counted, plain } = rules.write(text);
-      const issues = checkPost(limits, { text: counted, plain, files: [] });
-      return issues.find(({ rule }) => rule === 'max_length')?.message;
-    },
-  };
-}
-
 /** A size that every provider of vision takes. */
 const PICTURE = { types: ['image/jpeg', 'image/png', 'image/webp'], maxBytes: 3_500_000, maxPixels: 4_000_000 };
 /** What is read of the library for a model: pictures, whatever else a post could have. */
@@ -207,4 +157,4 @@ function unknownFile(error?: unknown): never {
 export type Texts = ReturnType<typeof openTexts>;
 
 /** Opens what language models do to the texts of people. */
-export const openTexts = (deps: TextDeps) => bind(deps, { write: writeText, stream: streamText });
+export const openTexts = (deps: TextDeps) => bind(deps, { write: writeText, stream: streamText, sumUp });

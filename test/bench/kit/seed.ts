@@ -83,6 +83,7 @@ export async function seedPosts(
   tenants: readonly Tenant[],
   count: number,
   due: (n: number) => Date,
+  settings: object = {},
 ): Promise<SeededPost[]> {
   const channels = tenants.flatMap(({ orgId, channels: own }) => own.map((channelId) => ({ orgId, channelId })));
   const posts = Array.from({ length: count }, (_, n) => ({
@@ -92,10 +93,10 @@ export async function seedPosts(
   }));
   for (let n = 0; n < count; n += 10_000)
     await sql`
-      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at,
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, settings, publish_date, due_at,
         creation_method)
-      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT}, to_timestamp(due / 1000),
-        to_timestamp(due / 1000), 'API'
+      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT},
+        ${JSON.stringify(settings)}::text::jsonb, to_timestamp(due / 1000), to_timestamp(due / 1000), 'API'
       from json_to_recordset(${JSON.stringify(posts.slice(n, n + 10_000))}::text::json) as t (id uuid, "orgId" uuid,
         "channelId" uuid, due float8)`;
   return posts;

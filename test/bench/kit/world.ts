@@ -52,7 +52,14 @@ export interface Provider {
   readonly pid: number;
   reset(latencyMs: number): Promise<void>;
   count(): Promise<number>;
-  arrivals(): Promise<{ keys: string[]; at: number[]; doubled: number }>;
+  arrivals(): Promise<Arrivals>;
+  /** The same of comments below posts. */
+  comments(): Promise<Arrivals>;
+}
+export interface Arrivals {
+  keys: string[];
+  at: number[];
+  doubled: number;
 }
 export interface Product {
   readonly url: string;
@@ -118,6 +125,7 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
         reset: (latencyMs) => child.ask({ do: 'reset', latencyMs }),
         count: () => child.ask({ do: 'count' }),
         arrivals: () => child.ask({ do: 'arrivals' }),
+        comments: () => child.ask({ do: 'comments' }),
       };
     }),
     async peer(script, settings, name = 'bench') {

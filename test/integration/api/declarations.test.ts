@@ -271,6 +271,27 @@ describe('bodies', () => {
   );
 });
 
+describe('paths', () => {
+  test('every route is found with and without /api in front, and with and without a slash at the end [T2, S1]', async () => {
+    const nobody = app.client();
+    await forEach(routes, async (route) => {
+      const method = route.method.toUpperCase();
+      const path = pathOf(route);
+      const forms = [path, `${path}/`, `/api${path}`, `/api${path}/`];
+      const found = await Promise.all(
+        forms.map(async (form) => {
+          const headers = { 'x-request-id': randomUUID() };
+          const { status } = await nobody.send(method, form, method === 'GET' ? undefined : {}, headers);
+          const answered = app.answered.findLast(({ requestId }) => requestId === headers['x-request-id']);
+          return [form, status, answered?.route];
+        }),
+      );
+      const [[, status]] = found as [[string, number]];
+      expect(found).toEqual(forms.map((form) => [form, status, route.path]));
+    });
+  });
+});
+
 describe('limits', () => {
   test.each(named(routes))('%s carries rate headers, except for health [S16, HE7, RL2]', async (_, route) => {
     const { headers } = await ask(route, {});

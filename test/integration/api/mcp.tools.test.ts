@@ -31,6 +31,7 @@ describe('the list of tools', () => {
       ? []
       : Object.entries(schema).flatMap(([key, value]) => [
           ...(['$ref', 'oneOf', 'const', 'prefixItems', '$defs'].includes(key) ? [`${at}/${key}`] : []),
+          ...(key === 'type' && Array.isArray(value) ? [`${at}/${key}`] : []),
           ...faultsOf(value, `${at}/${key}`),
         ]);
   const isTyped = (schema: Schema): boolean =>

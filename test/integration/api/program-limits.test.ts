@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { Client, type SignedUp, testApp } from '../../support/worlds/app.ts';
+import { Client, type SignedUp, type TestApp, testApp } from '../../support/worlds/app.ts';
 import { called, callOf, faultedBy, type McpWorld, mcpWorld, rpc, sendRpc } from '../../support/worlds/mcp.ts';
 import { mediaJobsWorld, setProvider } from '../../support/worlds/media-jobs.ts';
 import { makeApp, tokensFor } from '../../support/worlds/oauth.ts';
 import { newPost } from '../../support/worlds/publishing.ts';
 import { testDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
+import { startRedis } from '../../support/wire/services.ts';
 
 // What a key or an app may do at most, as its owner has decided.
 
@@ -18,11 +20,15 @@ const limit = async ({ client }: Pick<SignedUp, 'client'>, id: string, limits: o
   if (answer.status !== 200) throw new Error(answer.text);
 };
 
+const redis = await startRedis();
 let world: McpWorld;
 beforeAll(async () => {
   world = await mcpWorld({ level: 'error' });
 }, 60_000);
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await redis?.[Symbol.asyncDispose]();
+});
 
 /** A key of its own with these limits. */
 async function programWith(limits: object) {
@@ -141,6 +147,34 @@ describe('requestsPerHour', () => {
     for (let n = 0; n < 3; n += 1) asked.push((await token.get('/public/v1/is-connected')).status);
     expect(asked).toEqual([200, 200, 429]);
   });
+
+  // without Redis: PEERS_REQUIRED=1 fails before any test, as in CI
+  (redis ? test : test.skip)(
+    'lets exactly as many in of requests that come at once in two processes [RL7]',
+    async () => {
+      const most = 37;
+      const { key } = await programWith({ requestsPerHour: most });
+      await using opened = new AsyncDisposableStack();
+      const apps: TestApp[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const sql = openDatabase({ url: world.product.db.url, connections: 2 });
+        opened.defer(() => sql.end());
+        const app = opened.use(await testApp({ sql, env: { REDIS_URL: redis!.url } }));
+        await eventually('Redis is connected', () => app.context.cache.health().limitsShared);
+        apps.push(app);
+      }
+      const asked = await Promise.all(
+        Array.from({ length: MANY }, (_, n) => {
+          const client = new Client(apps[n % 2]!.address);
+          client.headers = key.headers;
+          return client.get('/public/v1/is-connected');
+        }),
+      );
+      expect(asked.filter(({ status }) => status === 200)).toHaveLength(most);
+      expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    },
+    60_000,
+  );
 });
 
 describe('postsPerDay', () => {

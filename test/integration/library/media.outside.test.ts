@@ -105,6 +105,31 @@ test('copies of an organization take 2 GiB and 200 files at a time; a post waits
   }
 });
 
+test('a file of another organization is fetched next to 300 that wait, of which 32 are under way', async () => {
+  const png = await picture(9, 9);
+  let answering = false;
+  const open: (() => void)[] = [];
+  await using site = await startReceiver({
+    answer: (response) => {
+      const answer = () => void response.writeHead(200).end(png);
+      if (answering) answer();
+      else open.push(answer);
+    },
+  });
+  const paths = () => site.ledger.map(({ path }) => path);
+  const [flood, other] = [await seedOrg(db.sql), await seedOrg(db.sql)];
+  const loaded = Array.from({ length: 300 }, (_, n) => load(flood.orgId, `${site.url}/flood-${n}.png`));
+  const ended = Promise.allSettled(loaded);
+  await eventually('half of the places are taken', () => paths().length === 32);
+  const first = load(other.orgId, `${site.url}/other.png`);
+  await eventually('another organization is next', () => paths().length === 33);
+  expect(paths().at(-1)).toBe('/other.png');
+  answering = true;
+  for (const answer of open) answer();
+  expect(await first).toHaveLength(1);
+  await ended;
+});
+
 test('concurrent fetches stay within the limit together', async () => {
   const png = await picture(9, 9);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });

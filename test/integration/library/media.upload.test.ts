@@ -72,7 +72,7 @@ describe('upload routes', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  test('the public API answers the nine keys, whatever name and type the client sends [S147]', async () => {
+  test('the public API answers the nine keys, whatever name and type the client sends [T9, S147]', async () => {
     for (const [name, type] of [
       ['png', 'image/*'],
       ['film.mp4', 'video/mp4'],
@@ -95,7 +95,7 @@ describe('upload routes', () => {
     }
   });
 
-  test.each(Object.keys(HEADS))('a file of %s is recognized by its content [S147]', async (extension) => {
+  test.each(Object.keys(HEADS))('a file of %s is recognized by its content [T9, S147]', async (extension) => {
     const { status, body } = await ann.client.post(
       '/media/upload-simple',
       formOf(HEADS[extension]!, { name: 'thing.txt', type: 'text/plain' }),

@@ -67,6 +67,8 @@ async function leaveMore(): Promise<string> {
   await sql`
     insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, micros, day)
     values (${orgId}, ${newId()}, 'settlement', 'ai', 'openai', ${userId}, 1234, now()::date)`;
+  const asked = { showorg: orgId, 'idempotency-key': 'theirs' };
+  expect((await traced.me.post('/posts/tags', { name: 'Ours', color: '#112233' }, asked)).status).toBe(201);
   await sql`
     insert into audit_log (org_id, user_id, action, resource, resource_id, detail)
     values (${orgId}, null, 'member.changed', 'members', ${userId}, ${sql.json({ to: [userId] })})`;
@@ -79,13 +81,15 @@ describe('POST /admin/erasure of a user', () => {
     const before = [...(await placesOf(db.sql, ADDRESS)), ...(await placesOf(db.sql, WORD))];
     for (const place of ['users.email', 'errors.detail', 'invitations.email', 'push_tokens.device_name'])
       expect(before).toContain(place);
+    expect(await placesOf(db.sql, traced.userId)).toContain('idempotency_keys.scope');
     const { status, body } = await erase({ userId: traced.userId });
     expect([status, body.kind, body.state]).toEqual([200, 'user', 'done']);
+    expect(body.deleted.idempotency_keys).toBe(1);
     expect(await placesOf(db.sql, ADDRESS)).toEqual([]);
     expect(await placesOf(db.sql, CAME_FROM)).toEqual([]);
     // mails to the earlier address and to somebody invited, until the log of mails forgets them
     expect(await placesOf(db.sql, WORD)).toEqual(['emails.to_address']);
-    expect(await placesOf(db.sql, traced.userId)).toEqual(['ai_ledger.user_id', 'posts.created_by']); // ids of nobody
+    expect(await placesOf(db.sql, traced.userId)).toEqual(['ai_ledger.user_id', 'posts.created_by', 'tags.created_by']); // ids of nobody
     expect(await db.sql`select content from posts where id = ${postId}`).toEqual([{ content: 'Hello' }]);
     expect(await db.sql`select user_id from post_notes`).toEqual([{ user_id: null }]);
     expect(await db.sql`select sum(micros)::int as sum from ai_ledger`).toEqual([{ sum: 1234 }]);

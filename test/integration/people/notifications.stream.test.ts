@@ -326,4 +326,19 @@ afterAll(async () => {
     expect(answer.status).toBe(200);
     expect(await stream.next()).toMatchObject(told('from afar')); // the clock of both stands still
   });
+
+  test('a person has five streams in both together, until one is closed', async () => {
+    const env = { REDIS_URL: redis!.url };
+    await using first = await testApp({ sql: world.sql, env, clock });
+    await using second = await testApp({ sql: world.sql, env, clock });
+    for (const { context } of [first, second])
+      await eventually('Redis is connected', () => context.cache.health().limitsShared);
+    const own = [];
+    for (const { address } of [first, second, first, second, first]) own.push(await follow(bob, {}, address));
+    for (const stream of own) expect(await stream.next()).toMatchObject(count(0));
+    for (const { address } of [first, second]) expect((await follow(bob, {}, address)).status).toBe(429);
+    expect((await follow(ann, {}, second.address)).status).toBe(200);
+    await own[0]!.close();
+    await eventually('there is room', async () => (await follow(bob, {}, second.address)).status === 200);
+  });
 });

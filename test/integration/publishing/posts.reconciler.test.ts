@@ -190,6 +190,28 @@ test('a reminder is registered once, when its time comes within the horizon', as
   expect(await world.reconciler.sweep()).toMatchObject({ entered: 0 });
 });
 
+test('a post that is added between a claim and its reminder keeps the earlier due time', async () => {
+  await using _running = await start();
+  const { orgId, channelId } = await seedOrg(sql());
+  await admit(world, orgId, [newPost(channelId, { publishDate: systemClock.in(7_200_000) })]);
+  const added = newPost(channelId, { publishDate: systemClock.in(3_600_000) });
+  const { posts } = world.context;
+  const { claimNext } = posts;
+  let claimed = 0;
+  Object.assign(posts, {
+    claimNext: async (...key: Parameters<typeof claimNext>) => {
+      const next = await claimNext(...key);
+      if (++claimed === 1) await admit(world, orgId, [added]); // its reminder is set in its commit
+      return next;
+    },
+  });
+  await channelActorOf(world, orgId, channelId).wake({});
+  expect(claimed).toBe(1);
+  expect(await sql()`select due_at from actor_reminders where id = ${tenantKey(orgId, channelId)}`).toEqual([
+    { due_at: added.publishDate },
+  ]);
+});
+
 test('a lookup with a lost reminder is repeated', async () => {
   await using _running = await start();
   const { orgId, channelId, post } = await abandoned(0);

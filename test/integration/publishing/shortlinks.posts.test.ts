@@ -6,6 +6,8 @@ import type { NewPost } from '../../../src/publishing/posts/index.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { settles } from '../../support/wire/settles.ts';
+import { belowPosts } from '../../support/worlds/follow-ups.ts';
 import {
   admit,
   clockWhere,
@@ -131,6 +133,29 @@ describe('a post with short links is published', () => {
         })),
       ),
     );
+  });
+
+  test('with the links of its first comment shortened, too, each once [S119]', async () => {
+    const below = belowPosts(network);
+    const { post } = await publish(`Look: ${A}`, { settings: { firstComment: `More: ${A} and ${B}` } });
+    await settles(() => expect(below.made).toHaveLength(1));
+    const [a, b] = [A, B].map((url) => `https://is.gd/${shortener.made.isgd.indexOf(url) + 1}`);
+    expect([sentTexts(), below.made[0]!.text]).toEqual([[`Look: ${a}`], `More: ${a} and ${b}`]);
+    expect(await rowsOf(post.id)).toHaveLength(2);
+  });
+
+  test('with the links of a first comment as it was edited, and none that it does not have any more [S119]', async () => {
+    const below = belowPosts(network);
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const settings = { firstComment: `First: ${A}` };
+    const post = linked(channelId, 'Look', { settings, publishDate: systemClock.in(24 * HOUR) });
+    await admit(world, orgId, [post]);
+    const edit = (change: object) => postActorOf(world, orgId, post.id).edit(change as never);
+    await edit({ settings: { values: { firstComment: `Later: ${B}` }, merge: true } });
+    expect((await rowsOf(post.id)).map(({ url }) => url as string)).toEqual([B]);
+    await edit({ publishDate: systemClock.now() });
+    await settles(() => expect(below.made).toHaveLength(1));
+    expect(below.made[0]!.text).toBe('Later: https://is.gd/1');
   });
 
   test('unchanged when no short links are requested', async () => {

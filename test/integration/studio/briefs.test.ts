@@ -2,15 +2,29 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
+import { type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
 import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { clockWhere } from '../../support/worlds/publishing.ts';
 
 // The weekly brief of agents, as the sweep and the listener of the product tell it.
 
 let world: Notified;
+let chat: ChatServer;
+/** Whether the time for a summary is over at once. */
+let isLate = false;
+const SUMMARY_MS = 15_000;
 beforeAll(async () => {
-  world = await notified();
+  chat = await startChatServer();
+  world = await notified({
+    clock: clockWhere((ms) => (ms === SUMMARY_MS && isLate ? 50 : ms)),
+    servers: { 'ai/openai': chat.url },
+    env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
+  });
 });
-afterAll(() => world?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  await chat?.[Symbol.asyncDispose]();
+});
 beforeEach(async () => {
   for (const table of [
     'agent_brief_readers',
@@ -22,11 +36,17 @@ beforeEach(async () => {
     'proposals',
     'posts',
     'ai_spend',
+    'ai_reservations',
+    'ai_budgets',
+    'provider_settings',
     'runs',
   ])
     await world.sql`delete from ${world.sql(table)}`;
   await changeAuditLog(world.sql, (tx) => tx`delete from audit_log`);
   await world.sql`update user_profiles set notification_preferences = '{}', timezone = 'UTC'`;
+  isLate = false;
+  chat.charged.length = 0;
+  chat.before = () => undefined;
 });
 
 type Person = Notified['owner'];
@@ -143,5 +163,40 @@ describe('the weekly brief of agents', () => {
     expect(await world.sql`select topic from outbox where org_id = ${eve.orgId}`).toEqual([]);
     expect(await world.rowsOf(eve)).toEqual([]);
     expect(await world.rowsOf(viewer)).toEqual([]);
+  });
+});
+
+describe('the summary of a weekly brief', () => {
+  const ROWS =
+    'Acts of agents: 1 (Scribe)\nProposals that wait for you: 1\nRuns of designer and content pipeline: 1\nSpent on AI and media: 1.25 USD';
+  const setUp = async () => {
+    const setting = { domain: 'ai', providerId: 'openai', credentials: { apiKey: 'key' } };
+    expect((await world.owner.client.post('/providers/settings', setting)).status).toBe(201);
+  };
+  const contentOf = async (person: Person) => (await world.rowsOf(person)).map(({ content }) => content);
+  const reserved = () => world.sql`select from ai_reservations`;
+
+  test('is asked for once for all readers of an organization, from counts and names alone [NO20]', async () => {
+    await setUp();
+    const [ann, bob] = [await reader(), await reader()];
+    await happens();
+    chat.before = () => ({ content: 'One proposal waits for you. Scribe acted once, for 1.25 dollars.' });
+    await tell();
+    const content = `One proposal waits for you. Scribe acted once, for 1.25 dollars.\n${ROWS}`;
+    expect([await contentOf(ann), await contentOf(bob)]).toEqual([[content], [content]]);
+    expect(chat.charged.length).toBe(1);
+    expect(JSON.parse(textsOf(chat.charged[0]!)[1]!)).toEqual({
+      'acts of agents': 1,
+      'agents that acted': ['Scribe'],
+      'proposals that agents made': 1,
+      'proposals that wait for a decision': 1,
+      'new drafts by agents': 0,
+      'runs of designer and content pipeline': 1,
+      'spent on AI and media, in US dollars': '1.25',
+    });
+    expect(await reserved()).toHaveLength(0);
+    const [row] = await world.sql`
+      select spent::float8 from ai_spend where org_id = ${world.orgId} and domain = '' and period = 'month'`;
+    expect(row!['spent']).toBeGreaterThan(0);
   });
 });

@@ -79,6 +79,7 @@ async function play(steps: readonly Step[]) {
         for (const other of replicas) if (other !== replica) other.inbox.push(update);
       },
       onStatus: () => {},
+      onAgents: () => {},
       onOtherProcess: () => {},
     });
     return replica;
@@ -148,8 +149,8 @@ async function play(steps: readonly Step[]) {
       case 'restore': {
         await replica.document.agree();
         const id = await replica.document.keep('manual');
-        const { contents } = await stores[0]!.getVersion(key, id!);
-        await replica.document.restore(contents, by); // the same again: it must double nothing
+        const version = await stores[0]!.getVersion(key, id!);
+        await replica.document.restore(version, by); // the same again: it must double nothing
         break;
       }
       case 'sync':

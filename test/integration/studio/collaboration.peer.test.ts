@@ -6,6 +6,10 @@ import { settles } from '../../support/wire/settles.ts';
 
 interface Looked {
   xml: string;
+  settings: Record<string, unknown>;
+  media: unknown[];
+  /** The types of all frames that came, of those of sync with their step. */
+  frames: string[];
   isSynced: boolean;
   states: Record<string, unknown>[];
   denied: string[];
@@ -31,9 +35,16 @@ await describePeer(
       return ((await answer.json()) as { done: T }).done;
     };
     const look = (id: string) => tell<Looked>('look', { id });
-    const open = async (id: string, room: string, client = world.ann.client, address = world.app.address) => {
+    const open = async (
+      id: string,
+      room: string,
+      client = world.ann.client,
+      address = world.app.address,
+      number?: number,
+    ) => {
       const { token } = (await client.post('/collaboration/ticket', { room })).body;
-      await tell('open', { id, url: `${address.replace('http', 'ws')}/collaboration`, room, params: { token } });
+      const url = `${address.replace('http', 'ws')}/collaboration`;
+      await tell('open', { id, url, room, params: { token }, client: number });
       await settles(async () => expect((await look(id)).isSynced).toBe(true));
     };
 
@@ -59,6 +70,82 @@ await describePeer(
         expect((await look('b')).xml).toBe(xml);
       });
       await Promise.all([tell('destroy', { id: 'a' }), tell('destroy', { id: 'b' })]);
+    });
+
+    /**
+     * One script of clients against a server: after each act both have the same document, and whoever is to hear of it
+     * was sent the frame that says so. Answers the documents, what is known of others, and the frames that came.
+     */
+    async function play(begin: (id: string, client: number) => Promise<void>) {
+      const documents: unknown[] = [];
+      const seen = { a: 0, b: 0, c: 0 };
+      const frames: Record<string, string[]> = {};
+      const both = async (frame: string, ids: readonly ('a' | 'b' | 'c')[] = ['a', 'b']) => {
+        await settles(async () => {
+          const looked = await Promise.all(ids.map(look));
+          for (const [n, one] of looked.entries()) expect(one.frames.slice(seen[ids[n]!])).toContain(frame);
+          const held = looked.map(({ xml, settings, media }) => ({ xml, settings, media }));
+          for (const one of held) expect(one).toEqual(held[0]);
+          if (documents.length > 0 && frame !== 'type 1' && frame !== 'sync 1')
+            expect(held[0]).not.toEqual(documents.at(-1));
+          looked.forEach(({ frames: all }, n) => (seen[ids[n]!] = all.length));
+          documents.push(held[0]);
+        });
+      };
+      await begin('a', 11);
+      await begin('b', 22);
+      await both('type 1');
+      await tell('write', { id: 'a', text: 'from a' });
+      await both('sync 2');
+      await tell('insert', { id: 'b', node: 0, at: 5, text: ' from b' });
+      await both('sync 2');
+      await tell('set', { id: 'a', key: 'topic', value: { list: [1, null] } });
+      await both('sync 2');
+      await tell('push', { id: 'b', value: { path: 'https://a.example/a.png', alt: '' } });
+      await both('sync 2');
+      await tell('disconnect', { id: 'b' });
+      for (const id of ['a', 'b']) await tell('insert', { id, node: 1, at: 4, text: ` at once by ${id}` });
+      await tell('remove', { id: 'b', node: 0 });
+      await tell('connect', { id: 'b' });
+      await both('sync 2');
+      await tell('say', { id: 'a', state: { user: { name: 'Ann' } } });
+      await both('type 1');
+      await begin('c', 33);
+      await both('sync 1', ['c']);
+      await settles(async () => expect((await look('c')).states).toContainEqual({ user: { name: 'Ann' } }));
+      await tell('destroy', { id: 'a' });
+      await settles(async () => expect((await look('c')).states).not.toContainEqual({ user: { name: 'Ann' } }));
+      for (const id of ['b', 'c'] as const) {
+        frames[id] = [...new Set((await look(id)).frames)].toSorted();
+        await tell('destroy', { id });
+      }
+      return { documents, frames };
+    }
+
+    test('the same clients have the same documents and hear the same frames from @y/websocket-server [S205]', async () => {
+      const post = await world.draft();
+      const [stored] = await world.db.sql<{ settings: object }[]>`select settings from posts where id = ${post}`;
+      const url = await tell<string>('serve', { text: 'Hello', settings: stored!.settings });
+      const theirs = await play(async (id, client) => {
+        await tell('open', { id, url, room: 'a-room', client });
+        await settles(async () => expect((await look(id)).isSynced).toBe(true));
+      });
+      const ours = await play((id, client) => open(id, `post:${post}`, world.ann.client, world.app.address, client));
+      expect(ours).toEqual(theirs);
+      expect(ours.frames).toEqual({ b: ['sync 0', 'sync 1', 'sync 2', 'type 1'], c: ['sync 0', 'sync 1', 'type 1'] });
+    });
+
+    test('a client of Hocuspocus is closed with 1003, and nothing of it is stored [S206]', async () => {
+      const post = await world.draft();
+      await open('w', `post:${post}`);
+      const before = await world.stored(`post:${post}`);
+      const { token } = (await world.ann.client.post('/collaboration/ticket', { room: `post:${post}` })).body;
+      const url = `${world.app.address.replace('http', 'ws')}/collaboration/post:${post}?token=${token}`;
+      expect(await tell('openHocuspocus', { url, room: `post:${post}`, token })).toBe(1003);
+      expect((await look('w')).xml).toBe('<paragraph>Hello</paragraph>');
+      await tell('destroy', { id: 'w' });
+      expect(await world.stored(`post:${post}`)).toEqual(before);
+      expect(await world.contentOf(post)).toBe('<p>Hello</p>');
     });
 
     test('a reader is told once, and its document goes on receiving [S207]', async () => {

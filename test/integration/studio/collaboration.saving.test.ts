@@ -1,14 +1,15 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import * as Y from 'yjs';
+import { isFull } from '../../support/processes/chaos.ts';
 import { openCoEditing } from '../../support/worlds/co-editing.ts';
-import { later } from '../../support/worlds/post-routes.ts';
+import { element, later } from '../../support/worlds/post-routes.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { syncFrame, varint } from '../../support/wire/co-editor.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 const world = await openCoEditing();
-const { app, ann, db, network } = world;
+const { app, ann, channel, second, db, network } = world;
 afterAll(world.close);
 const versionsOf = async (room: string) => (await ann.client.get(`/collaboration/${room}/versions`)).body;
 const edit = (id: string, body: object) => ann.client.send('PATCH', `/posts/${id}`, body);
@@ -215,6 +216,61 @@ describe('a queued post', () => {
     await editor.close();
     expect((await world.join(`post:${id}`).closed).code).toBe(4404);
   });
+});
+
+describe('posts that are typed in while they go out', () => {
+  const COUNT = isFull ? 1_000 : 20;
+  const AT_ONCE = 10;
+  const words = Array.from({ length: 8 }, (_, n) => `w${n};`);
+  const wordsIn = (text: string): string[] => text.match(/w\d;/g) ?? [];
+
+  /** Types words, and makes the post due behind another word each time; answers what became of all of them. */
+  async function typeWhileDue(n: number) {
+    const id = await world.made(world.schedule({ posts: [element(n % 2 === 0 ? channel : second)] }));
+    const editor = await world.joined(`post:${id}`);
+    for (const [typed, word] of words.entries()) {
+      editor.write(word);
+      // of every second post a word is saved before it is due
+      if (typed === 1 && n % 4 < 2) await settles(async () => expect(await world.contentOf(id)).toContain(word));
+      else await world.read(id);
+      if (typed === 2 + (n % 5))
+        expect((await ann.client.put(`/posts/${id}/date`, { date: later(0) })).status).toBe(200);
+    }
+    await world.published(id);
+    await settles(() => expect(editor.server?.['readOnly']).toBe('published'));
+    await editor.close();
+    const content = await world.contentOf(id);
+    const reader = await world.joined(`post:${id}`);
+    await settles(() => expect(reader.xml.replace(/paragraph>/g, 'p>')).toBe(content));
+    await reader.close();
+    const kept = await Promise.all(
+      (await versionsOf(`post:${id}`)).map(
+        async (one: { id: string }) =>
+          (await ann.client.get(`/collaboration/post:${id}/versions/${one.id}`)).body.content as string,
+      ),
+    );
+    const isRefused = (word: string) => editor.denied.length > 0 && editor.xml.includes(word);
+    return {
+      sent: network.taken.filter(({ postId }) => postId === id).map(({ text }) => wordsIn(text)),
+      post: wordsIn(content),
+      inTime: n % 4 < 2 ? words.slice(0, 2) : [],
+      gone: words.filter(
+        (word) => !content.includes(word) && !kept.some((text) => text.includes(word)) && !isRefused(word),
+      ),
+    };
+  }
+
+  test(`${COUNT} of them (1,000 with CHAOS_DEPTH=full): each goes out whole and once, post and document agree, and no word is gone [S207, S208]`, async () => {
+    for (let done = 0; done < COUNT; done += AT_ONCE) {
+      const ends = await Promise.all(Array.from({ length: AT_ONCE }, (_, n) => typeWhileDue(done + n)));
+      for (const { sent, post, inTime, gone } of ends) {
+        expect(sent).toEqual([post]);
+        expect(post).toEqual(words.slice(0, post.length)); // what was saved last, whole
+        expect(post).toEqual(expect.arrayContaining(inTime));
+        expect(gone).toEqual([]);
+      }
+    }
+  }, 1_200_000);
 });
 
 describe('what somebody types who may not schedule unasked', () => {

@@ -47,9 +47,9 @@ describe('the address of a room', () => {
     ['broken', '%E0%A4%A'],
     ['missing', ''],
     ['of a group that is not there', 'group:nothing'],
-    ['of a campaign', `campaign:${newId()}`],
-    ['of a brand kit', `brand-kit:${newId()}`],
-    ['of a designer session', `designer:${newId()}`],
+    ['of a campaign that is not there', `campaign:${newId()}`],
+    ['of a brand kit that is not there', `brand-kit:${newId()}`],
+    ['of a designer session that is not there', `designer:${newId()}`],
   ])('%s is closed with 4404 [S203, S206]', async (_, name) => {
     const editor = world.join(name, name === '' ? { path: '/collaboration' } : {});
     expect(await editor.closed).toMatchObject({ code: 4404 });
@@ -164,8 +164,8 @@ describe('who opens a room', () => {
 test('nobody opens a room while acting as somebody else', () => {
   const owner = { kind: 'session', userId: newId(), orgId: newId(), roleKey: 'owner', isSuperAdmin: false } as const;
   const principal = { ...owner, permissions: permissionsOf('owner', false) };
-  expect(rightsOf(principal, null)).toBe('write');
-  expect(rightsOf({ ...principal, impersonatorId: newId() }, null)).toBe('none');
+  expect(rightsOf(principal, { kind: 'post' }, null)).toBe('write');
+  expect(rightsOf({ ...principal, impersonatorId: newId() }, { kind: 'post' }, null)).toBe('none');
 });
 
 /** By hand: what each role may do with a post of somebody else and with an own one. */

@@ -3,6 +3,8 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { clockWhere } from '../../support/worlds/publishing.ts';
 import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import type { CoEditor } from '../../support/wire/co-editor.ts';
+import { called } from '../../support/worlds/mcp.ts';
 import { element, later } from '../../support/worlds/post-routes.ts';
 import { settles } from '../../support/wire/settles.ts';
 
@@ -89,6 +91,7 @@ describe('versions of a document', () => {
       await ann.client.get(path(room, `/${newId()}`)),
       await ann.client.get(path(`post:${newId()}`)),
       await ann.client.get(path(`campaign:${newId()}`)),
+      await ann.client.get(path(`page:${newId()}`)),
     ])
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
   });
@@ -114,6 +117,77 @@ describe('versions of a document', () => {
     await documents.sweep(1_000);
     expect(await world.stored(room)).toBeUndefined();
     expect(await db.sql`select from collaboration_versions where room = ${room}`).toHaveLength(0);
+  });
+});
+
+describe('an edit of an agent', () => {
+  const agentsOf = ({ awareness }: CoEditor) =>
+    [...awareness.getStates().values()]
+      .map((state) => state['user'] as { kind?: string } | undefined)
+      .filter((user) => user?.kind === 'agent');
+  const versionsOf = async (room: string, reason: string) =>
+    ((await ann.client.get(path(room))).body as { id: string; reason: string; agents: string[] }[]).filter(
+      (one) => one.reason === reason,
+    );
+  /** The name of the key that the agent works with. */
+  const agent = { name: 'test', kind: 'agent' };
+
+  test('is shown in the open room by name, is named in a version, and alone is taken back by its restore', async () => {
+    const id = await world.draft('<p>one</p><p>two</p><p>three</p>');
+    const room = `post:${id}`;
+    const editor = await world.joined(room);
+    editor.typeInto(2, 5, ' typed before');
+    await world.holds(id, '<p>one</p><p>two</p><p>three typed before</p>');
+    await called(key, 'update_post', { id, content: '<p>one</p><p>TWO</p><p>three typed before</p><p>four</p>' });
+    await settles(() => {
+      expect(editor.xml).toContain('TWO');
+      expect(agentsOf(editor)).toEqual([agent]);
+    });
+    const late = await world.joined(room);
+    await settles(() => expect(agentsOf(late)).toEqual([agent]));
+    editor.typeInto(0, 3, ' typed after');
+    await world.holds(id, '<p>one typed after</p><p>TWO</p><p>three typed before</p><p>four</p>');
+    const [kept, ...others] = await versionsOf(room, 'agent_edit');
+    expect([kept!.agents, others]).toEqual([['test'], []]);
+    expect((await ann.client.get(path(room, `/${kept!.id}`))).body.content).toBe(
+      '<p>one</p><p>two</p><p>three typed before</p>',
+    );
+    expect((await ann.client.get(`/posts/${id}/timeline`)).body.items).toContainEqual(
+      expect.objectContaining({ kind: 'edited', data: expect.objectContaining({ agent: 'test' }) }),
+    );
+    expect((await ann.client.post(path(room, `/${kept!.id}/restore`), {})).status).toBe(200);
+    const back = '<p>one typed after</p><p>two</p><p>three typed before</p>';
+    await world.holds(id, back);
+    await settles(() => expect(editor.xml.replace(/paragraph>/g, 'p>')).toBe(back));
+    await Promise.all([editor.close(), late.close()]);
+  });
+
+  test('is shown for 30 s by every process that has the room open; one of a person shows nobody', async () => {
+    let isQuick = false; // not before the thread for documents has started, which has as long
+    const quick = await testApp({
+      sql: db.sql,
+      clock: clockWhere((ms) => (ms === 30_000 && isQuick ? 500 : ms)),
+      ...world.world.beside,
+    });
+    const id = await world.draft();
+    const room = `post:${id}`;
+    const [here, there] = [await world.joined(room), await world.joined(room, {}, quick.address)];
+    const shown: unknown[] = [];
+    there.awareness.on('change', () => shown.push(...agentsOf(there)));
+    expect((await ann.client.send('PATCH', `/posts/${id}`, { content: '<p>by hand</p>' })).status).toBe(200);
+    await settles(() => expect([here.xml, there.xml]).toEqual(Array(2).fill('<paragraph>by hand</paragraph>')));
+    expect([...agentsOf(here), ...shown]).toEqual([]);
+    isQuick = true;
+    await called(key, 'update_post', { id, content: '<p>by the agent</p>' });
+    await settles(() => {
+      expect(agentsOf(here)).toEqual([agent]);
+      expect(shown).toContainEqual(agent);
+      expect(agentsOf(there)).toEqual([]);
+    });
+    expect(agentsOf(here)).toEqual([agent]);
+    expect(await versionsOf(room, 'agent_edit')).toHaveLength(1);
+    await Promise.all([here.close(), there.close()]);
+    await quick[Symbol.asyncDispose]();
   });
 });
 

@@ -1,27 +1,79 @@
-// Unmodified clients of y-websocket, told over HTTP what to do. Prints its address; ends when its input does.
+// Unmodified clients of y-websocket and Hocuspocus, and the server of y-websocket, told over HTTP what to do. Prints its
+// address; ends when its input does.
 import { createServer } from 'node:http';
-import WebSocket from 'ws';
+import { HocuspocusProvider, HocuspocusProviderWebsocket } from '@hocuspocus/provider';
+import { setContentInitializor, setupWSConnection } from '@y/websocket-server/utils';
+import WebSocket, { WebSocketServer } from 'ws';
 import { WebsocketProvider } from 'y-websocket';
 import * as Y from 'yjs';
 
 const clients = new Map();
 const content = (doc) => doc.getXmlFragment('content');
+const paragraphOf = (text) => {
+  const paragraph = new Y.XmlElement('paragraph');
+  paragraph.insert(0, [new Y.XmlText(text)]);
+  return paragraph;
+};
+
+/** Notes the type and the step of each frame that comes. */
+const noting = (frames) =>
+  class extends WebSocket {
+    constructor(...given) {
+      super(...given);
+      this.on('message', (data) => {
+        const [type, step] = new Uint8Array(data);
+        frames.push(type === 0 ? `sync ${step}` : `type ${type}`);
+      });
+    }
+  };
 
 const acts = {
   /** A client of its own; `params` go behind the address, as the library puts them there. */
-  open({ id, url, room, params = {} }) {
+  open({ id, url, room, params = {}, client }) {
     const doc = new Y.Doc();
-    const provider = new WebsocketProvider(url, room, doc, { params, WebSocketPolyfill: WebSocket, disableBc: true });
-    const seen = { denied: [], closed: [] };
+    if (client !== undefined) doc.clientID = client; // who inserts at the same place first is by this number
+    const seen = { denied: [], closed: [], frames: [] };
+    const WebSocketPolyfill = noting(seen.frames);
+    const provider = new WebsocketProvider(url, room, doc, { params, WebSocketPolyfill, disableBc: true });
     const { warn } = console;
     console.warn = (text, ...more) => (String(text).startsWith('Permission denied') ? seen.denied.push(String(text)) : warn(text, ...more));
     provider.on('connection-close', (event) => seen.closed.push(event?.code));
     clients.set(id, { doc, provider, seen });
   },
+  /** A client of the other dialect, which says the name of the document first; answers what it was closed with. */
+  openHocuspocus: ({ url, room, token }) =>
+    new Promise((closed) => {
+      const websocketProvider = new HocuspocusProviderWebsocket({ url, WebSocketPolyfill: WebSocket });
+      const provider = new HocuspocusProvider({ websocketProvider, name: room, document: new Y.Doc(), token });
+      content(provider.document).push([paragraphOf('by Hocuspocus')]);
+      websocketProvider.on('close', ({ event }) => {
+        provider.destroy();
+        websocketProvider.destroy();
+        closed(event.code);
+      });
+      provider.attach();
+    }),
+  /** The server of y-websocket; its documents begin with a paragraph and settings. Answers its address. */
+  serve: ({ text, settings }) =>
+    new Promise((listening) => {
+      setContentInitializor(async (doc) => {
+        content(doc).insert(0, [paragraphOf(text)]);
+        for (const [key, value] of Object.entries(settings)) doc.getMap('settings').set(key, value);
+      });
+      const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' }, () => listening(`ws://127.0.0.1:${sockets.address().port}`));
+      sockets.on('connection', setupWSConnection);
+    }),
   write({ id, text }) {
-    const paragraph = new Y.XmlElement('paragraph');
-    paragraph.insert(0, [new Y.XmlText(text)]);
-    content(clients.get(id).doc).push([paragraph]);
+    content(clients.get(id).doc).push([paragraphOf(text)]);
+  },
+  remove({ id, node }) {
+    content(clients.get(id).doc).delete(node, 1);
+  },
+  set({ id, key, value }) {
+    clients.get(id).doc.getMap('settings').set(key, value);
+  },
+  push({ id, value }) {
+    clients.get(id).doc.getArray('media').push([value]);
   },
   insert({ id, node, at, text }) {
     content(clients.get(id).doc).get(node).get(0).insert(at, text);
@@ -39,6 +91,8 @@ const acts = {
     const { doc, provider, seen } = clients.get(id);
     return {
       xml: content(doc).toString(),
+      settings: doc.getMap('settings').toJSON(),
+      media: doc.getArray('media').toJSON(),
       isSynced: provider.synced,
       isConnected: provider.wsconnected,
       states: [...provider.awareness.getStates().values()],
@@ -50,10 +104,10 @@ const acts = {
 const server = createServer((request, response) => {
   let body = '';
   request.on('data', (data) => (body += data));
-  request.on('end', () => {
+  request.on('end', async () => {
     const { act, ...given } = JSON.parse(body);
     try {
-      response.end(JSON.stringify({ done: acts[act](given) ?? null }));
+      response.end(JSON.stringify({ done: (await acts[act](given)) ?? null }));
     } catch (error) {
       response.writeHead(500).end(String(error.stack));
     }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { whole } from '../wire/wire.ts';
 
 /** A question as it came over the wire, and what it costs. */
@@ -13,13 +15,24 @@ export interface ChatQuestion {
   left: Promise<unknown>;
 }
 
-/** What a question is answered with in place of the pieces. `end`: why the model says that it stopped. */
+/**
+ * What a question is answered with in place of the pieces. `end`: why the model says that it stopped. `cut`: the
+ * connection ends instead of an answer; `halved`: in the middle of one; `endless`: an answer that goes on and on.
+ */
 export type ChatReply =
   | { content: string; end?: string }
   | { status: number; headers?: Record<string, string>; body?: object }
-  | 'cut';
-const isReply = (told: unknown): told is Exclude<ChatReply, 'cut'> =>
-  typeof told === 'object' && told !== null && ('content' in told || 'status' in told);
+  | Broken;
+type Broken = 'cut' | 'halved' | 'endless';
+const BROKEN: readonly unknown[] = ['cut', 'halved', 'endless'] satisfies Broken[];
+export const isChatReply = (told: unknown): told is ChatReply =>
+  BROKEN.includes(told) || (typeof told === 'object' && told !== null && ('content' in told || 'status' in told));
+
+/** The texts of a question, in the order of its messages. */
+export const textsOf = ({ body }: ChatQuestion): string[] =>
+  body.messages.map(({ content }) =>
+    typeof content === 'string' ? content : (content as { text?: string }[]).map(({ text = '' }) => text).join(''),
+  );
 
 /** A server that speaks the chat protocol of OpenAI, and charges each question once it has come. */
 export interface ChatServer extends AsyncDisposable {
@@ -30,6 +43,10 @@ export interface ChatServer extends AsyncDisposable {
   before: (question: ChatQuestion, piece: number) => unknown;
   /** The pieces of the next answers. */
   pieces: string[];
+}
+
+function* endless(): Generator<string> {
+  for (const piece = 'word '.repeat(20_000); ;) yield piece;
 }
 
 export async function startChatServer(): Promise<ChatServer> {
@@ -48,15 +65,26 @@ export async function startChatServer(): Promise<ChatServer> {
     },
   };
 
+  let asked = 0;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = JSON.parse((await whole(request)).toString()) as ChatQuestion['body'];
-    const tokens = 100 + chat.charged.length;
+    const tokens = 100 + asked;
+    asked += 1;
     const left = once(response, 'close');
     const question: ChatQuestion = { headers: request.headers, body, tokens, left };
     chat.charged.push(question);
     const told = await chat.before(question, 0);
     if (told === 'cut') return void request.socket.destroy();
-    const reply = isReply(told) ? told : undefined;
+    if (told === 'halved') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
+      return void response.write('{"id": "chatcmpl-1"', () => request.socket.destroy());
+    }
+    if (told === 'endless') {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"id": "');
+      return void pipeline(Readable.from(endless()), response).catch(() => undefined);
+    }
+    const reply = isChatReply(told) ? (told as Exclude<ChatReply, Broken>) : undefined;
     if (reply && 'status' in reply) {
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
       return void response.end(JSON.stringify(reply.body ?? { error: { message: 'not now' } }));

@@ -32,6 +32,8 @@ interface Options {
   adapters?: NonNullable<ContextOptions['adapters']>;
   /** Names, sockets and trusted certificates of outgoing calls. */
   network?: NonNullable<ContextOptions['network']>;
+  /** Handlers that run at a time. */
+  atWork?: number;
 }
 
 /** Mail for an app without a sender: with `WITH_MAIL` in its environment it is queued, to be read by `mailsOf`. */
@@ -60,7 +62,7 @@ export const noEngine: EngineAndBus = {
 };
 
 /** The product without actor hosts on a free port of 127.0.0.1, over the database of the test. */
-export async function testApp({ sql, env = {}, routes, clock, engine = noEngine, ...parts }: Options) {
+export async function testApp({ sql, env = {}, routes, clock, engine = noEngine, atWork, ...parts }: Options) {
   await using opened = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-app-'));
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -91,7 +93,14 @@ export async function testApp({ sql, env = {}, routes, clock, engine = noEngine,
     if (one.error?.code === 'internal')
       process.stderr.write(`${one.method} ${one.route}: ${inspect(one.error.cause)}\n`);
   };
-  const api = opened.use(await startApi(context, { ...(routes && { routes }), checkAnswers: true, onAnswer: note }));
+  const api = opened.use(
+    await startApi(context, {
+      ...(routes && { routes }),
+      ...(atWork !== undefined && { atWork }),
+      checkAnswers: true,
+      onAnswer: note,
+    }),
+  );
   const end = opened.move();
   return {
     context,

@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/platform/kernel/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import { type ChatReply, startChatServer } from '../peers/chat-server.ts';
+import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
+import { type ChatQuestion, type ChatReply, isChatReply, startChatServer, textsOf } from '../peers/chat-server.ts';
 import type { TestDatabase } from '../wire/database.ts';
 import { eventually } from '../wire/eventually.ts';
 import type { SignedUp, testApp } from './app.ts';
-import { mediaApp } from './media.ts';
+import { designerApp } from './designer-app.ts';
 import { setProvider } from './media-jobs.ts';
-import { makerAdapter, startMaker } from './media-maker.ts';
+import { startMaker } from './media-maker.ts';
+import { type AgentName, type AgentQuestion, agentQuestionOf, type AgentReply, willing } from './scripted-agents.ts';
 
 /** A step as a planner writes it; the rest is the usual. */
 export const step = (id: string, kind: string, more: object = {}) => ({
@@ -36,16 +38,9 @@ export async function designerWorld({ db, clock }: { db: TestDatabase; clock?: C
   const folder = await mkdtemp(join(tmpdir(), 'rookery-designer-'));
   opened.defer(() => rm(folder, { recursive: true }));
   const { sql } = db;
+  const servers = { ...maker.servers, 'ai/openai': chat.url };
   const open = (more: Partial<Parameters<typeof testApp>[0]> = {}) =>
-    mediaApp({
-      sql,
-      folder,
-      servers: { ...maker.servers, 'ai/openai': chat.url },
-      adapters: [makerAdapter('maker')],
-      ...(clock && { clock }),
-      ...more,
-      env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32', ...more.env },
-    });
+    designerApp({ sql, folder, servers, ...(clock && { clock }), ...more });
   const app = opened.use(await open());
   const end = opened.move();
 
@@ -56,25 +51,36 @@ export async function designerWorld({ db, clock }: { db: TestDatabase; clock?: C
     copy: ((told) => ({
       texts: told['channels'].map(({ id }: Told) => ({ channelId: id, content: `Text for ${told['brief']}` })),
     })) as Said,
+    /** What the agents of a content pipeline answer. */
+    agents: { ...willing } as Record<AgentName, AgentReply>,
     plans: [] as Told[],
     copies: [] as Told[],
+    asked: [] as AgentQuestion[],
   };
   const usual = { ...script };
-  chat.before = async ({ body }) => {
-    const [first, second] = body.messages.map(({ content }) =>
-      typeof content === 'string' ? content : (content as { text: string }[])[0]!.text,
-    );
+  const saidTo = (question: ChatQuestion): ReturnType<Said> => {
+    const agent = agentQuestionOf(question);
+    if (agent) {
+      script.asked.push(agent);
+      return script.agents[agent.agent](agent) as ReturnType<Said>;
+    }
+    const [first, second] = textsOf(question);
     const told = JSON.parse(second!) as Told;
-    const isPlan = first!.startsWith('You plan');
+    const isPlan = first!.startsWith('You plan material');
     (isPlan ? script.plans : script.copies).push(told);
-    const said = await (isPlan ? script.plan : script.copy)(told);
-    return said === 'cut' || 'status' in said || 'content' in said ? said : { content: JSON.stringify(said) };
+    return (isPlan ? script.plan : script.copy)(told);
+  };
+  chat.before = async (question) => {
+    const said = await saidTo(question);
+    return isChatReply(said) ? said : { content: JSON.stringify(said) };
   };
 
   const workers: AsyncDisposable[] = [];
   return {
     app,
     open,
+    folder,
+    servers,
     maker,
     chat,
     script,
@@ -84,25 +90,27 @@ export async function designerWorld({ db, clock }: { db: TestDatabase; clock?: C
     },
     /** The usual answers, and nobody works. */
     async rest() {
-      Object.assign(script, usual, { plans: [], copies: [] });
+      Object.assign(script, usual, { agents: { ...willing }, plans: [], copies: [], asked: [] });
       maker.release();
       for (const worker of workers.splice(0)) await worker[Symbol.asyncDispose]();
       chat.charged.length = 0;
     },
     /** A person with a model, a maker and a channel. */
-    async person(): Promise<SignedUp & { channel: string }> {
+    async person({ prices }: { prices?: object } = {}): Promise<SignedUp & { channel: string }> {
       const person = await app.signUp();
       const made = await person.client.post('/providers/settings', {
         domain: 'ai',
         providerId: 'openai',
         credentials: { apiKey: 'sk-of-them' },
+        ...(prices && { options: { prices: JSON.stringify(prices) } }),
       });
       if (made.status !== 201) throw new Error(made.text);
       await setProvider(person, 'maker');
       const channel = newId();
       await sql`
         insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
-        values (${channel}, ${person.orgId}, 'mastodon', 'v1', ${channel}, 'A channel', '')`;
+        values (${channel}, ${person.orgId}, 'mastodon', 'v1', ${channel}, 'A channel',
+          ${sealCredentials(app.context.vault, { account: channel, values: {}, grantedAt: new Date() })})`;
       return { ...person, channel };
     },
     /** Begins a session and answers its id. */

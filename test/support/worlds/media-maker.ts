@@ -20,6 +20,7 @@ type Result =
   | 'page'
   | 'gone'
   | 'stumbles'
+  | 'stalls'
   | 'large'
   | `http${string}`
   | `picture?${string}`;
@@ -163,6 +164,7 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
   let url = '';
   let n = 0;
   let fetches = 0;
+  let stalls = 0;
 
   const answer = (response: ServerResponse, status: number, json: unknown, headers = {}) =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
@@ -220,6 +222,9 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
       case 'large':
         response.writeHead(200, { 'content-type': 'image/png' });
         return void response.end(Buffer.concat([small, Buffer.alloc(2_000_000)]));
+      case 'stalls': // once; then it is there
+        stalls += 1;
+        return stalls === 1 ? void held.add(response) : bytes('image/png', small);
       case 'stumbles':
         fetches += 1;
         return fetches === 1 ? void response.writeHead(503).end() : bytes('image/png', small);

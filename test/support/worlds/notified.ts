@@ -47,7 +47,7 @@ export const postPayload = (
 export async function notified({
   env = {},
   ...parts
-}: { env?: Record<string, string> } & Pick<Parameters<typeof testApp>[0], 'network' | 'clock'> = {}) {
+}: { env?: Record<string, string> } & Pick<Parameters<typeof testApp>[0], 'network' | 'clock' | 'servers'> = {}) {
   await using opened = new AsyncDisposableStack();
   const db = opened.use(await testDatabase());
   const { sql } = db;

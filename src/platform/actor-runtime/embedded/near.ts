@@ -39,13 +39,14 @@ export interface NearReminders extends EmbeddedRemindersOptions {
   readonly offered: FairQueue<Near>;
   readonly finishing: Set<Promise<void>>;
   readonly ended: AbortController;
-  /** Fires what is due; what the timer calls. */
+  /** Fires what is due; what the end of the wait calls. */
   fire(): void;
   host: Host | undefined;
   paused: boolean;
   working: number;
   offering: boolean;
-  timer: NodeJS.Timeout | undefined;
+  /** Ends the wait for the first of them. */
+  timer: AbortController | undefined;
   timerAt: number;
   /** The looks at the table. */
   loop: Loop | undefined;
@@ -97,12 +98,13 @@ export function again(state: NearReminders, one: Near, ms: number): void {
 export function arm(state: NearReminders): void {
   const first = state.heap.peek();
   if (!state.host || state.paused || !first || (state.timer && state.timerAt <= first.at)) return;
-  clearTimeout(state.timer);
+  state.timer?.abort();
+  const timer = (state.timer = new AbortController());
   state.timerAt = first.at;
-  state.timer = setTimeout(state.fire, Math.max(0, Math.ceil(first.at - state.time.now())));
+  void state.clock.sleep(Math.max(0, Math.ceil(first.at - state.time.now())), timer.signal).then(state.fire, () => {});
 }
 
 export function disarm(state: NearReminders): void {
-  clearTimeout(state.timer);
+  state.timer?.abort();
   state.timer = undefined;
 }

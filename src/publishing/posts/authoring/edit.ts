@@ -35,7 +35,8 @@ export async function editWithin(
   if (found?.verdict !== 'done') return found;
   await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;
-  if (![thread, change.content, change.publishDate, change.status].some((part) => part !== undefined)) return found;
+  const { content, settings, publishDate, status } = change;
+  if (![thread, content, settings, publishDate, status].some((part) => part !== undefined)) return found;
   const asked = await links.isAsked(sql, orgId, postId);
   if (thread) await replaceThread(sql, target, thread);
   const wanted = shortLinks ?? asked;
@@ -56,26 +57,29 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
       cross join lateral jsonb_to_record(g.given) as t (${post.record(sql, 'edit')}, ${post.record(sql, 'thread')})
     ), ${lockedThread(sql, target)}, verdict as (${verdictOfEdit(sql, target, change, isWhole)}
     ), changed as (${applyEdit(sql, target, change, isWhole)}
-    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, editEntry(sql))}, ${announce(sql, {
-      'post.scheduled': {
-        from: withChannel(
-          sql,
-          sql`(
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, editEntry(sql, change.by?.agent))}, ${announce(
+      sql,
+      {
+        'post.scheduled': {
+          from: withChannel(
+            sql,
+            sql`(
             select *
             from changed
             where root_post_id is null
               and state = 'QUEUE'
               and (state_before <> 'QUEUE' or date_before <> publish_date)
           )`,
-          sql`channel`,
-        ),
-        payload: postFact(sql),
+            sql`channel`,
+          ),
+          payload: postFact(sql),
+        },
+        'post.paused': {
+          from: withChannel(sql, enteredPause(sql), sql`channel`),
+          payload: pausedFact(sql, pauseReason(sql)),
+        },
       },
-      'post.paused': {
-        from: withChannel(sql, enteredPause(sql), sql`channel`),
-        payload: pausedFact(sql, pauseReason(sql)),
-      },
-    })}
+    )}
     ${answer(sql, target, sql`, v.consent`)}`;
 };
 
@@ -200,9 +204,10 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         and not b.in_flight
         and (b.is_target or ${isWhole} or v.consent = 'asked' and b.state = 'QUEUE')
       returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before,
-        b.detail as detail_before, p.on_brake`;
+        b.detail as detail_before, p.on_brake, p.version`;
 
-const editEntry = (sql: Sql) => ({
+/** `findAgents` reads who edited which version. */
+const editEntry = (sql: Sql, agent: string | undefined) => ({
   from: sql`changed`,
   kind: sql`case
         when detail = 'awaiting_approval' then 'edited'
@@ -216,7 +221,9 @@ const editEntry = (sql: Sql) => ({
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled'
         else 'Edited'
       end`,
-  data: sql`jsonb_build_object('publishDate', publish_date)`,
+  data: sql`jsonb_build_object('publishDate', publish_date)${
+    agent === undefined ? sql`` : sql` || jsonb_build_object('agent', ${agent}::text, 'version', version)`
+  }`,
 });
 
 /**

@@ -22,6 +22,8 @@ export const PostAuthor = z.strictObject({
   userId: z.string(),
   /** Under `approvalRequired: "members"` nobody is asked about their posts. */
   schedulesFreely: z.boolean(),
+  /** The name of the program that acts for the user, as an agent. */
+  agent: z.string().optional(),
 });
 export type PostAuthor = z.output<typeof PostAuthor>;
 

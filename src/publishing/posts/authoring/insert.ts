@@ -8,6 +8,7 @@ import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, type Labels, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
+import { firstCommentOf } from './follow-ups.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { withinDays } from './program-days.ts';
 import { underQuotas } from './quotas.ts';
@@ -50,7 +51,7 @@ export function admitOf(needs: Needs): (admission: PostAdmission) => Promise<Adm
         committed?.();
         return admitted;
       },
-      { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId },
+      { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId, clock },
     );
   const together = commitOf();
   const byPrograms = commitOf(); // they wait for the days of their programs, and nobody waits for that
@@ -172,7 +173,11 @@ const isOneStatement = ({ posts, programId }: Create, horizon: Date) =>
 
 const linkedOf = (admissions: readonly PostAdmission[]) =>
   admissions.flatMap(({ orgId, create }) =>
-    create.posts.flatMap(({ id, content, shortLinks }) => (shortLinks ? [{ orgId, postId: id, content }] : [])),
+    create.posts.flatMap(({ id, content, settings, rootPostId, shortLinks }) => {
+      const comment = rootPostId ? undefined : firstCommentOf(settings);
+      const texts = comment === undefined ? [content] : [content, comment];
+      return shortLinks ? texts.map((text) => ({ orgId, postId: id, content: text })) : [];
+    }),
   );
 
 /** As `insertAll`, as far as the days of programs have room; `isReady` is asked under their locks, and before others. */

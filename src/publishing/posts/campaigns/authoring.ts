@@ -1,7 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { AppError, invalidField, isId, newId, notFound, type RowPage, pageOf } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { changeTag, createTag, type TagFields } from '../tags.ts';
+import { changeTag, createTag, lockTag, type TagFields } from '../tags.ts';
 import * as store from './store.ts';
 
 // Campaigns (S188). Posts join one by its tag, and stay when it is deleted.
@@ -71,7 +71,8 @@ async function keepTag(sql: Sql, orgId: string, tagId: string): Promise<string> 
 }
 
 /**
- * Changes a campaign and its tag; what is absent stays.
+ * Changes a campaign and its tag; what is absent stays. `onlyIf` is asked about the campaign once it is locked: false, and
+ * nothing is changed.
  * @throws AppError `not_found`, and `conflict` for the name of another tag
  */
 export const changeCampaign = (
@@ -79,10 +80,16 @@ export const changeCampaign = (
   orgId: string,
   campaignId: string,
   { name, color, ...change }: store.CampaignFields & TagFields,
+  onlyIf?: (campaign: store.CampaignRow) => boolean,
 ) =>
   sql.begin(async (tx): Promise<store.CampaignRow> => {
     const locked = await store.lockCampaign(tx, orgId, campaignId);
     if (!locked) throw unknownCampaign();
+    if (onlyIf) {
+      await lockTag({ sql: tx }, orgId, locked.tagId);
+      const campaign = await getCampaign({ sql: tx }, orgId, campaignId);
+      if (!onlyIf(campaign)) return campaign;
+    }
     const { startDate = locked.startDate, endDate = locked.endDate } = change;
     checkDates(startDate, endDate);
     if (name !== undefined || color !== undefined) await changeTag({ sql: tx }, orgId, locked.tagId, { name, color });

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { dealt, type Fragment, type Sql } from '../../../platform/db/index.ts';
 import { type Clock, newId } from '../../../platform/kernel/index.ts';
 import { AHEAD_LEASE_MS, AHEAD_MS, LEAST_AHEAD_MS } from '../rules.ts';
 import { insertTimeline } from '../journal.ts';
@@ -42,16 +42,18 @@ const unprepared = (sql: Sql, { networks, ownAddresses }: Preparable): Fragment 
     and (c.provider_id || '@' || c.provider_version = any(${networks}::text[])
       or ${hasOutsideMedia(sql, ownAddresses)}))`;
 
-/** Selects posts that can be prepared now, for a scan over all organizations. */
+/** Selects posts that can be prepared now, for a scan over all organizations, dealt over them. */
 export const unpreparedPosts = (sql: Sql, what: Preparable, limit: number): Fragment => sql`
-  (
-    select 'prepare' as work, p.org_id as "orgId", p.id as "postId", now() as now
-    from posts p
-    join channels c on c.id = p.channel_id and c.org_id = p.org_id
-    where ${unprepared(sql, what)}
-    order by p.publish_date
-    limit ${limit}
-  )`;
+  select 'prepare' as work, "orgId", "postId", now() as now
+  from ${dealt(
+    sql,
+    sql`
+        select p.org_id as "orgId", p.id as "postId", p.publish_date as at
+        from posts p
+        join channels c on c.id = p.channel_id and c.org_id = p.org_id
+        where ${unprepared(sql, what)}`,
+    limit,
+  )} unprepared`;
 
 /** Takes a post for preparing it, if nobody else does. */
 export async function takePreparation(

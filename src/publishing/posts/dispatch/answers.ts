@@ -1,4 +1,4 @@
-import { ProviderError } from '../../../platform/kernel/index.ts';
+import { isBusy, ProviderError } from '../../../platform/kernel/index.ts';
 import { type AttemptOutcome, Release } from './attempt.ts';
 import type { LookedUp } from './look-up.ts';
 
@@ -14,11 +14,13 @@ export const cleanJson = (value: unknown): unknown =>
 
 export type Failure = Extract<AttemptOutcome, { mediaFault?: boolean }>;
 
-/** The outcome of a provider's failure; undefined for any other error. */
-export const failureOf = (error: unknown): Failure | undefined =>
-  error instanceof ProviderError
+/** The outcome of a provider's failure, and of a full queue before it; undefined for any other error. */
+export const failureOf = (error: unknown): Failure | undefined => {
+  if (isBusy(error)) return { kind: 'unavailable', message: error.message };
+  return error instanceof ProviderError
     ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs }
     : undefined;
+};
 
 /** The outcome of a failure before anything public was asked for: it may be tried again. */
 export const failureBefore = (error: unknown): Failure | undefined => {

@@ -1,5 +1,5 @@
 import { LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
-import { draining } from '../../../platform/kernel/index.ts';
+import { draining, isBusy } from '../../../platform/kernel/index.ts';
 import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
@@ -42,6 +42,7 @@ export async function askNetwork(
     return shown.kind === 'unclear' ? unclear(shown) : notShown(settles(connected) - unansweredMs);
   } catch (error) {
     if (error instanceof LimiterClosed) throw draining();
+    if (isBusy(error)) throw error; // a person is told, a scan comes again
     failed = true;
     return unanswered(error, claimed, about);
   } finally {

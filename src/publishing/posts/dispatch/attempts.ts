@@ -2,6 +2,7 @@ import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { lookUpOf, settle } from '../rules.ts';
 import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
+import { findDueBefore } from './claim.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
@@ -26,9 +27,12 @@ const RECHECK_MS = 1_500;
 /** How often a result is written that the database refuses, or on the way out. */
 const WRITES = 10;
 
-/** Claims the slot of a channel and its earliest due post. The only door to a call that publishes. */
+/**
+ * Claims the slot of a channel and its earliest due post. The only door to a call that publishes. A host that has as
+ * many posts in hand as it may takes no more: they wait as rows, and the scan for what is overdue wakes their channels.
+ */
 export async function claimNext(deps: PostsDeps, orgId: string, channelId: string): Promise<Next> {
-  if (deps.sender.closed) return { kind: 'idle' };
+  if (deps.sender.closed || !deps.sender.hasRoomFor(orgId)) return { kind: 'idle' };
   try {
     const next = await deps.claim(deps.sql, orgId, channelId);
     if (next.kind === 'claimed') deps.inHand.claimed.add(next.claimed.postId);
@@ -38,6 +42,14 @@ export async function claimNext(deps: PostsDeps, orgId: string, channelId: strin
     throw error;
   }
 }
+
+/** The due time of a channel, where that is earlier than a reminder that was set for it; undefined where it is not. */
+export const findEarlierDue = (
+  { sql }: PostsDeps,
+  orgId: string,
+  channelId: string,
+  remindedAt: Date,
+): Promise<Date | undefined> => findDueBefore(sql, orgId, channelId, remindedAt);
 
 /** Sends what was claimed. A provider's failure is an outcome, never an exception. */
 export const sendPost = ({ sender, inHand }: PostsDeps, claimed: ClaimedPost): Promise<AttemptOutcome> =>

@@ -1,11 +1,13 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
+import { failureOf } from './answers.ts';
 import type { AttemptOutcome, ClaimedPost } from './attempt.ts';
 import { type CircuitKey, deleteCircuit, endProbe, insertCircuit, takeProbe } from './circuit-store.ts';
 
-// The circuit breaker of publishing. What this process has seen stands in memory, that a circuit is open in a row, so
-// that all hosts obey it. A network that answers costs a look into a map.
+// The circuit breaker of publishing: of posts, and of comments and reposts that follow them. What this process has seen
+// stands in memory, that a circuit is open in a row, so that all hosts obey it. A network that answers costs a look into
+// a map. Look-ups and readings are not judged by it: networks often show what there is while they take nothing new.
 
 export interface CircuitsOptions {
   sql: Sql;
@@ -14,11 +16,11 @@ export interface CircuitsOptions {
 }
 export interface Circuits {
   /**
-   * Sends a post while its network answers; else answers `circuit_open` and how long the post waits. A post that is a
-   * day over its date goes out all the same, and ends by its own attempts.
+   * Sends a post, or what follows one, while its network answers; else answers `circuit_open` and how long it waits. A
+   * post that is a day over its date goes out all the same, and ends by its own attempts; what has no date waits.
    */
   guard(
-    claimed: Pick<ClaimedPost, 'channelId' | 'channel' | 'publishDate'>,
+    claimed: Pick<ClaimedPost, 'channelId' | 'channel'> & Partial<Pick<ClaimedPost, 'publishDate'>>,
     lane: string,
     send: () => Promise<AttemptOutcome>,
   ): Promise<AttemptOutcome>;
@@ -131,7 +133,7 @@ export function openCircuits({ sql, clock, log }: CircuitsOptions): Circuits {
   return {
     async guard({ channelId, channel: { providerId, providerVersion }, publishDate }, lane, send) {
       const circuit = circuitOf({ providerId, providerVersion, lane });
-      const isOverdue = clock.now().getTime() - publishDate.getTime() > LONGEST_WAIT_MS;
+      const isOverdue = publishDate !== undefined && clock.now().getTime() - publishDate.getTime() > LONGEST_WAIT_MS;
       const asked = await enter(circuit);
       if (typeof asked === 'number') {
         if (!isOverdue) return { kind: 'circuit_open', againMs: asked };
@@ -141,6 +143,9 @@ export function openCircuits({ sql, clock, log }: CircuitsOptions): Circuits {
       let outcome: AttemptOutcome = { kind: 'not-sent' };
       try {
         return (outcome = await send());
+      } catch (error) {
+        outcome = failureOf(error) ?? outcome;
+        throw error;
       } finally {
         circuit.inFlight -= 1;
         // what the network said is never lost for this

@@ -12,7 +12,7 @@ import { savedOf } from './saved.ts';
 
 /** `leaseMs`: how long a slot is held without news. `horizonMs`: reminders further away are not registered. */
 export interface ClaimOptions {
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
   incarnation: string;
   leaseMs: number;
   horizonMs: number;
@@ -232,6 +232,7 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
           : { kind: 'early', dueAt: row.dueAt, missingMs: Math.max(row.missingMs, 0), remind: row.remind };
       });
     },
+    { clock },
   );
 
   return async (sql: Sql, orgId: string, channelId: string): Promise<Next> => {
@@ -240,6 +241,22 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       if (next.kind !== 'changed') return next;
     }
   };
+}
+
+/** The next due time of a channel, where it is before `before`. */
+export async function findDueBefore(
+  sql: Sql,
+  orgId: string,
+  channelId: string,
+  before: Date,
+): Promise<Date | undefined> {
+  const [row] = await sql<{ dueAt: Date }[]>`
+    select next_due_at as "dueAt"
+    from channels
+    where org_id = ${orgId}
+      and id = ${channelId}
+      and next_due_at < ${before}`;
+  return row?.dueAt;
 }
 
 /** Whether the channel that `i` asks for is free and somebody else has its row locked. */

@@ -70,8 +70,7 @@ export function openLateness({
         log.warn({ err: error }, 'writing the lateness of posts failed, its figures lack them'),
       ));
 
-  const timer = setInterval(() => void write(take()), 5_000);
-  timer.unref();
+  const writes = clock.every(5_000, () => void write(take()));
   return {
     record(ms) {
       const now = Math.floor(clock.now().getTime() / 60_000);
@@ -91,7 +90,7 @@ export function openLateness({
     },
     flush: () => write(take()),
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      writes[Symbol.dispose]();
       await write(take());
     },
   };

@@ -1,4 +1,4 @@
-import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
+import { type Database, dealt, type Fragment, type Sql } from '../../../platform/db/index.ts';
 import { timeline } from '../journal.ts';
 import type { DueChange, ReminderMoves } from '../ports.ts';
 import { publishing, unconfirmed, unsettled } from '../state.ts';
@@ -94,20 +94,24 @@ const lostSlots = (sql: Sql, silenceMs: number, limit: number): Fragment => sql`
 /** A channel that would be worked on if its time had come. */
 export const works = (sql: Sql) => sql`(not c.disabled and not c.refresh_needed and c.deleted_at is null)`;
 
-/** Channels that were due `graceMs` ago and that nobody works on. */
+/** Channels that were due `graceMs` ago and that nobody works on, dealt over organizations. */
 export const findOverdueChannels = (
   sql: Sql,
   { graceMs, limit }: { graceMs: number; limit: number },
 ): Promise<{ orgId: string; channelId: string }[]> => sql<{ orgId: string; channelId: string }[]>`
   /* all orgs */
-  select c.org_id as "orgId", c.id as "channelId"
-  from channels c
-  where c.next_due_at is not null
-    and c.slot_incarnation is null
-    and ${works(sql)}
-    and c.next_due_at < now() - ${graceMs}::float8 * interval '1 ms'
-  order by c.next_due_at
-  limit ${limit}`;
+  select "orgId", "channelId"
+  from ${dealt(
+    sql,
+    sql`
+        select c.org_id as "orgId", c.id as "channelId", c.next_due_at as at
+        from channels c
+        where c.next_due_at is not null
+          and c.slot_incarnation is null
+          and ${works(sql)}
+          and c.next_due_at < now() - ${graceMs}::float8 * interval '1 ms'`,
+    limit,
+  )} overdue`;
 
 /** Registers reminders of channels whose next due time has come within the horizon. Answers how many. */
 export async function registerReminders(
@@ -147,18 +151,22 @@ export async function registerReminders(
   return count;
 }
 
-/** Posts whose look-up or poll was due `graceMs` ago: its reminder was lost. */
+/** Posts whose look-up or poll was due `graceMs` ago, dealt over organizations: its reminder was lost. */
 export const findUnasked = (
   sql: Sql,
   { graceMs, limit }: { graceMs: number; limit: number },
 ): Promise<Unsettled[]> => sql<Unsettled[]>`
   /* all orgs */
-  select p.org_id as "orgId", p.id as "postId", p.detail, now() as now
-  from posts p
-  where ${unsettled(sql)}
-    and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'
-  order by p.look_up_at
-  limit ${limit}`;
+  select "orgId", "postId", detail, now() as now
+  from ${dealt(
+    sql,
+    sql`
+        select p.org_id as "orgId", p.id as "postId", p.detail, p.look_up_at as at
+        from posts p
+        where ${unsettled(sql)}
+          and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'`,
+    limit,
+  )} unasked`;
 
 /**
  * Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all

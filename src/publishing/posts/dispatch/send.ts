@@ -1,4 +1,5 @@
 import { LimiterClosed, openLimiter } from '../../../platform/flow/index.ts';
+import { isBusy } from '../../../platform/kernel/index.ts';
 import { askNetwork } from './ask.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import type { Preparation } from './ahead.ts';
@@ -23,6 +24,8 @@ export interface Sender extends ReturnType<typeof callsWithoutSlot> {
   /** From now on nothing is sent. */
   close(): void;
   underWay(): readonly Work[];
+  /** Whether one more post of this organization may be claimed here: each takes memory until it is sent. */
+  hasRoomFor(orgId: string): boolean;
   readonly closed: boolean;
   readonly inFlight: number;
   readonly waiting: number;
@@ -60,6 +63,7 @@ export function openSender(options: SenderOptions): Sender {
       return limiter.waiting;
     },
     underWay: () => [...works.all],
+    hasRoomFor: (orgId) => works.hasRoomFor(orgId),
     close() {
       closed = true;
       for (const one of Object.values(limiters)) one.close();
@@ -71,7 +75,7 @@ export function openSender(options: SenderOptions): Sender {
         const ready = await makeReady(deps, work);
         return 'kind' in ready ? ready : await publish(deps, work, ready);
       } catch (error) {
-        if (error instanceof NotSent || error instanceof LimiterClosed) return { kind: 'not-sent' };
+        if (error instanceof NotSent || error instanceof LimiterClosed || isBusy(error)) return { kind: 'not-sent' };
         throw error;
       } finally {
         works.end(work);

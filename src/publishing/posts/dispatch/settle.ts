@@ -51,7 +51,7 @@ export interface Settlement extends Attempt {
  * post is kept. `lateMs`: a post published later than this is announced as late.
  */
 export interface SettleOptions {
-  clock: Pick<Clock, 'monotonic'>;
+  clock: Pick<Clock, 'monotonic' | 'sleep'>;
   incarnation: string;
   leaseMs: number;
   unconfirmedMs: number;
@@ -129,6 +129,7 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       }
       return settled;
     },
+    { clock },
   );
 
 const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`

@@ -1,5 +1,5 @@
 import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
-import { AppError } from '../../../platform/kernel/index.ts';
+import { AppError, isBusy } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Connected } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
@@ -33,7 +33,7 @@ export interface Making {
   send(): Promise<Published>;
 }
 /** What became of it. */
-export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' | 'circuit_open' }>;
+export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;
 
 /** The pace of the channel is used up for so long. */
 type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;
@@ -41,24 +41,17 @@ type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;
 /** The part of a sender that makes them. */
 export const callsWithoutSlot = (deps: SenderDeps) => ({
   async sendWithoutSlot(caller: WithoutSlot, make: (connected: Connected) => Making | undefined): Promise<MadeOutcome> {
-    let mayBePublic = false;
+    const call: Called = { mayBePublic: false };
     try {
       return await onChannel(deps, caller, async (connected, ended) => {
-        const making = make(connected);
-        if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
-        const pacedMs = connected.paces.length > 0 ? await takePaces(deps.sql, connected.paces) : undefined;
-        if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
-        expectHeld(deps, caller);
-        if (making.markSent) {
-          if (!(await making.markSent())) throw new NotSent();
-          expectHeld(deps, caller);
-        }
-        mayBePublic = true; // nothing is awaited between the last look and the call
-        return released(await inTime(deps.clock, making.send(), ended)) as MadeOutcome; // published, or lost
+        const { channelId, channel } = caller;
+        const send = () => makeOnce(deps, caller, { making: make(connected), connected, ended, call });
+        return (await deps.circuits.guard({ channelId, channel }, connected.lane, send)) as MadeOutcome;
       });
     } catch (error) {
-      if (error instanceof NotSent || error instanceof LimiterClosed) return { kind: 'not-sent' };
-      return failed(deps, caller, error, mayBePublic);
+      const { mayBePublic } = call;
+      const isNotSent = error instanceof NotSent || error instanceof LimiterClosed || (isBusy(error) && !mayBePublic);
+      return isNotSent ? { kind: 'not-sent' } : failed(deps, caller, error, mayBePublic);
     }
   },
   async askWithoutSlot(
@@ -100,6 +93,34 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
     }
   },
 });
+
+/** `mayBePublic`: the request that cannot be undone has left. */
+interface Called {
+  mayBePublic: boolean;
+}
+
+/** Makes it, where the pace of the channel has room and the row is surely this host's. */
+async function makeOnce(
+  deps: SenderDeps,
+  caller: WithoutSlot,
+  {
+    making,
+    connected: { paces },
+    ended,
+    call,
+  }: { making: Making | undefined; connected: Connected; ended: AbortController; call: Called },
+): Promise<AttemptOutcome> {
+  if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
+  const pacedMs = paces.length > 0 ? await takePaces(deps.sql, paces) : undefined;
+  if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
+  expectHeld(deps, caller);
+  if (making.markSent) {
+    if (!(await making.markSent())) throw new NotSent();
+    expectHeld(deps, caller);
+  }
+  call.mayBePublic = true; // nothing is awaited between the last look and the call
+  return released(await inTime(deps.clock, making.send(), ended));
+}
 
 /** Whose places a call takes, and behind whom it stands. */
 interface Places {

@@ -22,6 +22,8 @@ export interface Work {
 /** The work under way on this host, whose slots are held in the rows. */
 export interface Works extends Disposable {
   readonly all: ReadonlySet<Work>;
+  /** Whether one more may begin, of all and of this organization. */
+  hasRoomFor(orgId: string): boolean;
   begin(claimed: ClaimedPost): Work;
   end(work: Work): void;
   /**
@@ -34,6 +36,8 @@ export interface Works extends Disposable {
 }
 
 const RENEW_MS = 15_000;
+/** Posts of one process that are claimed and not settled, and those of one organization: each is a few kilobytes. */
+const MOST_IN_HAND = { inAll: 20_000, ofOne: 10_000 };
 /**
  * Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a
  * stack.
@@ -41,18 +45,17 @@ const RENEW_MS = 15_000;
 export const OVER = new Error('The attempt is over');
 
 /** Prolongs the slots of posts that wait for their turn, so that a long queue is not taken for a dead host. */
-export function openWorks({
-  sql,
-  clock,
-  heartbeat,
-  log,
-}: {
-  sql: Database;
-  clock: Clock;
-  heartbeat: Heartbeat;
-  log: Log;
-}): Works {
+export function openWorks(
+  { sql, clock, heartbeat, log }: { sql: Database; clock: Clock; heartbeat: Heartbeat; log: Log },
+  most = MOST_IN_HAND,
+): Works {
   const works = new Set<Work>();
+  const byOrg = new Map<string, number>();
+  const count = (orgId: string, by: 1 | -1) => {
+    const now = (byOrg.get(orgId) ?? 0) + by;
+    if (now > 0) byOrg.set(orgId, now);
+    else byOrg.delete(orgId);
+  };
 
   async function hold(held: readonly Work[]): Promise<void> {
     const since = clock.monotonic();
@@ -75,11 +78,11 @@ export function openWorks({
       log.warn({ err: error, slots: old.length }, 'slots could not be prolonged');
     }
   }
-  const renewal = setInterval(() => void renewSlots(), RENEW_MS / 3);
-  renewal.unref();
+  const renewal = clock.every(RENEW_MS / 3, () => void renewSlots());
 
   return {
     all: works,
+    hasRoomFor: (orgId) => works.size < most.inAll && (byOrg.get(orgId) ?? 0) < most.ofOne,
     begin(claimed) {
       const work: Work = {
         claimed,
@@ -90,11 +93,12 @@ export function openWorks({
         ended: new AbortController(),
       };
       works.add(work);
+      count(claimed.orgId, 1);
       return work;
     },
     end(work) {
       work.ended.abort(OVER);
-      works.delete(work);
+      if (works.delete(work)) count(work.claimed.orgId, -1);
     },
     isSafe: (work) =>
       !work.lost &&
@@ -102,6 +106,6 @@ export function openWorks({
       heartbeat.steadySince() <= work.heldSince &&
       clock.monotonic() - work.heldSince <= SLOT_LEASE_MS - CALL_MS,
     hold,
-    [Symbol.dispose]: () => clearInterval(renewal),
+    [Symbol.dispose]: () => renewal[Symbol.dispose](),
   };
 }

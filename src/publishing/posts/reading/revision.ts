@@ -24,3 +24,20 @@ export async function findRevisions(
   const found = new Map(rows.map(({ n, ...revision }) => [n, revision]));
   return keys.map((_, n) => found.get(n + 1));
 }
+
+/** The agents that have edited a post since a version of it, by name. */
+export async function findAgents(
+  { sql }: Pick<PostsDeps, 'sql'>,
+  { orgId, postId, since }: { orgId: string; postId: string; since: number },
+): Promise<string[]> {
+  const rows = await sql<{ agent: string }[]>`
+    select data ->> 'agent' as agent
+    from post_timeline
+    where org_id = ${orgId}
+      and post_id = ${postId}
+      and data ? 'agent'
+      and (data ->> 'version')::int > ${since}
+    group by 1
+    order by min(id)`;
+  return rows.map(({ agent }) => agent);
+}

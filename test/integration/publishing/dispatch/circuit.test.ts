@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ProviderError } from '../../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { settles } from '../../../support/wire/settles.ts';
+import { belowPosts } from '../../../support/worlds/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -175,6 +176,80 @@ describe('the circuit of a network', () => {
     await world.reconciler.sweep();
     await settles(async () => expect((await kinds(id!)).at(-1)).toBe('retry_planned'));
     expect(network.asked).toHaveLength(asked + 1);
+  });
+});
+
+describe('what follows posts', () => {
+  /** Published posts with first comments that are due, each in a channel of its own. */
+  async function commented(orgId: string, channelIds: readonly string[]): Promise<void> {
+    await db.sql`
+      with published as (
+        insert into posts (id, org_id, channel_id, group_id, state, content, settings, publish_date, published_at,
+          release_id)
+        select gen_random_uuid(), ${orgId}, c, 'g', 'PUBLISHED', 'x', '{"firstComment": "First"}', now(), now(), 'r'
+        from unnest(${[...channelIds]}::uuid[]) c
+        returning id, channel_id
+      )
+      insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
+      select ${orgId}, id, 'first_comment', channel_id, now() - interval '6 s'
+      from published`;
+  }
+  const followUps = () => db.sql<{ state: string; failures: number; waits: boolean; told: string[] }[]>`
+    select state, attempts_failed as failures, coalesce(due_at > now(), false) as waits, array(
+        select t.message from post_timeline t where t.post_id = f.post_id and t.kind = 'first_comment' order by t.id
+      ) as told
+    from post_follow_ups f`;
+
+  test('waits while the circuit is open, without an attempt that failed, and is made when it has closed', async () => {
+    await using open = await opened();
+    const { world, network, orgId, channelIds } = open;
+    const below = belowPosts(network);
+    await commented(orgId, channelIds.slice(20, 21));
+    await world.reconciler.sweep();
+    await settles(async () =>
+      expect(await followUps()).toEqual([
+        { state: 'waiting', failures: 0, waits: true, told: ['The network answers nobody at present'] },
+      ]),
+    );
+    expect(below.asked).toEqual([]);
+    network.behave = undefined;
+    await settles(async () => {
+      await timeComes(world);
+      expect(await circuits()).toEqual([]);
+    });
+    await settles(async () => {
+      await db.sql`update post_follow_ups set due_at = now() - interval '6 s' where incarnation is null and due_at > now()`;
+      await world.reconciler.sweep();
+      expect(await followUps()).toMatchObject([{ state: 'done', failures: 0 }]);
+    });
+    expect(below.made).toHaveLength(1);
+  });
+
+  test('opens the circuit as posts do, and a failed look-up or reading does not', async () => {
+    await using open = await start();
+    const { world, network } = open;
+    const below = belowPosts(network);
+    below.behave = isDown;
+    const { orgId, channelIds } = await seedOrg(db.sql, 20);
+    const { posts } = world.context;
+    const channelOf = async (id: string) =>
+      (
+        await db.sql<{ channel: never }[]>`
+          select json_build_object('id', id, 'orgId', org_id, 'providerId', provider_id, 'providerVersion',
+            provider_version, 'internalId', internal_id, 'name', name, 'credentials', credentials, 'settings', settings,
+            'tokenExpiresAt', null, 'routeId', null) as channel
+          from channels where id = ${id}`
+      )[0]!.channel;
+    for (const channelId of channelIds) {
+      const caller = { orgId, channelId, channel: await channelOf(channelId), heldSince: 0, leaseMs: 120_000 };
+      expect(await posts.askWithoutSlot(caller, isDown)).toMatchObject({ kind: 'unavailable' });
+      expect(await posts.readWithoutSlot(caller, isDown)).toMatchObject({ kind: 'unavailable' });
+    }
+    expect(await circuits()).toEqual([]);
+    await commented(orgId, channelIds);
+    await world.reconciler.sweep();
+    await settles(async () => expect(await circuits()).toHaveLength(1));
+    expect(below.asked).toHaveLength(20);
   });
 });
 

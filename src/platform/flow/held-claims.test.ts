@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { systemClock } from '../kernel/clock.ts';
+import { holdClaims } from './held-claims.ts';
+
+const LEASE_MS = 600;
+const row = (id: string, claim = 1) => ({ id, claim });
+let now = 0;
+beforeEach(() => {
+  now = 0;
+  jest.useFakeTimers();
+});
+afterEach(() => void jest.useRealTimers());
+
+/** Claims whose renewals a test answers. */
+function holding(renew: (ids: readonly string[]) => readonly string[]) {
+  const asked: string[][] = [];
+  const failed: number[] = [];
+  const held = holdClaims<ReturnType<typeof row>>({
+    clock: { ...systemClock, monotonic: () => now },
+    leaseMs: LEASE_MS,
+    renew: async (claims) => {
+      const ids = claims.map(({ id }) => id);
+      asked.push(ids);
+      return new Set(renew(ids));
+    },
+    onRenewError: (_, claims) => failed.push(claims),
+  });
+  const passes = async (ms: number) => {
+    for (const end = now + ms; now < end;) {
+      now += LEASE_MS / 6;
+      await jest.advanceTimersByTimeAsync(LEASE_MS / 6);
+    }
+  };
+  return { held, asked, failed, passes };
+}
+
+test('claims are prolonged while they are held, and one that another process has is aborted', async () => {
+  const { held, asked, passes } = holding(() => ['a']);
+  using _held = held;
+  const [a, b] = [held.take(row('a')), held.take(row('b'))];
+  await passes(LEASE_MS / 2);
+  expect(asked).toEqual([['a', 'b']]);
+  expect([a.signal.aborted, b.signal.aborted]).toEqual([false, true]);
+  held.drop(row('b'));
+  held.drop(row('a', 2)); // of another claim of the same row
+  expect(held.all()).toEqual([row('a')]);
+  await passes(LEASE_MS / 2);
+  expect(asked).toEqual([['a', 'b'], ['a']]);
+  expect(held.isSafe(row('a'))).toBe(true);
+});
+
+test('a claim that cannot be prolonged is aborted when its lease is over, and no earlier', async () => {
+  const { held, failed, passes } = holding(() => {
+    throw new Error('away');
+  });
+  using _held = held;
+  const { signal } = held.take(row('a'));
+  await passes(LEASE_MS);
+  expect([signal.aborted, held.isSafe(row('a'))]).toEqual([false, false]);
+  await passes(LEASE_MS / 2);
+  expect(signal.aborted).toBe(true);
+  expect(failed.length).toBeGreaterThan(1);
+});
+
+test('claims are aborted by what they are of', () => {
+  const { held } = holding(() => []);
+  using _held = held;
+  const [a, b] = [held.take(row('a')), held.take(row('b'))];
+  held.abort(({ id }) => id === 'a', 'ended');
+  expect([a.signal.aborted, b.signal.aborted]).toEqual([true, false]);
+});

@@ -1,0 +1,78 @@
+import type { Clock } from '../kernel/index.ts';
+
+interface Claim {
+  id: string;
+  /** Counts the claims of this row: another one has another number. */
+  claim: number;
+}
+
+/** Rows that this process has claimed and works on. Their claims are prolonged meanwhile. */
+export interface HeldClaims<C extends Claim> extends Disposable {
+  /**
+   * `since`: by the monotonic clock, before the claim was asked for. Answers what is aborted when the claim is lost, or
+   * could not be prolonged for a whole lease.
+   */
+  take(claim: C, since?: number): AbortController;
+  /** Nobody here works on it any more. */
+  drop(claim: Claim): void;
+  all(): C[];
+  abort(which: (claim: C) => boolean, why: string): void;
+  /** Whether nobody else can have claimed it meanwhile. */
+  isSafe(claim: Claim): boolean;
+}
+
+/** Holds claims; `renew` prolongs them for a lease and answers the ids of those that this process still has. */
+export function holdClaims<C extends Claim>({
+  clock,
+  leaseMs,
+  renew,
+  onRenewError,
+}: {
+  clock: Clock;
+  leaseMs: number;
+  renew(claims: readonly C[]): Promise<ReadonlySet<string>>;
+  onRenewError(error: unknown, claims: number): void;
+}): HeldClaims<C> {
+  const held = new Map<string, { claim: C; over: AbortController; since: number }>();
+  const find = ({ id, claim }: Claim) => {
+    const one = held.get(id);
+    return one?.claim.claim === claim ? one : undefined;
+  };
+
+  async function renewOld(): Promise<void> {
+    const now = clock.monotonic();
+    const old = [...held.values()].filter(({ since }) => now - since > leaseMs / 3);
+    if (old.length === 0) return;
+    try {
+      const still = await renew(old.map(({ claim }) => claim));
+      for (const one of old)
+        if (still.has(one.claim.id)) one.since = now;
+        else one.over.abort(new Error('The claim is no longer of this process'));
+    } catch (error) {
+      onRenewError(error, old.length);
+      for (const { over, since } of old) if (now - since > leaseMs) over.abort(new Error('The claim has run out'));
+    }
+  }
+  const renewal = setInterval(() => void renewOld(), leaseMs / 6);
+  renewal.unref();
+
+  return {
+    take(claim, since = clock.monotonic()) {
+      const over = new AbortController();
+      held.set(claim.id, { claim, over, since }); // a former one's lease ended before its work did
+      return over;
+    },
+    drop(claim) {
+      if (find(claim)) held.delete(claim.id);
+    },
+    all: () => [...held.values()].map(({ claim }) => claim),
+    abort(which, why) {
+      for (const { claim, over } of held.values()) if (which(claim)) over.abort(new Error(why));
+    },
+    isSafe(claim) {
+      const one = find(claim);
+      return one !== undefined && clock.monotonic() - one.since < (leaseMs * 2) / 3;
+    },
+    [Symbol.dispose]: () => clearInterval(renewal),
+  };
+}

@@ -1,0 +1,301 @@
+import type { Database } from '../../src/platform/db/index.ts';
+import type { Kernel } from './kernel.ts';
+import type { Networks, Request, Taken } from './network.ts';
+import type { People } from './people.ts';
+
+/** Something that the product promises did not hold. */
+export class Violation extends Error {}
+
+/** By the database's clock, as whole milliseconds. */
+type Ms = number | null;
+interface Row {
+  id: string;
+  rootId: string | null;
+  state: string;
+  detail: string | null;
+  errorKind: string | null;
+  error: string | null;
+  releaseId: string | null;
+  publishMs: Ms;
+  dueMs: Ms;
+  claimedMs: Ms;
+  deleted: boolean;
+  attempt: number;
+  claims: number;
+  isStopped: boolean;
+  isBraked: boolean;
+}
+interface Options {
+  kernel: Kernel;
+  /** A connection of its own, in real time. */
+  sql: Database;
+  people(): People;
+  networks(): Networks;
+  /** What this seed has of faults. */
+  faults(): ReadonlySet<string>;
+}
+
+/** How late something that is due may be done once nothing is broken any more. */
+export const SETTLES_MS = 60_000;
+/** Faults under which hosts still do everything in time. */
+const ORDERLY = new Set(['answers', 'slow', 'skew']);
+/** How late a post may leave a host that has nothing else to do. */
+const LATE_MS = 3_000;
+
+/** What must hold after each step, and what must have become of everything in the end. */
+export function openChecks({ kernel, sql, people, networks, faults }: Options) {
+  /** Found where nobody waits for it, and thrown at the next look. */
+  let later: Violation | undefined;
+  const fail = (message: string): never => {
+    throw (later ??= new Violation(message));
+  };
+
+  /** The connection of the checks has the time of the moment as well. */
+  const now = () => sql.unsafe(`set sim.now = '${new Date(kernel.now).toISOString()}'`);
+  const postOf = async (id: string): Promise<Row | undefined> => (await rows([id]))[0];
+  const rows = (ids: readonly string[]) => sql<Row[]>`
+    select p.id, p.root_post_id as "rootId", p.state, p.detail, p.error_kind as "errorKind", p.error,
+      p.release_id as "releaseId",
+      extract(epoch from p.publish_date)::float8 * 1000 as "publishMs",
+      extract(epoch from p.due_at)::float8 * 1000 as "dueMs",
+      extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs", p.deleted_at is not null as deleted, p.attempt,
+      (select count(*)::int from post_timeline t where t.post_id = p.id and t.kind = 'claimed') as claims,
+      c.disabled or c.refresh_needed or c.deleted_at is not null as "isStopped", c.brakes <> '{}' as "isBraked"
+    from posts p
+    join channels c on c.id = p.channel_id
+    where p.id = any(${[...ids]}::uuid[])
+    order by p.id`;
+
+  /** A brake that was confirmed before something was claimed, and that nobody had asked to release by then. */
+  const brakeOn = (orgId: string, channelId: string, claimedMs: number) =>
+    people().brakes.find(
+      (brake) =>
+        brake.orgId === orgId &&
+        (brake.channelId === undefined || brake.channelId === channelId) &&
+        Math.floor(brake.from) < claimedMs &&
+        claimedMs < Math.floor(brake.until),
+    );
+
+  /** A process that has stood still meanwhile counts as gone: others go on without it. */
+  const isAlive = ({ process, at, endedAt }: Request) =>
+    endedAt === undefined && !process.dead && process.frozenUntil < at;
+
+  function asked(request: Request): void {
+    if (request.kind !== 'post') return;
+    const others = networks().requests.filter(
+      (one) => one !== request && one.kind === 'post' && one.channelId === request.channelId && isAlive(one),
+    );
+    if (others.length > 0)
+      fail(`I3: the channel ${request.channelId} sends ${request.id} while it sends ${others[0]!.id}`);
+  }
+
+  async function received(request: Request): Promise<void> {
+    if (request.kind === 'comment') return receivedComment(request);
+    const row = await postOf(request.id);
+    if (!row) return void fail(`I1: the post ${request.id} is sent, and has no row`);
+    const known = people().posts.get(request.id);
+    if (row.publishMs === null || row.publishMs > request.at)
+      fail(`I4: the post ${request.id} is sent ${(row.publishMs ?? 0) - request.at} ms early`);
+    if (row.state !== 'QUEUE' && row.state !== 'PUBLISHED')
+      fail(`the post ${request.id} is sent, and its row says ${row.state} ${row.detail}`);
+    await behindOthers(request);
+    if ([...faults()].every((fault) => ORDERLY.has(fault))) inTime(request, row);
+    if (!known) return; // of a series: only its first post is known by name
+    const brake = brakeOn(known.orgId, known.channelId, row.claimedMs ?? 0);
+    if (brake)
+      fail(`brake: the post ${request.id} was claimed ${(row.claimedMs ?? 0) - brake.from} ms after the pause`);
+    if (known.deletedAt !== undefined) fail(`the post ${request.id} is sent after its deletion`);
+    if (!known.texts.has(request.text)) fail(`the post ${request.id} is sent as "${request.text}", edited since`);
+    if (known.isHeld && !known.approved.has(request.text))
+      fail(`approval: the post ${request.id} is sent as "${request.text}", which nobody approved`);
+  }
+  /** Where no host ends and nobody acts, each post leaves when it is due, and none before the network wants it. */
+  function inTime({ id, channelId, at }: Request, { dueMs }: Row): void {
+    const limited = networks().limited.get(channelId) ?? 0;
+    if (limited > at + 1_000) fail(`the post ${id} is sent ${limited - at} ms before the network wanted the next one`);
+    const ends = networks().requests.filter((one) => one.channelId === channelId && one.id !== id);
+    const free = Math.max(dueMs ?? at, limited, ...ends.map(({ endedAt }) => endedAt ?? at));
+    if (!faults().has('answers') && at - free > LATE_MS) fail(`the post ${id} is sent ${at - free} ms late`);
+  }
+  /** An answer that is missing keeps its channel for a while: the next post may not overtake it. */
+  async function behindOthers({ id, channelId }: Request): Promise<void> {
+    const [other] = await sql<{ id: string }[]>`
+      select p.id
+      from posts p
+      where p.channel_id = ${channelId} and p.id <> ${id} and p.state = 'QUEUE' and p.detail = 'unconfirmed'
+        and (
+          select min(t.at) from post_timeline t
+          where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
+        ) > to_timestamp(${(kernel.now - 50_000) / 1_000})
+      limit 1`;
+    if (other) fail(`I3: the post ${id} overtakes ${other.id}, whose answer is missing`);
+  }
+  /** What a resume has planned keeps its spacing. */
+  function planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void {
+    for (const [channelId, at] of times) {
+      const sorted = at.toSorted((a, b) => a - b);
+      const near = sorted.findIndex((time, n) => n > 0 && time - sorted[n - 1]! < spacingMs);
+      if (near > 0) fail(`brake: of ${channelId} two posts are resumed within ${spacingMs} ms`);
+    }
+  }
+  async function receivedComment(request: Request): Promise<void> {
+    const [row] = await sql<{ postId: string; state: string; claimedMs: number; orgId: string; attempt: number }[]>`
+      select f.post_id as "postId", f.org_id as "orgId", p.state, f.attempt,
+        extract(epoch from f.claimed_at)::float8 * 1000 as "claimedMs"
+      from post_follow_ups f
+      join posts p on p.id = f.post_id
+      where f.id = ${request.id}`;
+    if (!row) return void fail(`I7: the comment ${request.id} is sent, and has no row`);
+    if (row.state !== 'PUBLISHED') fail(`the comment ${request.id} is sent below a post that is ${row.state}`);
+    const brake = brakeOn(row.orgId, request.channelId, row.claimedMs);
+    if (brake) fail(`brake: the comment ${request.id} was claimed after the pause`);
+  }
+
+  function taken({ request }: Taken, before: readonly Taken[]): void {
+    if (before.length > 0)
+      fail(`${request.kind === 'post' ? 'I2: the post' : 'I7: the comment'} ${request.id} is out twice`);
+  }
+
+  /** What holds between any two commits. */
+  async function standing(): Promise<void> {
+    if (later) throw later;
+    const [wrong] = await sql<{ what: string; id: string }[]>`
+      select 'a due time later than that of its earliest post' as what, c.id
+      from channels c
+      where not c.disabled and not c.refresh_needed and c.deleted_at is null and c.brakes = '{}'
+        and c.slot_incarnation is null and c.resting_until is null
+        and exists (
+          select from posts p
+          where p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
+            and p.deleted_at is null and p.due_at is not null
+            and (c.next_due_at is null or c.next_due_at > greatest(p.due_at, p.publish_date))
+        )
+      union all
+      select 'a slot for a post that is not under way', c.id
+      from channels c
+      join posts p on p.id = c.slot_post_id
+      where c.slot_incarnation is not null
+        and not (p.state = 'QUEUE' and p.detail in ('publishing', 'unconfirmed'))
+      union all
+      select 'a post under way without the slot of its channel', p.id
+      from posts p
+      join channels c on c.id = p.channel_id
+      where p.state = 'QUEUE' and p.detail = 'publishing' and c.slot_post_id is distinct from p.id
+      union all
+      select 'two posts of a channel under way', min(p.id::text)::uuid
+      from posts p
+      where p.state = 'QUEUE' and p.detail = 'publishing'
+      group by p.channel_id
+      having count(*) > 1
+      union all
+      select 'a post with another number of attempts than claims', p.id
+      from posts p
+      where p.attempt <> (select count(*) from post_timeline t where t.post_id = p.id and t.kind = 'claimed')
+      union all
+      select 'two posts of one series wait', min(p.id::text)::uuid
+      from posts p
+      where p.recurrence is not null and p.repeated_at is null and p.state = 'QUEUE' and p.deleted_at is null
+      group by p.group_id
+      having count(*) > 1
+      union all
+      select 'a post that forgets an attempt which failed', p.id
+      from posts p
+      where p.state = 'QUEUE' and p.detail = 'retrying' and p.attempts_failed = 0
+      union all
+      select 'a series whose local time moves', min(p.id::text)::uuid
+      from posts p
+      where p.recurrence is not null and p.publish_date <> p.created_at
+      group by p.group_id
+      having count(distinct (p.publish_date at time zone 'Europe/Berlin')::time) > 1
+      union all
+      select 'a published post without its fact', p.id
+      from posts p
+      where p.state = 'PUBLISHED' and p.root_post_id is null
+        and not exists (select from told t where t.topic = 'post.published' and t.entity_id = p.id)
+      limit 1`;
+    if (wrong) fail(`${wrong.what}: ${wrong.id}`);
+  }
+
+  /** Why not everything has its end; undefined: it has. */
+  async function unsettled(): Promise<string | undefined> {
+    await now();
+    const [post] = await sql<{ id: string; detail: string; dueMs: Ms }[]>`
+      select p.id, p.detail, extract(epoch from coalesce(p.due_at, p.look_up_at))::float8 * 1000 as "dueMs"
+      from posts p
+      join channels c on c.id = p.channel_id
+      where p.state = 'QUEUE' and p.deleted_at is null and not c.disabled and not c.refresh_needed
+        and (
+          p.detail in ('publishing', 'processing', 'unconfirmed')
+          or p.detail in ('scheduled', 'retrying')
+            and c.brakes = '{}'
+            and greatest(p.due_at, p.publish_date, c.resting_until) <= now() - interval '20 seconds'
+        )
+      limit 1`;
+    if (post) return `the post ${post.id} is ${post.detail}`;
+    const [followUp] = await sql<{ id: string; state: string }[]>`
+      select f.id, f.state
+      from post_follow_ups f
+      join channels c on c.id = f.channel_id
+      where f.incarnation is not null
+        or f.due_at <= now() - interval '20 seconds' and c.brakes = '{}' and f.state in ('waiting', 'unconfirmed')
+      limit 1`;
+    if (followUp) return `the follow-up ${followUp.id} is ${followUp.state}`;
+    const [series] = await sql<{ id: string }[]>`
+      select id from posts
+      where recurrence is not null and repeated_at is null and root_post_id is null and deleted_at is null
+        and state in ('PUBLISHED', 'ERROR')
+      limit 1`;
+    if (series) return `the series of ${series.id} does not go on`;
+    const [slot] = await sql<{ id: string }[]>`select id from channels where slot_incarnation is not null limit 1`;
+    return slot && `the channel ${slot.id} has its slot taken`;
+  }
+
+  /** What must have become of all that was confirmed. */
+  async function ended(): Promise<void> {
+    const { posts } = people();
+    const known = [...posts.values()].filter(({ created }) => created === 'yes');
+    const found = new Map((await rows(known.map(({ id }) => id))).map((row) => [row.id, row]));
+    for (const post of known) {
+      const row = found.get(post.id);
+      if (!row) {
+        fail(`I1: the post ${post.id} was confirmed, and is not there`);
+        continue;
+      }
+      if (post.deletedAt !== undefined && !row.deleted) fail(`the post ${post.id} was deleted, and is there`);
+    }
+    const all = await sql<{ id: string }[]>`select id from posts order by id`;
+    for (const row of await rows(all.map(({ id }) => id))) outcome(row);
+    await comments();
+  }
+  function outcome(row: Row): void {
+    const out = networks().findAll('post', row.id);
+    if (row.state === 'PUBLISHED') {
+      if (out.length === 0) fail(`I1: the post ${row.id} is said to be published, and the network does not have it`);
+      if (row.releaseId !== out[0]!.release) fail(`the post ${row.id} has the release of another`);
+    } else if (row.state === 'ERROR') {
+      if (row.errorKind === null || row.error === null) fail(`I1: the post ${row.id} failed without a reason`);
+      if (out.length > 0 && row.errorKind !== 'unconfirmed')
+        fail(`I2: the post ${row.id} is said to have failed (${row.errorKind}: ${row.error}), and is out`);
+    } else if (out.length > 0) fail(`I2: the post ${row.id} is out, and is ${row.state} ${row.detail}`);
+  }
+  async function comments(): Promise<void> {
+    const wanted = await sql<{ postId: string; id: string | null; state: string | null; count: number }[]>`
+      select p.id as "postId", min(f.id::text) as id, min(f.state) as state, count(f.id)::int as count
+      from posts p
+      left join post_follow_ups f on f.post_id = p.id and f.kind = 'first_comment'
+      where p.state = 'PUBLISHED' and p.root_post_id is null and p.settings ->> 'firstComment' <> ''
+      group by p.id
+      order by p.id`;
+    for (const { postId, id, state, count } of wanted) {
+      if (count !== 1 || id === null) {
+        fail(`the post ${postId} is out, and nothing of its first comment is known`);
+        continue;
+      }
+      const out = networks().findAll('comment', id);
+      if (state === 'done' && out.length !== 1)
+        fail(`I7: the first comment of ${postId} is said to be out, and is not`);
+    }
+  }
+
+  return { asked, received, taken, planned, standing, unsettled, ended };
+}

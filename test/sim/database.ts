@@ -1,0 +1,109 @@
+import postgres from 'postgres';
+import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
+import { ARRAY_TYPES } from '../../src/platform/db/arrays.ts';
+import { START } from './kernel.ts';
+
+// Databases whose time is that of a simulation: product SQL and the defaults of its migrations run unchanged.
+
+/**
+ * Found before those of `pg_catalog`. A snapshot ends where everything of the simulation has ended, whatever others do
+ * on the same server; the lock of the database is everybody's, so that several hosts work at once.
+ */
+const SCHEMA = `
+  create schema sim;
+  create sequence sim.ids;
+  create function sim.now() returns timestamptz language sql stable parallel safe
+    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
+  create function sim.clock_timestamp() returns timestamptz language sql stable parallel safe
+    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
+  create function sim.statement_timestamp() returns timestamptz language sql stable parallel safe
+    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
+  create function sim.transaction_timestamp() returns timestamptz language sql stable parallel safe
+    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
+  create function sim.gen_random_uuid() returns uuid language sql volatile
+    as $$ select pg_catalog.md5(pg_catalog.nextval('sim.ids')::text)::uuid $$;
+  create function sim.pg_current_snapshot() returns pg_snapshot language sql stable
+    as $$
+      select (x || ':' || x || ':')::pg_snapshot
+      from pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot()) x
+    $$;
+  create function sim.pg_try_advisory_lock(bigint) returns boolean language sql as $$ select true $$;`;
+
+/** Every fact that was ever announced: the outbox forgets what all have heard. */
+const TOLD = `
+  create table sim.told (n bigint generated always as identity, topic text, entity_id uuid);
+  create function sim.tell() returns trigger language plpgsql
+    as $$ begin insert into sim.told (topic, entity_id) values (new.topic, new.entity_id); return new; end $$;
+  create trigger told after insert on outbox for each row execute function sim.tell();`;
+
+/** Where tables lie decides in which order rows are read that nothing orders: nothing moves them by itself. */
+const WITHOUT_VACUUM = `
+  do $$
+  declare one regclass;
+  begin
+    for one in select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'r' and n.nspname = 'public'
+    loop execute format('alter table %s set (autovacuum_enabled = false)', one); end loop;
+  end $$`;
+
+const urlOf = (server: string, database: string): URL => Object.assign(new URL(server), { pathname: `/${database}` });
+
+/** A migrated database to be copied for each simulation. Disposing of it drops it. */
+export async function buildTemplate(server: string, name: string): Promise<AsyncDisposable & { name: string }> {
+  const root = openDatabase({ url: server, connections: 1 });
+  const drop = async () => void (await root.unsafe(`drop database if exists ${name} with (force)`));
+  await drop();
+  await root.unsafe(`create database ${name}`);
+  await root.unsafe(`alter database ${name} set search_path = public, sim, pg_catalog`);
+  await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+  const sql = openDatabase({ url: urlOf(server, name).href, connections: 1 });
+  await sql.unsafe(SCHEMA);
+  await migrate(sql);
+  await sql.unsafe(TOLD);
+  await sql.unsafe(WITHOUT_VACUUM);
+  await sql.end();
+  await root.end();
+  return {
+    name,
+    async [Symbol.asyncDispose]() {
+      const last = openDatabase({ url: server, connections: 1 });
+      await last.unsafe(`drop database if exists ${name} with (force)`);
+      await last.end();
+    },
+  };
+}
+
+export interface SimulatedDatabase extends AsyncDisposable {
+  readonly url: URL;
+  /** For the checks: in real time, and no door. */
+  readonly sql: Database;
+}
+/** Copies the template for one simulation. */
+export async function copyTemplate(server: string, template: string, name: string): Promise<SimulatedDatabase> {
+  const root = openDatabase({ url: server, connections: 1 });
+  await root.unsafe(`drop database if exists ${name} with (force)`);
+  await root.unsafe(`create database ${name} template ${template} strategy file_copy`);
+  await root.unsafe(`alter database ${name} set search_path = public, sim, pg_catalog`);
+  await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+  const url = urlOf(server, name);
+  // open from before time is virtual: nothing of it may wait for a timer
+  const sql = postgres(url.href, {
+    max: 1,
+    idle_timeout: null,
+    max_lifetime: null,
+    connect_timeout: null,
+    fetch_types: false,
+    types: ARRAY_TYPES,
+    connection: { timezone: 'UTC' },
+  } as unknown as postgres.Options<{}>) as Database;
+  await sql`select 1`;
+  return {
+    url,
+    sql,
+    async [Symbol.asyncDispose]() {
+      await sql.end({ timeout: 1 });
+      await root.unsafe(`drop database if exists ${name} with (force)`);
+      await root.end();
+    },
+  };
+}

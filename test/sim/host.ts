@@ -1,0 +1,132 @@
+import { dueReminder } from '../../actors/channel/contract.ts';
+import { actorTypes, startActors } from '../../actors/host/start.ts';
+import { type Context, openContext } from '../../src/context.ts';
+import { readConfig } from '../../src/platform/config/index.ts';
+import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { SocialAdapter } from '../../src/providers/registry/index.ts';
+import type { Kernel, Process } from './kernel.ts';
+import { type Cut, openWires } from './wire.ts';
+
+export const JWT_SECRET = 'a-secret-of-the-simulation-that-is-long';
+
+export interface HostOptions {
+  kernel: Kernel;
+  name: string;
+  url: URL;
+  folder: string;
+  adapters: readonly SocialAdapter[];
+  skewMs: number;
+  rate: number;
+  cut(label: string): Cut;
+  /** Lines of the product that a person must see. */
+  onError(line: string): void;
+}
+
+/** The clock of a process, as the product is handed it. */
+const clockOf = (kernel: Kernel, process: Process): Clock => ({
+  now: () => new Date(kernel.wall(process)),
+  in: (ms) => new Date(kernel.wall(process) + ms),
+  monotonic: () => kernel.monotonic(process),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const stop = () => {
+        giveUp();
+        reject(signal?.reason);
+      };
+      const giveUp = kernel.after(ms, process, 'sleep', () => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal?.addEventListener('abort', stop, { once: true });
+    }),
+  every(ms, work) {
+    let giveUp: () => void;
+    const again = () => {
+      giveUp = kernel.after(ms, process, 'every', () => {
+        again();
+        work();
+      });
+    };
+    again();
+    return { [Symbol.dispose]: () => giveUp() };
+  },
+});
+
+/** Listeners that tell the world outside; the others look as often and would only cost time. */
+const HEARD = new Set(['webhooks']);
+const LOOK_MS = 2_000;
+const SWEEPS = new Set<string>([]);
+
+/** The product in one process, as `rookery start` joins it, with what is at its edges replaced. */
+export function startHost(options: HostOptions) {
+  const { kernel, name, url, folder, adapters, skewMs, rate, cut, onError } = options;
+  const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity };
+  const wires = openWires({ url, kernel, process, cut });
+  const clock = clockOf(kernel, process);
+  const host = {
+    process,
+    wires,
+    context: undefined as Context | undefined,
+    running: undefined as AsyncDisposable | undefined,
+    failed: undefined as unknown,
+    /** Opens and starts it; every statement of it is a door. */
+    async open(): Promise<void> {
+      try {
+        const log = {
+          debug: () => {},
+          info: () => {},
+          warn: (detail: object, message: string) => kernel.note(`${name} warns: ${message}${causeOf(detail)}`),
+          error(detail: object, message: string) {
+            const line = `${name} fails: ${message}${causeOf(detail)}`;
+            kernel.note(line);
+            onError(line);
+          },
+        };
+        const { config } = readConfig({ JWT_SECRET, BACKEND_LISTEN_HOST: '127.0.0.1', DATA_FOLDER: folder });
+        const context = await openContext(config, {
+          logs: { of: () => log },
+          actorTypes,
+          channelReminder: dueReminder,
+          sandboxUrl: undefined,
+          sql: wires.sql,
+          clock,
+          adapters,
+        });
+        host.running = await startActors({
+          ...context,
+          sweeps: context.sweeps.filter((sweep) => SWEEPS.has(sweep.name)),
+          listeners: context.listeners
+            .filter((listener) => HEARD.has(listener.name))
+            .map((listener) => ({ ...listener, lookMs: LOOK_MS })),
+          workers: [],
+        });
+        host.context = context;
+        kernel.note(`${name} is up`);
+      } catch (error) {
+        host.failed = error;
+        kernel.note(`${name} did not start: ${String(error)}`);
+      }
+    },
+    /** Goes away in order. */
+    async drain(): Promise<void> {
+      await host.running?.[Symbol.asyncDispose]();
+      kernel.note(`${name} has drained`);
+      host.kill();
+    },
+    /** Nothing of it goes on, and its connections are gone. */
+    kill(): void {
+      process.dead = true;
+      host.context = undefined;
+      wires.kill();
+      kernel.forget(process);
+    },
+  };
+  return host;
+}
+export type Host = ReturnType<typeof startHost>;
+
+const causeOf = (detail: object): string => {
+  const { err } = detail as { err?: unknown };
+  return err === undefined ? '' : ` (${String((err as Error)?.message ?? err).slice(0, 200)})`;
+};

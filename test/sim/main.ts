@@ -1,0 +1,46 @@
+// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [--only 07,26]] [--json]
+// Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
+import { parseArgs } from 'node:util';
+
+await import('./globals.ts'); // before everything of the product
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    replay: { type: 'string' },
+    without: { type: 'string', default: '' },
+    acts: { type: 'string' },
+    trace: { type: 'string', default: '60' },
+    bugs: { type: 'boolean', default: false },
+    only: { type: 'string', default: '' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+
+if (values.bugs) {
+  const { findBugs } = await import('./bugs.ts');
+  process.exitCode = await findBugs({
+    server,
+    seeds: Number(values.seeds),
+    only: values.only.split(',').filter(Boolean),
+    say,
+  });
+} else {
+  const { simulateAll } = await import('./series.ts');
+  process.exitCode = await simulateAll({
+    server,
+    from: Number(values.seed ?? values.from),
+    seeds: values.seed === undefined ? Number(values.seeds) : 1,
+    replays: Number(values.replay ?? 1),
+    without: values.without.split(',').filter(Boolean),
+    acts: values.acts === undefined ? undefined : Number(values.acts),
+    lines: Number(values.trace),
+    isTraced: values.seed !== undefined && values.replay === undefined,
+    json: values.json,
+    say,
+  });
+}

@@ -1,0 +1,271 @@
+import { z } from 'zod';
+import { ProviderError } from '../../src/platform/kernel/index.ts';
+import type { OnceClass, Post, Published, SocialAdapter } from '../../src/providers/registry/index.ts';
+import { social } from '../../src/providers/social/_contract.ts';
+import type { Kernel, Process } from './kernel.ts';
+import type { Random } from './random.ts';
+
+/** A network of each class, each an adapter of its own beside those of the product. */
+export const CLASSES: readonly OnceClass[] = ['key', 'two-phase', 'own-id', 'read-back', 'at-most-once'];
+export const providerOf = (once: OnceClass): string => `sim-${once}`;
+
+/** How long a call of an adapter lasts at most. */
+const CALL_MS = 20_000;
+/** The greatest time that something which was taken is not shown yet. */
+const SHOWN_MS = 5_000;
+
+/** What networks do beside taking what they are sent. */
+export interface Weather {
+  /** The share of calls that end otherwise than well. */
+  faulty: number;
+  kinds: readonly Answer[];
+  /** The greatest usual latency. */
+  latencyMs: number;
+}
+/**
+ * `lost`: taken, and nobody is told. `cut`: the same, before it was taken. `late`: taken after the caller has given up.
+ */
+export type Answer =
+  | 'rejected'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'reauthorize'
+  | 'lost'
+  | 'cut'
+  | 'late'
+  | 'processing';
+
+/** A call that can make something public, as the network got it. */
+export interface Request {
+  readonly process: Process;
+  readonly once: OnceClass;
+  readonly kind: 'post' | 'comment';
+  readonly channelId: string;
+  /** The post, or the follow-up. */
+  readonly id: string;
+  readonly text: string;
+  readonly at: number;
+  /** What the network had prepared for it. */
+  readonly container: string | undefined;
+  endedAt: number | undefined;
+}
+/** What a network has taken. */
+export interface Taken {
+  readonly request: Request;
+  readonly at: number;
+  readonly release: string;
+  readonly shownAt: number;
+}
+/** What is looked for. */
+interface Asked {
+  id: string;
+  text: string;
+  account: string;
+  container?: string | undefined;
+}
+/** What the adapter is handed to publish. */
+interface Publishing {
+  account: string;
+  post: Post;
+  saved: unknown;
+  save(handle: unknown): Promise<void>;
+}
+/** Told of what reaches the networks. */
+export interface Observer {
+  asked(request: Request): void;
+  received(request: Request): Promise<void> | void;
+  taken(taken: Taken, before: readonly Taken[]): void;
+}
+
+/** The networks of a simulation, and their own ledger. */
+export function openNetworks(kernel: Kernel, random: Random, weather: () => Weather, observer: Observer) {
+  const requests: Request[] = [];
+  const ledger: Taken[] = [];
+  const containers = new Set<string>();
+  /** Until when a channel was told to send nothing. */
+  const limited = new Map<string, number>();
+  const refused = new Set<string>();
+
+  const findAll = (kind: Request['kind'], id: string) =>
+    ledger.filter(({ request }) => request.kind === kind && request.id === id);
+
+  function take(request: Request): Published {
+    const before = findAll(request.kind, request.id);
+    // a key and an own id are what the network knows a repeat by, and so is a container
+    const known = ['key', 'own-id', 'two-phase'].includes(request.once)
+      ? before.find((one) => one.request.container === request.container)
+      : undefined;
+    const taken = known ?? {
+      request,
+      at: kernel.now,
+      release: `r${ledger.length}-${request.id}`,
+      shownAt: kernel.now + random.below(SHOWN_MS),
+    };
+    if (!known) {
+      ledger.push(taken);
+      kernel.note(`- ${providerOf(request.once)} took ${request.kind} ${request.id} ${request.text}`);
+      observer.taken(taken, before);
+    }
+    return { id: taken.release, url: `https://sim.example/${taken.release}` };
+  }
+
+  /** One exchange: what is drawn for it is drawn when it leaves, and happens whatever becomes of the caller. */
+  function exchange<T>(label: string, answers: readonly Answer[], act: (answer: Answer | 'well') => T): Promise<T> {
+    const process = kernel.current!;
+    const { faulty, kinds, latencyMs } = weather();
+    const possible = kinds.filter((kind) => answers.includes(kind));
+    const answer = possible.length > 0 && random.chance(faulty) ? random.pick(possible) : 'well';
+    const lateMs = answer === 'late' ? CALL_MS + random.below(4_000) : 1 + random.below(latencyMs);
+    const answerMs = answer === 'late' || answer === 'lost' || answer === 'cut' ? 1 + random.below(CALL_MS) : lateMs;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let acted: { value: T } | { error: unknown } | undefined;
+    kernel.after(Math.min(lateMs, answer === 'late' ? lateMs : answerMs), undefined, `${label} acts`, () => {
+      try {
+        acted = { value: act(answer) };
+      } catch (error) {
+        acted = { error };
+      }
+      if (answer !== 'late' && answer !== 'lost' && answer !== 'cut')
+        kernel.after(1, process, `${label} answers ${answer}`, () =>
+          'value' in acted! ? resolve(acted.value) : reject(acted!.error),
+        );
+    });
+    if (answer === 'late' || answer === 'lost' || answer === 'cut')
+      kernel.after(Math.max(answerMs, 2), process, `${label} ${answer}`, () =>
+        reject(new ProviderError('lost', 'The connection was reset')),
+      );
+    return promise;
+  }
+
+  const failures: Partial<Record<Answer | 'well', () => ProviderError>> = {
+    rejected: () => new ProviderError('rejected', 'The network does not take this'),
+    rate_limited: () => new ProviderError('rate_limited', 'Too many'),
+    unavailable: () => new ProviderError('unavailable', 'Out of order'),
+    reauthorize: () => new ProviderError('reauthorize', 'Log in again'),
+  };
+
+  async function send(request: Request, answers: readonly Answer[]): Promise<Published | { processingMs: number }> {
+    requests.push(request);
+    observer.asked(request);
+    kernel.after(0, undefined, `${providerOf(request.once)} receives ${request.id}`, () => observer.received(request));
+    try {
+      return await exchange<Published | { processingMs: number }>(
+        `${providerOf(request.once)} ${request.kind}`,
+        answers,
+        (answer) => {
+          if (answer === 'cut') throw new ProviderError('lost', 'The connection was reset');
+          const failure = failures[answer]?.();
+          if (answer === 'reauthorize') refused.add(request.channelId);
+          if (answer === 'rate_limited') {
+            const retryAfterMs = 1_000 * random.between(5, 60);
+            if (request.kind === 'post') limited.set(request.channelId, kernel.now + retryAfterMs);
+            throw new ProviderError('rate_limited', 'Too many', { retryAfterMs });
+          }
+          if (failure) throw failure;
+          const published = take(request);
+          return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
+        },
+      );
+    } finally {
+      request.endedAt = kernel.now;
+    }
+  }
+
+  /** What the network shows of something: by its id, or, where it knows none of ours, what has its text. */
+  const find = (once: OnceClass, kind: Request['kind'], asked: Asked) =>
+    exchange<Published | readonly Published[] | undefined>(
+      `${providerOf(once)} look-up`,
+      ['unavailable', 'cut'],
+      (answer) => {
+        if (answer === 'unavailable') throw failures.unavailable!();
+        const shown = ledger.filter(({ request, shownAt }) => {
+          if (request.kind !== kind || shownAt > kernel.now || request.channelId !== asked.account) return false;
+          if (once === 'read-back') return request.text === asked.text;
+          if (once === 'two-phase' && kind === 'post') return request.container === asked.container;
+          return request.id === asked.id;
+        });
+        const released = shown.map(({ release }) => ({ id: release, url: `https://sim.example/${release}` }));
+        return once === 'read-back' ? released : released[0];
+      },
+    );
+
+  const requestOf = (
+    once: OnceClass,
+    kind: Request['kind'],
+    channelId: string,
+    post: Pick<Post, 'id' | 'text'>,
+    container?: string,
+  ) => ({
+    process: kernel.current!,
+    once,
+    kind,
+    channelId,
+    id: post.id,
+    text: post.text,
+    at: kernel.now,
+    container,
+    endedAt: undefined,
+  });
+  const ANSWERS: readonly Answer[] = ['rejected', 'rate_limited', 'unavailable', 'reauthorize', 'lost', 'cut', 'late'];
+
+  function adapterOf(once: OnceClass): SocialAdapter {
+    const classOf = <F>(finding: F) => (once === 'at-most-once' ? { once } : { once, find: finding });
+    return social({
+      id: providerOf(once),
+      version: 'v1',
+      title: `Network ${once}`,
+      description: 'A network of the simulation.',
+      status: 'active',
+      authType: 'none',
+      threads: 'reply',
+      credentials: { server: { label: 'Server', required: false, secret: false } },
+      api: 'https://sim.example',
+      timeoutMs: CALL_MS + 5_000,
+      login: { kind: 'credentials' },
+      limits: { text: 300, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
+      settings: z.looseObject({}),
+      profile: ({ account }: { account: string }) =>
+        exchange(`${providerOf(once)} profile`, [], () => {
+          if (refused.has(account)) throw failures.reauthorize!();
+          return { id: account, name: 'Channel', handle: '' };
+        }),
+      async publish({ account, post, saved, save }: Publishing) {
+        let container = (saved as { container?: string } | undefined)?.container;
+        if (once === 'two-phase' && container === undefined) {
+          container = await exchange(`${providerOf(once)} prepare`, ['unavailable', 'cut'], (answer) => {
+            if (answer !== 'well') throw failures.unavailable!();
+            containers.add(`c${containers.size}`);
+            return `c${containers.size}`;
+          });
+          await save({ container });
+        }
+        const request = requestOf(once, 'post', account, post, container);
+        return send(request, once === 'key' ? [...ANSWERS, 'processing'] : ANSWERS);
+      },
+      async poll({ account, post }: { account: string; post: Post }) {
+        const shown = await find(once, 'post', { ...post, account });
+        const first = shown !== undefined && 'id' in shown ? shown : shown?.[0];
+        return first ?? { processingMs: 1_000 };
+      },
+      ...classOf(
+        ({ account, post, saved }: { account: string; post: Post; saved: { container?: string } | undefined }) =>
+          find(once, 'post', { ...post, account, container: saved?.container }),
+      ),
+      comment: {
+        ...classOf(({ account, post }: { account: string; post: Post }) => find(once, 'comment', { ...post, account })),
+        send: ({ account, post }: { account: string; post: Post }) =>
+          send(requestOf(once, 'comment', account, post), ANSWERS) as Promise<Published>,
+      } as never, // one literal for both kinds of class
+    } as never);
+  }
+
+  return {
+    adapters: CLASSES.map(adapterOf),
+    requests,
+    findAll,
+    limited,
+    /** Its login is taken again. */
+    accept: (channelId: string) => refused.delete(channelId),
+  };
+}
+export type Networks = ReturnType<typeof openNetworks>;

@@ -1,0 +1,344 @@
+import { channelActor } from '../../actors/channel/contract.ts';
+import { organizationActor } from '../../actors/organization/contract.ts';
+import { postActor } from '../../actors/post/contract.ts';
+import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
+import type { Host } from './host.ts';
+import type { Kernel } from './kernel.ts';
+import type { Random } from './random.ts';
+
+/** A post as those know it who made it: what they were answered, and what may be. */
+export interface KnownPost {
+  readonly id: string;
+  readonly orgId: string;
+  readonly channelId: string;
+  readonly root: string | undefined;
+  readonly comments: boolean;
+  readonly recurs: boolean;
+  /** Its organization asks for approval of what it says. */
+  readonly isHeld: boolean;
+  created: 'asked' | 'yes' | 'no';
+  /** What it may say on the network. */
+  texts: Set<string>;
+  /** The newest that was confirmed. */
+  text: string;
+  approved: Set<string>;
+  /** When its deletion was confirmed. */
+  deletedAt: number | undefined;
+  mayBeDeleted: boolean;
+  isDraft: boolean;
+  revision: number;
+}
+/** A pause that was confirmed, until somebody asks for its end. */
+export interface KnownBrake {
+  readonly orgId: string;
+  readonly channelId: string | undefined;
+  readonly from: number;
+  until: number;
+}
+export interface KnownOrg {
+  readonly id: string;
+  readonly userId: string;
+  readonly approvals: boolean;
+  readonly channels: readonly string[];
+}
+
+/** What somebody does. */
+export type Act = 'create' | 'edit' | 'move' | 'delete' | 'pause' | 'resume' | 'retry' | 'approve' | 'login' | 'enable';
+export const ACTS: readonly Act[] = [
+  'create',
+  'edit',
+  'move',
+  'delete',
+  'pause',
+  'resume',
+  'retry',
+  'approve',
+  'login',
+  'enable',
+];
+
+interface Options {
+  kernel: Kernel;
+  random: Random;
+  orgs: readonly KnownOrg[];
+  /** A host that answers; undefined: none is there. */
+  host(): Host | undefined;
+  /** Told what a resume has answered, by channel. */
+  planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void;
+  /** Accepts the login of a channel, in the rows and on the network. */
+  logIn(host: Host, orgId: string, channelId: string): Promise<void>;
+}
+
+/** Refusals that say that nothing was changed. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && !['unavailable', 'internal', 'draining', 'busy'].includes(error.code);
+const HOUR = 3_600_000;
+
+/** People of a few organizations, and what they know by what they were answered. */
+export function openPeople({ kernel, random, orgs, host, logIn, planned: told }: Options) {
+  const posts = new Map<string, KnownPost>();
+  const brakes: KnownBrake[] = [];
+  let count = 0;
+
+  const textOf = (id: string, revision: number) => `post ${id.slice(0, 8)} revision ${revision}`;
+  const freshId = () => idFrom(`${kernel.seed} post ${count++}`);
+
+  /** Does something by a host, and says what came of it: `unknown` where its answer is missing. */
+  function ask(
+    what: string,
+    act: (host: Host) => Promise<unknown>,
+    came: (answer: 'yes' | 'no' | 'unknown') => void,
+  ): Promise<void> {
+    const by = host();
+    if (!by?.context) return (came('no'), Promise.resolve());
+    return kernel.run(by.process, () => {
+      void act(by).then(
+        () => {
+          kernel.note(`- ${what}: done`);
+          came('yes');
+        },
+        (error: unknown) => {
+          kernel.note(`- ${what}: ${error instanceof AppError ? error.code : String(error)}`);
+          came(isRefusal(error) ? 'no' : 'unknown');
+        },
+      );
+    });
+  }
+
+  function create(org: KnownOrg, within: number): Promise<void> {
+    const channelId = random.pick(org.channels);
+    const items = random.chance(0.15) ? 2 : 1;
+    const byMember = org.approvals && random.chance(0.7);
+    const withComment = random.chance(0.25);
+    const recurs = items === 1 && random.chance(0.08);
+    const inMs = random.chance(0.2) ? 0 : random.below(within);
+    const publishDate = random.chance(0.1) ? null : new Date(Math.floor(kernel.now + inMs));
+    const group = freshId();
+    const ids = Array.from({ length: items }, freshId);
+    const made = ids.map((id, n): KnownPost => ({
+      id,
+      orgId: org.id,
+      channelId,
+      root: n === 0 ? undefined : ids[0],
+      comments: withComment && n === 0,
+      recurs,
+      isHeld: byMember,
+      created: 'asked',
+      texts: new Set([textOf(id, 0)]),
+      text: textOf(id, 0),
+      approved: new Set(),
+      deletedAt: undefined,
+      mayBeDeleted: false,
+      isDraft: false,
+      revision: 0,
+    }));
+    for (const one of made) posts.set(one.id, one);
+    const input = {
+      createdBy: org.userId,
+      schedulesFreely: !byMember,
+      posts: made.map((one, n) => ({
+        id: one.id,
+        channelId,
+        group,
+        state: 'QUEUE' as const,
+        content: `<p>${one.text}</p>`,
+        media: [],
+        settings: one.comments ? { firstComment: `comment ${one.id.slice(0, 8)}` } : {},
+        delayMinutes: 0,
+        publishDate,
+        tagIds: [],
+        creationMethod: 'API' as const,
+        ...(n > 0 && { rootPostId: ids[0], parentPostId: ids[n - 1] }),
+        ...(recurs && {
+          recurrence: {
+            days: 'FREQ=DAILY',
+            timezone: 'Europe/Berlin',
+            local: localOf(publishDate ?? new Date(kernel.now)),
+            until: null,
+            left: null,
+            inter: null,
+          },
+        }),
+      })),
+    };
+    return ask(
+      `create ${ids.join(' ')} on ${channelId}`,
+      ({ context }) => context!.actors(organizationActor, org.id).admit(input),
+      (answer) => {
+        for (const one of made) one.created = answer === 'unknown' ? 'asked' : answer;
+      },
+    );
+  }
+
+  const some = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
+    const fitting = [...posts.values()].filter(
+      (one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one),
+    );
+    return fitting.length > 0 ? random.pick(fitting) : undefined;
+  };
+  const actorOf = ({ context }: Host, { orgId, id }: KnownPost) => context!.actors(postActor, tenantKey(orgId, id));
+  const orgOf = ({ orgId }: { orgId: string }) => orgs.find(({ id }) => id === orgId)!;
+  const authorOf = (post: KnownPost) => ({ userId: orgOf(post).userId, schedulesFreely: !post.isHeld });
+
+  function edit(): Promise<void> | undefined {
+    const post = some(() => true);
+    if (!post) return undefined;
+    const text = textOf(post.id, ++post.revision);
+    post.texts.add(text);
+    return ask(
+      `edit ${post.id} to revision ${post.revision}`,
+      (by) => actorOf(by, post).edit({ content: `<p>${text}</p>`, by: authorOf(post) }),
+      (answer) => {
+        if (answer === 'no') post.texts.delete(text);
+        if (answer !== 'yes') return;
+        // edits that are under way may still come
+        const revisions = [...post.texts].filter((one) => one > text || one === text);
+        post.texts = new Set(revisions);
+        post.text = text;
+      },
+    );
+  }
+  function move(within: number): Promise<void> | undefined {
+    const post = some(({ root, recurs }) => root === undefined && !recurs);
+    if (!post) return undefined;
+    const date = new Date(Math.floor(kernel.now + random.below(within)));
+    return ask(
+      `move ${post.id} to ${date.toISOString()}`,
+      (by) => actorOf(by, post).edit({ publishDate: date, by: authorOf(post) }),
+      () => {},
+    );
+  }
+  function remove(): Promise<void> | undefined {
+    const post = some(() => true);
+    if (!post) return undefined;
+    const gone = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
+    for (const one of gone) one.mayBeDeleted = true;
+    return ask(
+      `delete ${post.id}`,
+      (by) => actorOf(by, post).cancel({}),
+      (answer) => {
+        for (const one of gone) {
+          if (answer === 'yes') one.deletedAt = kernel.now;
+          else if (answer === 'no') one.mayBeDeleted = false;
+        }
+      },
+    );
+  }
+  function retry(): Promise<void> | undefined {
+    const post = some(() => true);
+    return (
+      post &&
+      ask(
+        `retry ${post.id}`,
+        (by) => actorOf(by, post).retry({ confirm: false }),
+        () => {},
+      )
+    );
+  }
+  function approve(): Promise<void> | undefined {
+    const post = some(({ isHeld, root }) => isHeld && root === undefined);
+    if (!post) return undefined;
+    const thread = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
+    // whoever decides has the right to it; what is there by then is what they approve
+    const allow = () => thread.forEach((one) => one.texts.forEach((text) => one.approved.add(text)));
+    allow();
+    return ask(
+      `approve ${post.id}`,
+      (by) => actorOf(by, post).approve({ by: { userId: orgOf(post).userId, schedulesFreely: true } }),
+      (answer) => answer !== 'no' && allow(),
+    );
+  }
+  function pause(): Promise<void> | undefined {
+    const org = random.pick(orgs);
+    const channelId = random.chance(0.4) ? undefined : random.pick(org.channels);
+    const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
+    return ask(
+      `pause ${channelId ?? org.id}`,
+      ({ context }) => context!.actors(organizationActor, org.id).pausePosts({ target }),
+      (answer) => {
+        if (answer === 'yes') brakes.push({ orgId: org.id, channelId, from: kernel.now, until: Infinity });
+      },
+    );
+  }
+  function resume(spacingSeconds = random.below(5)): Promise<void> | undefined {
+    const standing = brakes.filter(({ until }) => until === Infinity);
+    if (standing.length === 0) return undefined;
+    const { orgId, channelId } = random.pick(standing);
+    for (const one of standing) if (one.orgId === orgId && one.channelId === channelId) one.until = kernel.now;
+    const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
+    return ask(
+      `resume ${channelId ?? orgId}`,
+      async ({ context }) => {
+        const { plan } = await context!.actors(organizationActor, orgId).resumePosts({ target, spacingSeconds });
+        planned(plan, spacingSeconds);
+      },
+      () => {},
+    );
+  }
+  function planned(plan: readonly { postId: string; at: Date }[], spacingSeconds: number): void {
+    const known = plan.flatMap(({ postId, at }) => {
+      const post = posts.get(postId);
+      return post && post.root === undefined ? [{ channelId: post.channelId, at: at.getTime() }] : [];
+    });
+    const byChannel = Map.groupBy(known, ({ channelId }) => channelId);
+    told(new Map([...byChannel].map(([id, held]) => [id, held.map(({ at }) => at)])), spacingSeconds * 1_000);
+  }
+  const channelOf = () => {
+    const org = random.pick(orgs);
+    return { orgId: org.id, channelId: random.pick(org.channels) };
+  };
+  function login(): Promise<void> {
+    const { orgId, channelId } = channelOf();
+    return ask(
+      `login of ${channelId}`,
+      (by) => logIn(by, orgId, channelId),
+      () => {},
+    );
+  }
+  function toggle(on: boolean, { orgId, channelId } = channelOf()): Promise<void> {
+    return ask(
+      `${on ? 'enable' : 'disable'} ${channelId}`,
+      ({ context }) => context!.actors(channelActor, tenantKey(orgId, channelId))[on ? 'enable' : 'disable']({}),
+      () => {},
+    );
+  }
+
+  return {
+    posts,
+    brakes,
+    orgs,
+    /** `within`: how far ahead dates lie. */
+    act(what: Act, within: number): Promise<void> | undefined {
+      switch (what) {
+        case 'create':
+          return create(random.pick(orgs), within);
+        case 'edit':
+          return edit();
+        case 'move':
+          return move(within);
+        case 'delete':
+          return remove();
+        case 'pause':
+          return pause();
+        case 'resume':
+          return resume();
+        case 'retry':
+          return retry();
+        case 'approve':
+          return approve();
+        case 'login':
+          return login();
+        case 'enable':
+          return toggle(random.chance(0.5));
+      }
+    },
+    login,
+    resume,
+    toggle,
+    ask,
+  };
+}
+export type People = ReturnType<typeof openPeople>;
+
+/** The wall clock of Berlin in a spring without a change of clocks before its end. */
+const localOf = (at: Date): string => new Date(at.getTime() + HOUR).toISOString().slice(0, 19);

@@ -1,0 +1,376 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId, tenantKey } from '../../src/platform/kernel/index.ts';
+import { channelActor } from '../../actors/channel/contract.ts';
+import { openChecks, SETTLES_MS, Violation } from './checks.ts';
+import { copyTemplate, type SimulatedDatabase } from './database.ts';
+import { endSimulation, simulate } from './globals.ts';
+import { type Host, startHost } from './host.ts';
+import { Kernel, START } from './kernel.ts';
+import { type Answer, openNetworks, type Weather } from './network.ts';
+import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
+import { saveChannel, seedOrgs } from './orgs.ts';
+import { Random } from './random.ts';
+import type { Cut } from './wire.ts';
+
+/** What can go wrong; each seed draws which of it does. */
+export const FAULTS = [
+  'crash',
+  'freeze',
+  'cut',
+  'answers',
+  'slow',
+  'skew',
+  'outage',
+  'drain',
+  'reminders',
+  'people',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export interface SimulationOptions {
+  server: string;
+  template: string;
+  seed: number;
+  /** Faults that this run leaves out: how a failure is made smaller. */
+  without?: readonly Fault[];
+  /** Acts of people, at most. */
+  acts?: number;
+}
+export interface Simulation {
+  seed: number;
+  hash: string;
+  steps: number;
+  virtualMs: number;
+  faults: readonly Fault[];
+  /** Acts of people. */
+  acted: number;
+  /** What did not hold. */
+  violation: string | undefined;
+  trace: readonly string[];
+  /** How often each kind of thing happened. */
+  seen: Readonly<Record<string, number>>;
+}
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+/** Steps between two looks at what must always hold. */
+const LOOK_EVERY = 40;
+const MOST_STEPS = 60_000;
+const ALL: readonly Answer[] = [
+  'rejected',
+  'rate_limited',
+  'unavailable',
+  'reauthorize',
+  'lost',
+  'cut',
+  'late',
+  'processing',
+];
+
+/** Runs one seed on a database of its own, from its first post until everything has its end. */
+export async function runSeed(options: SimulationOptions): Promise<Simulation> {
+  const { server, template, seed } = options;
+  const name = `${template}_${process.pid}`;
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-sim-'));
+  const database = await copyTemplate(server, template, name);
+  const kernel = new Kernel(seed, START);
+  simulate(kernel, newId);
+  try {
+    return await new World(options, kernel, database, folder).run();
+  } finally {
+    endSimulation();
+    await database[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class World {
+  readonly #kernel: Kernel;
+  readonly #database: SimulatedDatabase;
+  readonly #folder: string;
+  readonly #acts: number;
+  readonly #faults: ReadonlySet<Fault>;
+  readonly #random: Random;
+  readonly #hosts: Host[] = [];
+  /** The network of each channel. */
+  readonly #providers = new Map<string, string>();
+  readonly #most: number;
+  readonly #seen: Record<string, number> = {};
+  readonly #checks: ReturnType<typeof openChecks>;
+  readonly #networks: ReturnType<typeof openNetworks>;
+  #people!: ReturnType<typeof openPeople>;
+  #calm = false;
+  #starts = 0;
+  #error: string | undefined;
+
+  constructor(
+    { seed, without = [], acts }: SimulationOptions,
+    kernel: Kernel,
+    database: SimulatedDatabase,
+    folder: string,
+  ) {
+    this.#kernel = kernel;
+    this.#database = database;
+    this.#folder = folder;
+    const draw = new Random(seed, 'swarm');
+    const share = draw.pick([0.15, 0.5]);
+    this.#faults = new Set(FAULTS.filter((fault) => draw.chance(share) && !without.includes(fault)));
+    this.#most = draw.between(1, 3);
+    this.#acts = Math.min(draw.between(8, 40), acts ?? Infinity);
+    kernel.fifo = draw.chance(0.2);
+    this.#random = new Random(seed, 'faults');
+    this.#checks = openChecks({
+      kernel,
+      sql: database.sql,
+      people: () => this.#people,
+      networks: () => this.#networks,
+      faults: () => this.#faults,
+    });
+    const weather: Weather = {
+      faulty: draw.pick([0.1, 0.3, 0.6]),
+      kinds: ALL.filter(() => draw.chance(0.5)),
+      latencyMs: this.#faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
+    };
+    const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
+    this.#networks = openNetworks(
+      kernel,
+      new Random(seed, 'networks'),
+      () => (this.#calm ? fair : this.#faults.has('answers') ? weather : { ...weather, faulty: 0 }),
+      this.#checks,
+    );
+  }
+
+  async run(): Promise<Simulation> {
+    const { seed } = this.#kernel;
+    let violation: string | undefined;
+    try {
+      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers);
+      this.#people = openPeople({
+        kernel: this.#kernel,
+        random: new Random(seed, 'people'),
+        orgs,
+        host: () => {
+          const up = this.#hosts.filter(({ context, process }) => context && !process.dead);
+          return up.length > 0 ? this.#random.pick(up) : undefined;
+        },
+        planned: (times, spacingMs) => this.#checks.planned(times, spacingMs),
+        logIn: (host, orgId, channelId) => this.#logIn(host, orgId, channelId),
+      });
+      this.#kernel.busy = () => this.#hosts.some(({ wires }) => wires.isBusy) || this.#isReading();
+      await this.#live(orgs);
+    } catch (error) {
+      if (!(error instanceof Violation)) this.#kernel.note(`stopped: ${(error as Error).stack}`);
+      violation = error instanceof Violation ? error.message : String(error);
+    }
+    for (const host of this.#hosts) if (!host.process.dead) host.kill();
+    return {
+      seed,
+      hash: this.#kernel.hash,
+      steps: this.#kernel.steps,
+      virtualMs: this.#kernel.now - START,
+      faults: [...this.#faults],
+      acted: this.#acts,
+      violation,
+      trace: this.#kernel.trace,
+      seen: this.#seen,
+    };
+  }
+
+  /** Files are read in real time, and only while a host opens. */
+  #isReading(): boolean {
+    return (
+      this.#hosts.some(({ context, process, failed }) => !context && !process.dead && failed === undefined) &&
+      process.getActiveResourcesInfo().some((name) => /^(FS|GetAddrInfo)/.test(name))
+    );
+  }
+
+  async #live(orgs: readonly KnownOrg[]): Promise<void> {
+    await this.#start();
+    await this.#isUp();
+    const rounds = this.#faults.has('outage') ? 2 : 1;
+    for (let round = 0; round < rounds; round++) {
+      if (round > 0) await this.#outage();
+      await this.#disorder(Math.ceil(this.#acts / rounds));
+    }
+    await this.#settle(orgs);
+  }
+
+  /** People act, and things break. */
+  async #disorder(acts: number): Promise<void> {
+    const { kernel } = this;
+    const random = this.#random;
+    const within = random.pick([5_000, 40_000, 2 * MINUTE]);
+    const mix: readonly Act[] = this.#faults.has('people') ? [...ACTS, 'create', 'create', 'create'] : ['create'];
+    for (let n = 0; n < acts; n++) {
+      await this.#pass(random.below(random.pick([200, 3_000, 10_000])));
+      const act = n < 3 ? 'create' : random.pick(mix);
+      this.#count(act);
+      await this.#people.act(act, within);
+      await this.#break();
+    }
+    await this.#pass(random.below(30_000));
+    kernel.note('- the disorder ends');
+  }
+  get kernel(): Kernel {
+    return this.#kernel;
+  }
+
+  /** A host is there: one that could not start is started again, as whoever supervises it does. */
+  async #isUp(): Promise<void> {
+    for (;;) {
+      await this.#until(() => this.#hosts.some(({ context, failed, process }) => !process.dead && (context || failed)));
+      if (this.#hosts.some(({ context, process }) => context && !process.dead)) return;
+      await this.#replaceFailed();
+    }
+  }
+  async #replaceFailed(): Promise<void> {
+    for (const host of this.#hosts) if (host.failed !== undefined && !host.process.dead) host.kill();
+    if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+  }
+
+  /** One thing breaks, maybe. */
+  async #break(): Promise<void> {
+    const random = this.#random;
+    await this.#replaceFailed();
+    const up = this.#hosts.filter(({ process }) => !process.dead);
+    if (up.length < this.#most && random.chance(0.3)) await this.#start();
+    if (this.#faults.has('crash') && up.length > 0 && random.chance(0.15)) this.#crash(random.pick(up));
+    if (this.#faults.has('freeze') && up.length > 0 && random.chance(0.15)) {
+      const { process } = random.pick(up);
+      const ms = random.pick([2_000, 8_000, 30_000, 70_000]);
+      process.frozenUntil = this.#kernel.now + ms;
+      this.#count('freeze');
+      this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
+    }
+    if (this.#faults.has('drain') && up.length > 1 && random.chance(0.1)) {
+      const host = random.pick(up);
+      this.#count('drain');
+      if (host.context && host.process.frozenUntil <= this.#kernel.now)
+        await this.#kernel.run(host.process, () => void host.drain());
+    }
+    if (this.#faults.has('skew') && up.length > 0 && random.chance(0.2)) {
+      const { process } = random.pick(up);
+      process.skewMs = random.pick([0, 3_600_000, -3_600_000, 10_000, -90_000]);
+      this.#count('skew');
+      this.#kernel.note(`- the clock of ${process.name} jumps to ${process.skewMs}`);
+    }
+    if (this.#faults.has('reminders') && random.chance(0.2)) await this.#loseReminders();
+    if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+  }
+  #crash(host: Host): void {
+    this.#count('crash');
+    this.#kernel.note(`- ${host.process.name} is killed`);
+    host.kill();
+  }
+  /** The rows of reminders are gone, as after a scheduler has lost its data. */
+  async #loseReminders(): Promise<void> {
+    this.#count('reminders');
+    this.#kernel.note('- reminders are lost');
+    await this.#database.sql`delete from actor_reminders`;
+  }
+  /** All hosts are gone for a while. */
+  async #outage(): Promise<void> {
+    const random = this.#random;
+    this.#count('outage');
+    for (const host of this.#hosts) if (!host.process.dead) host.kill();
+    const ms = random.pick([20_000, 3 * MINUTE, 45 * MINUTE, DAY + 5 * MINUTE, 3 * DAY]);
+    this.#kernel.note(`- nobody is there for ${ms} ms`);
+    while (await this.#kernel.step(this.#kernel.now + ms));
+    await this.#start();
+    await this.#isUp();
+  }
+
+  /** Nothing breaks any more: everything that was confirmed comes to its end by itself. */
+  async #settle(orgs: readonly KnownOrg[]): Promise<void> {
+    this.#calm = true;
+    const { kernel } = this;
+    for (const { process } of this.#hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
+    await this.#replaceFailed();
+    await this.#isUp();
+    const host = () => this.#hosts.find(({ context, process }) => context && !process.dead)!;
+    for (const org of orgs) {
+      for (const channelId of org.channels) await this.#ask(host(), (by) => this.#revive(by, org.id, channelId));
+    }
+    while (this.#people.brakes.some(({ until }) => until === Infinity)) {
+      await this.#people.resume(0);
+      await this.#pass(500);
+    }
+    const from = kernel.now;
+    for (;;) {
+      await this.#pass(2_000);
+      const why = await this.#checks.unsettled();
+      if (why === undefined) break;
+      // what waits for a look-up has the time that its network may need to show it
+      if (kernel.now - from > SETTLES_MS + 2 * MINUTE) throw new Violation(`I11: after ${kernel.now - from} ms ${why}`);
+    }
+    await this.#checks.standing();
+    await this.#checks.ended();
+    if (this.#error !== undefined) throw new Violation(`an error that nobody foresaw: ${this.#error}`);
+  }
+  async #revive(host: Host, orgId: string, channelId: string): Promise<void> {
+    await this.#logIn(host, orgId, channelId);
+    await host.context!.actors(channelActor, tenantKey(orgId, channelId)).enable({});
+  }
+  #ask(host: Host, act: (host: Host) => Promise<unknown>): Promise<void> {
+    let over = false;
+    return this.#people
+      .ask(
+        'revive',
+        () => act(host),
+        () => void (over = true),
+      )
+      .then(() => this.#until(() => over));
+  }
+
+  /** Lets time pass. */
+  async #pass(ms: number): Promise<void> {
+    const end = this.#kernel.now + ms;
+    while (this.#kernel.now < end && (await this.#kernel.step(end))) await this.#look();
+  }
+  async #until(comes: () => boolean): Promise<void> {
+    const end = this.#kernel.now + 10 * MINUTE;
+    while (!comes()) {
+      if (!(await this.#kernel.step(end))) throw new Violation('nothing goes on any more');
+      await this.#look();
+    }
+  }
+  async #look(): Promise<void> {
+    const { steps } = this.#kernel;
+    if (steps > MOST_STEPS) throw new Violation(`no end after ${steps} steps`);
+    if (steps % LOOK_EVERY === 0) await this.#checks.standing();
+  }
+  #count(what: string): void {
+    this.#seen[what] = (this.#seen[what] ?? 0) + 1;
+  }
+
+  async #start(): Promise<void> {
+    const random = this.#random;
+    const host = startHost({
+      kernel: this.#kernel,
+      name: `h${++this.#starts}`,
+      url: this.#database.url,
+      folder: this.#folder,
+      adapters: this.#networks.adapters,
+      skewMs: this.#faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
+      rate: this.#faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
+      cut: (label) => this.#cutFor(label),
+      onError: (line) => void (this.#error ??= this.#faults.has('cut') ? undefined : line),
+    });
+    this.#hosts.push(host);
+    this.#kernel.note(`- ${host.process.name} starts`);
+    await this.#kernel.run(host.process, () => void host.open());
+  }
+  #cutFor(label: string): Cut {
+    if (this.#calm || !this.#faults.has('cut') || label.startsWith('set ')) return 'none';
+    if (!this.#random.chance(0.02)) return 'none';
+    this.#count('cut');
+    return this.#random.chance(0.5) ? 'before' : 'after';
+  }
+
+  async #logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {
+    this.#networks.accept(channelId);
+    await saveChannel(context!, { orgId, channelId, providerId: this.#providers.get(channelId)! });
+  }
+}

@@ -1,0 +1,114 @@
+import { buildTemplate } from './database.ts';
+import { START } from './kernel.ts';
+import { type Fault, FAULTS, runSeed, type Simulation } from './run.ts';
+
+interface SeriesOptions {
+  server: string;
+  from: number;
+  seeds: number;
+  /** Each seed runs so often, and has to have the same hash each time. */
+  replays: number;
+  without: readonly string[];
+  acts: number | undefined;
+  /** Of a trace that are shown. */
+  lines: number;
+  /** Shows the trace whatever came of it. */
+  isTraced: boolean;
+  json: boolean;
+  say(line: string): void;
+}
+
+const DAY = 86_400_000;
+/** Runs that are made to find a smaller one that fails as well. */
+const MOST_SHRINKS = 16;
+/** The wall clock of the machine: how long a seed takes is the only real time that is told. */
+const realMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+
+/** Runs seeds one after the other until one fails, which is shrunk and shown. Answers the exit code. */
+export async function simulateAll(options: SeriesOptions): Promise<number> {
+  const { server, from, seeds, replays, lines, isTraced, json, say } = options;
+  const given = process.env['SIM_TEMPLATE'];
+  await using built = given === undefined ? await buildTemplate(server, `rookery_sim_${process.pid}`) : undefined;
+  const template = given ?? built!.name;
+  const without = FAULTS.filter((fault) => options.without.includes(fault));
+  const run = (seed: number, left = without, acts = options.acts) =>
+    runSeed({ server, template, seed, without: left, ...(acts !== undefined && { acts }) });
+  const seen: Record<string, number> = {};
+  let [virtualMs, steps] = [0, 0];
+  const begun = realMs();
+
+  for (let seed = from; seed < from + seeds; seed++) {
+    const done = await run(seed);
+    virtualMs += done.virtualMs;
+    steps += done.steps;
+    for (const [what, times] of Object.entries(done.seen)) seen[what] = (seen[what] ?? 0) + times;
+    if (done.violation !== undefined) {
+      const least = json ? done : await shrink(done, run, say);
+      report(least, lines, say);
+      return 1;
+    }
+    if (isTraced) done.trace.slice(-lines).forEach(say);
+    for (let n = 1; n < replays; n++) {
+      const { hash } = await run(seed);
+      if (hash === done.hash) continue;
+      say(`seed ${seed}: replay ${n} has the hash ${hash}, the first run ${done.hash}`);
+      return 1;
+    }
+  }
+  const ms = Math.max(1, realMs() - begun);
+  const figures = {
+    seeds,
+    replays,
+    steps,
+    virtualDays: Math.round((virtualMs / DAY) * 10) / 10,
+    seconds: Math.round(ms / 1_000),
+    seedsPerMinute: Math.round((seeds * replays * 60_000) / ms),
+    seen,
+  };
+  say(JSON.stringify(figures));
+  return 0;
+}
+
+/** Leaves out faults and acts as long as it still fails in the same way. */
+async function shrink(
+  failed: Simulation,
+  run: (seed: number, without: Fault[], acts?: number) => Promise<Simulation>,
+  say: (line: string) => void,
+): Promise<Simulation & Smaller> {
+  const kindOf = ({ violation = '' }: Simulation) => violation.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+(\.\d+)?/g, '');
+  let without: Fault[] = FAULTS.filter((one) => !failed.faults.includes(one));
+  let least: Simulation & Smaller = failed;
+  let left = MOST_SHRINKS;
+  const tried = async (leftOut: Fault[], acts: number | undefined) => {
+    if (left-- <= 0) return false;
+    const done = await run(failed.seed, leftOut, acts);
+    if (kindOf(done) !== kindOf(failed)) return false;
+    without = leftOut;
+    least = { ...done, without, acts };
+    return true;
+  };
+  say(`seed ${failed.seed} fails: ${failed.violation}`);
+  for (const fault of failed.faults) await tried([...without, fault], least.acts);
+  for (let acts = least.acted; acts > 1;) {
+    const fewer = Math.floor(acts / 2);
+    if (!(await tried(without, fewer))) break;
+    acts = fewer;
+  }
+  return least;
+}
+interface Smaller {
+  without?: Fault[];
+  acts?: number | undefined;
+}
+
+function report(failed: Simulation & Smaller, lines: number, say: (line: string) => void): void {
+  const { seed, violation, trace, without = [], acts } = failed;
+  trace.slice(-lines).forEach(say);
+  say(`failed: ${seed}: ${violation}`);
+  const smaller = [
+    ...(without.length > 0 ? [`--without ${without.join(',')}`] : []),
+    ...(acts === undefined ? [] : [`--acts ${acts}`]),
+  ];
+  say(`again: npm run sim -- --seed ${seed} ${smaller.join(' ')}`.trimEnd());
+  say(`at ${new Date(START + failed.virtualMs).toISOString()}, after ${failed.steps} steps`);
+}
