@@ -1,7 +1,7 @@
 // The provider of the benchmark `runs`, in a process of its own: it answers each agent with an object, 200 ms after it
 // was asked, and counts.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { answering } from './kit/answering.ts';
@@ -15,19 +15,18 @@ const ANSWERS: readonly (readonly [string, object])[] = [
   ['You write posts', { texts: ['We launch on Monday. Come and see.'] }],
   ['You review drafts', { flags: [] }],
 ];
-const server = createServer(async (request, response) => {
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
   asked += 1;
-  const [, answer] = ANSWERS.find(([words]) => body.includes(words))!;
+  const [, words] = ANSWERS.find(([told]) => body.includes(told))!;
   const usage = { prompt_tokens: 300, completion_tokens: 50, total_tokens: 350 };
-  const choices = [
-    { index: 0, message: { role: 'assistant', content: JSON.stringify(answer) }, finish_reason: 'stop' },
-  ];
+  const choices = [{ index: 0, message: { role: 'assistant', content: JSON.stringify(words) }, finish_reason: 'stop' }];
   const said = { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'gpt-5.4-mini', choices, usage };
   setTimeout(() => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said));
   }, AFTER_MS);
-});
+}
+const server = createServer((request, response) => void answer(request, response));
 server.listen(0, '127.0.0.1');
 
 answering({

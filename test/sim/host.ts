@@ -128,5 +128,5 @@ export type Host = ReturnType<typeof startHost>;
 
 const causeOf = (detail: object): string => {
   const { err } = detail as { err?: unknown };
-  return err === undefined ? '' : ` (${String((err as Error)?.message ?? err).slice(0, 200)})`;
+  return err === undefined ? '' : ` (${(err instanceof Error ? err.message : String(err)).slice(0, 200)})`;
 };

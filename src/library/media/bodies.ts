@@ -2,7 +2,13 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, ProviderError, randomBase62 } from '../../platform/kernel/index.ts';
-import type { Media as ForAdapter, Picture, PictureRules, Reading, SentFile } from '../../providers/registry/index.ts';
+import type {
+  Media as ForAdapter,
+  Picture,
+  PictureRules,
+  BodyReading,
+  SentFile,
+} from '../../providers/registry/index.ts';
 import type { Pictures } from './pictures.ts';
 import type { Incoming } from './incoming.ts';
 import { ofStorage } from './remote.ts';
@@ -65,7 +71,7 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
     { orgId, storageKey }: ObjectOfFile,
     { store, storageSettingId }: StoragePlace,
     signal: AbortSignal,
-    { lent }: Reading = {},
+    { lent }: BodyReading = {},
     range?: Range,
   ): AsyncGenerator<Uint8Array> {
     if (range && range.to <= range.from) return;

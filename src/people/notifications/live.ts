@@ -48,7 +48,7 @@ const LOOK_MS = 15_000;
 const AFTER_FAILURE_MS = 1_000;
 /** Between two looks at what could not be told yet: an older transaction holds it back, or the page is slow. */
 const HELD_MS = 500;
-/** Looks at all streams after which the slot of one is free that none of them prolonged: its process is gone. */
+/** Looks at all streams after which the slot of one is free that none of them renewed: its process is gone. */
 const LOOKS_OF_SLOT = 3;
 const MOST_AT_ONCE = 500;
 const UserIds = z.array(z.string());
@@ -70,7 +70,7 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     const isEvery = clock.monotonic() >= everyAt;
     if (isEvery) {
       everyAt = clock.monotonic() + lookMs;
-      slots.prolong(all());
+      slots.renew(all());
     }
     const wanted = (isEvery ? all() : [...changed]).filter(({ found }) => found === undefined);
     for (let n = 0; n < wanted.length; n += MOST_AT_ONCE) await look(wanted.slice(n, n + MOST_AT_ONCE), isEvery);

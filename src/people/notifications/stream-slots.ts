@@ -13,7 +13,7 @@ export interface SlotHolder {
   slot: string | undefined;
 }
 
-/** The streams that a person may have open at once, over all processes. One that is not prolonged for `ttlMs` is gone. */
+/** The streams that a person may have open at once, over all processes. One that is not renewed for `ttlMs` is gone. */
 export const openStreamSlots = (cache: Pick<Cache, 'claim' | 'delete'>, ttlMs: number) => ({
   /**
    * Takes a slot. `here`: how many the person has in this process, which alone counts while the cache is away.
@@ -35,7 +35,7 @@ export const openStreamSlots = (cache: Pick<Cache, 'claim' | 'delete'>, ttlMs: n
   },
 
   /** Keeps the slots of streams that go on; nobody waits for it. */
-  prolong(streams: readonly SlotHolder[]): void {
+  renew(streams: readonly SlotHolder[]): void {
     for (const stream of streams) {
       const { slot } = stream;
       if (slot === undefined) continue;

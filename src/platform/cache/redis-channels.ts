@@ -16,7 +16,7 @@ export const CONNECTION = {
 };
 
 /** Messages to the handlers of this process, over a connection of their own. */
-export function openChannels(
+export function openRedisChannels(
   url: string,
   { clock, prefix }: { clock: Clock; prefix: string },
   onHandlerError: NonNullable<CacheOptions['onHandlerError']>,

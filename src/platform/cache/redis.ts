@@ -3,7 +3,7 @@ import { atMost, openBatcher } from '../flow/index.ts';
 import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 import type { Cache, CacheOptions, Hit } from './port.ts';
-import { ANSWER_MS, CONNECT_MS, CONNECTION, openChannels } from './redis-channels.ts';
+import { ANSWER_MS, CONNECT_MS, CONNECTION, openRedisChannels } from './redis-channels.ts';
 
 /**
  * Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the
@@ -188,7 +188,7 @@ export async function openRedisCache(
     closing: false,
     lastError: 'not connected yet',
   };
-  const channels = openChannels(url, link, onHandlerError);
+  const channels = openRedisChannels(url, link, onHandlerError);
   const gather = gatherHits(link);
   redis.on('error', (error: Error) => (link.lastError = error.message || String(error)));
   redis.on('close', () => away(link, link.lastError));

@@ -33,7 +33,7 @@ export { isDefaultFor } from '../kit/declare/choices.ts';
 export { type Cost, type CostSource, type CallUsage } from '../kit/declare/cost.ts';
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
-export type { MediaKind, Picture, PictureRules, Reading, SentFile } from '../kit/declare/media.ts';
+export type { MediaKind, Picture, PictureRules, BodyReading, SentFile } from '../kit/declare/media.ts';
 export { serviceAccountToken } from '../kit/protocols/service-account.ts';
 export { type TextUnit, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 export { findInText, findLinks } from '../kit/protocols/text.ts';

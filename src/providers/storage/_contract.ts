@@ -22,7 +22,7 @@ export interface Stored extends AsyncDisposable {
    * end closes the object.
    */
   read(range?: { start: number; end: number }): Readable;
-  /** As `read`, but lends its pieces (`Reading`); absent where they come in memory of their own. */
+  /** As `read`, but lends its pieces (`BodyReading`); absent where they come in memory of their own. */
   lend?(range?: { start: number; end: number }): AsyncIterable<Uint8Array>;
 }
 

@@ -2,7 +2,7 @@
  * `lent`: the memory of a piece may be used again once a third piece after it was asked for. For readers that pass
  * pieces on and keep none: a new buffer for each costs them a collection of garbage every few megabytes.
  */
-export interface Reading {
+export interface BodyReading {
   lent?: true;
 }
 /** A body of known length that is sent in chunks and never held in memory as a whole. */
@@ -11,7 +11,7 @@ export interface Body {
   /** In bytes. */
   size: number;
   /** Reads from the start; can be called again. A failure while reading is a `ProviderError`. */
-  open(how?: Reading): AsyncIterable<Uint8Array>;
+  open(how?: BodyReading): AsyncIterable<Uint8Array>;
 }
 /** A body with its file name in a form. */
 export interface NamedBody extends Body {
@@ -25,7 +25,7 @@ export interface RangedFile {
   /** In bytes. */
   size: number;
   /** Reads from `from` up to, but without, `to`; can be called again. A failure while reading is a `ProviderError`. */
-  read(from: number, to: number, how?: Reading): AsyncIterable<Uint8Array>;
+  read(from: number, to: number, how?: BodyReading): AsyncIterable<Uint8Array>;
 }
 
 /** A file that can be sent as a whole or in ranges. */
