@@ -157,7 +157,7 @@ describe('calls to others go out through the guard', () => {
     [/^src\/operations\/cli\/call\.ts$/, 'the commands, which call the service they belong to'],
     [/^src\/platform\/actor-runtime\/dapr\//, 'the sidecar and the hosts of the cluster'],
     [/^src\/delivery\/neighbours\/publish\.ts$/, 'the sidecar'],
-    [/^src\/platform\/(cache\/(redis|byte-channels)|db\/\w+)\.ts$/, 'the stores'],
+    [/^src\/platform\/(cache\/(redis|redis-channels|byte-channels)|db\/\w+)\.ts$/, 'the stores'],
     [/^src\/billing\/processor\/stripe\//, 'the processor of payments, at its own address'],
     [/^src\/providers\/kit\/wire\/open-smtp\.ts$/, 'the mail server of the operator; organizations have none'],
     [/^src\/providers\/kit\/(wire\/open-s3|protocols\/openid)\.ts$/, 'libraries that are given the guarded call'],
