@@ -22,8 +22,8 @@ test('the exemptions from CSRF are those of the interface and no others', () => 
 });
 
 test('every route that writes for an org asks for a permission', () => {
-  // own rows need none (S51), and MCP asks for that of each tool (S200)
-  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast)|mcp|media-mcp|message)(\/|$)/;
+  // own rows need none (S51), MCP asks for that of each tool (S200), co-editing for that of the room's kind (S206)
+  const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast)|mcp|media-mcp|message|collaboration)(\/|$)/;
   const mutating = routes.filter(({ method }) => method !== 'get');
   expect(
     mutating
