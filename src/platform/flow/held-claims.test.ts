@@ -1,22 +1,23 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
 import { systemClock } from '../kernel/clock.ts';
 import { holdClaims } from './held-claims.ts';
 
 const LEASE_MS = 600;
 const row = (id: string, claim = 1) => ({ id, claim });
-let now = 0;
-beforeEach(() => {
-  now = 0;
-  jest.useFakeTimers();
-});
-afterEach(() => void jest.useRealTimers());
 
 /** Claims whose renewals a test answers. */
 function holding(renew: (ids: readonly string[]) => readonly string[]) {
   const asked: string[][] = [];
   const failed: number[] = [];
+  let now = 0;
+  let look = () => {};
+  const every = (_ms: number, work: () => void) => {
+    look = work;
+    return { [Symbol.dispose]: () => {} };
+  };
   const held = holdClaims<ReturnType<typeof row>>({
-    clock: { ...systemClock, monotonic: () => now },
+    clock: { ...systemClock, monotonic: () => now, every },
     leaseMs: LEASE_MS,
     renew: async (claims) => {
       const ids = claims.map(({ id }) => id);
@@ -28,7 +29,8 @@ function holding(renew: (ids: readonly string[]) => readonly string[]) {
   const passes = async (ms: number) => {
     for (const end = now + ms; now < end;) {
       now += LEASE_MS / 6;
-      await jest.advanceTimersByTimeAsync(LEASE_MS / 6);
+      look();
+      await turn();
     }
   };
   return { held, asked, failed, passes };

@@ -53,8 +53,7 @@ export function holdClaims<C extends Claim>({
       for (const { over, since } of old) if (now - since > leaseMs) over.abort(new Error('The claim has run out'));
     }
   }
-  const renewal = setInterval(() => void renewOld(), leaseMs / 6);
-  renewal.unref();
+  const renewal = clock.every(leaseMs / 6, () => void renewOld());
 
   return {
     take(claim, since = clock.monotonic()) {
@@ -73,6 +72,6 @@ export function holdClaims<C extends Claim>({
       const one = find(claim);
       return one !== undefined && clock.monotonic() - one.since < (leaseMs * 2) / 3;
     },
-    [Symbol.dispose]: () => clearInterval(renewal),
+    [Symbol.dispose]: () => renewal[Symbol.dispose](),
   };
 }
