@@ -40,7 +40,8 @@ async function runFiles(args: readonly string[], files: Map<string, File>): Prom
   const report = `.cache/jest-${process.pid}.json`;
   rmSync(report, { force: true });
   // ours first: what follows a `--` is a path
-  const { status } = await jest('tests', ['--json', `--outputFile=${report}`, ...args], { live: true });
+  // a handle that some file left open would keep the process after the last one
+  const { status } = await jest('tests', ['--forceExit', '--json', `--outputFile=${report}`, ...args], { live: true });
   if (!existsSync(report)) return false;
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: File[] };
   rmSync(report);

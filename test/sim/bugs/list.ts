@@ -26,8 +26,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     '05-slot-kept-after-failure',
     `${DISPATCH}/settle.ts`,
-    "filter (where slot = 'free') as freed",
-    "filter (where slot = 'free' and state <> 'ERROR') as freed",
+    "filter (where s.slot = 'free') as freed",
+    "filter (where s.slot = 'free' and s.state <> 'ERROR') as freed",
   ),
   bug(
     '06-slot-freed-while-unconfirmed',
@@ -62,8 +62,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     '12-early-reminder-not-set-again',
     'actors/channel/actor.ts',
-    '  if (remind) await remindOther(',
-    '  if (remind && dueAt.getTime() < 0) await remindOther(',
+    '  if (!remind) return;',
+    '  if (!remind || dueAt.getTime() > 0) return;',
   ),
   bug(
     '14-recurrence-by-24-hours',
