@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Clock } from '../kernel/index.ts';
 import { atMost } from '../flow/index.ts';
+import { ANSWER_MS, CONNECTION, openSubscriptions } from './redis-channels.ts';
 
 /** Messages of bytes between processes. At most once: what is sent while Redis is away is lost. */
 export interface ByteChannels extends AsyncDisposable {
@@ -10,14 +11,6 @@ export interface ByteChannels extends AsyncDisposable {
   /** Redis can be reached. */
   readonly isThere: boolean;
 }
-
-const ANSWER_MS = 1_000;
-const OPTIONS = {
-  retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
-  connectTimeout: 2_000,
-  disconnectTimeout: 100,
-  lazyConnect: true,
-};
 
 interface Options {
   url: string;
@@ -37,9 +30,9 @@ export async function openByteChannels({
   onBack,
   onHandlerError,
 }: Options): Promise<ByteChannels> {
-  const publisher = new Redis(url, { ...OPTIONS, enableOfflineQueue: false, maxRetriesPerRequest: 0 });
-  const subscriber = new Redis(url, { ...OPTIONS, maxRetriesPerRequest: null });
-  const handlers = new Map<string, Set<(message: Uint8Array) => void>>();
+  const publisher = new Redis(url, { ...CONNECTION, enableOfflineQueue: false, maxRetriesPerRequest: 0 });
+  const subscriber = new Redis(url, { ...CONNECTION, maxRetriesPerRequest: null });
+  const subscriptions = openSubscriptions<Uint8Array>(subscriber, clock, (_, error) => onHandlerError(error));
   let wasAway = false;
   for (const redis of [publisher, subscriber]) {
     redis.on('error', () => {}); // the cache tells that Redis is away
@@ -53,14 +46,9 @@ export async function openByteChannels({
   };
   publisher.on('ready', look);
   subscriber.on('ready', look);
-  subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) => {
-    for (const handler of handlers.get(channel.toString()) ?? [])
-      try {
-        handler(new Uint8Array(message));
-      } catch (error) {
-        onHandlerError(error);
-      }
-  });
+  subscriber.on('messageBuffer', (channel: Buffer, message: Buffer) =>
+    subscriptions.hear(channel.toString(), new Uint8Array(message)),
+  );
   await atMost(clock, ANSWER_MS, () => Promise.allSettled([publisher.connect(), subscriber.connect()]));
 
   return {
@@ -69,24 +57,10 @@ export async function openByteChannels({
     },
     publish: (channel, message) =>
       void publisher.publish(prefix + channel, Buffer.from(message)).catch(() => undefined),
-    async subscribe(channel, handler) {
-      const name = prefix + channel;
-      const all = handlers.get(name) ?? new Set();
-      handlers.set(name, all.add(handler));
-      if (all.size === 1) await atMost(clock, ANSWER_MS, () => subscriber.subscribe(name).catch(() => undefined));
-      return {
-        async [Symbol.asyncDispose]() {
-          all.delete(handler);
-          if (all.size > 0 || handlers.get(name) !== all) return;
-          handlers.delete(name);
-          await atMost(clock, ANSWER_MS, () => subscriber.unsubscribe(name).catch(() => undefined));
-        },
-      };
-    },
+    subscribe: (channel, handler) => subscriptions.subscribe(prefix + channel, handler),
     async [Symbol.asyncDispose]() {
-      handlers.clear();
       publisher.disconnect();
-      subscriber.disconnect();
+      subscriptions.close();
     },
   };
 }

@@ -15,6 +15,49 @@ export const CONNECTION = {
   lazyConnect: true,
 };
 
+/**
+ * The handlers of this process for the channels that a connection hears. While Redis is away a subscription waits in the
+ * queue of its client; the caller waits no longer than for an answer.
+ */
+export function openSubscriptions<Message>(
+  subscriber: Redis,
+  clock: Clock,
+  onHandlerError: (channel: string, error: unknown) => void,
+) {
+  const handlers = new Map<string, Set<(message: Message) => void>>();
+  let closing = false;
+  const briefly = (work: () => Promise<unknown>) => atMost(clock, ANSWER_MS, () => work().catch(() => undefined));
+  return {
+    hear(channel: string, message: Message): void {
+      for (const handler of handlers.get(channel) ?? [])
+        try {
+          handler(message);
+        } catch (error) {
+          onHandlerError(channel, error);
+        }
+    },
+    async subscribe(channel: string, handler: (message: Message) => void): Promise<AsyncDisposable> {
+      const own = (message: Message) => handler(message); // one handler may have several subscriptions
+      const all = handlers.get(channel) ?? new Set();
+      handlers.set(channel, all.add(own));
+      if (all.size === 1) await briefly(() => subscriber.subscribe(channel));
+      return {
+        async [Symbol.asyncDispose]() {
+          all.delete(own);
+          if (all.size > 0 || handlers.get(channel) !== all) return;
+          handlers.delete(channel);
+          if (!closing) await briefly(() => subscriber.unsubscribe(channel));
+        },
+      };
+    },
+    close(): void {
+      closing = true;
+      handlers.clear();
+      subscriber.disconnect();
+    },
+  };
+}
+
 /** Messages to the handlers of this process, over a connection of their own. */
 export function openRedisChannels(
   url: string,
@@ -22,39 +65,15 @@ export function openRedisChannels(
   onHandlerError: NonNullable<CacheOptions['onHandlerError']>,
 ) {
   const subscriber = new Redis(url, { ...CONNECTION, maxRetriesPerRequest: null });
-  const handlers = new Map<string, Set<(message: string) => void>>();
-  let closing = false;
+  const subscriptions = openSubscriptions<string>(subscriber, clock, (channel, error) =>
+    onHandlerError(channel.slice(prefix.length), error),
+  );
   subscriber.on('error', () => {}); // the first connection tells; this one follows it
-  subscriber.on('message', (channel: string, message: string) => {
-    for (const handler of handlers.get(channel) ?? [])
-      try {
-        handler(message);
-      } catch (error) {
-        onHandlerError(channel.slice(prefix.length), error);
-      }
-  });
+  subscriber.on('message', subscriptions.hear);
   return {
     connect: () => subscriber.connect(),
-    async subscribe(channel: string, handler: (message: string) => void): Promise<AsyncDisposable> {
-      const name = prefix + channel;
-      const own = (message: string) => handler(message);
-      const all = handlers.get(name) ?? new Set();
-      handlers.set(name, all.add(own));
-      // While Redis is away this waits in the client's queue; the caller does not.
-      if (all.size === 1) await atMost(clock, ANSWER_MS, () => subscriber.subscribe(name).catch(() => undefined));
-      return {
-        async [Symbol.asyncDispose]() {
-          all.delete(own);
-          if (all.size > 0 || handlers.get(name) !== all) return;
-          handlers.delete(name);
-          if (!closing) await atMost(clock, ANSWER_MS, () => subscriber.unsubscribe(name).catch(() => undefined));
-        },
-      };
-    },
-    close() {
-      closing = true;
-      handlers.clear();
-      subscriber.disconnect();
-    },
+    subscribe: (channel: string, handler: (message: string) => void) =>
+      subscriptions.subscribe(prefix + channel, handler),
+    close: () => subscriptions.close(),
   };
 }
