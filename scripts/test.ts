@@ -10,6 +10,9 @@ import { noteUnsteady } from './unsteady.ts';
 interface File {
   name: string;
   status: string;
+  /** Milliseconds of the epoch. */
+  startTime: number;
+  endTime: number;
   message: string;
   assertionResults: { status: string; fullName: string }[];
 }
@@ -20,6 +23,9 @@ interface File {
  * what fails again, is a failure.
  */
 const MOST_AGAIN = 2;
+
+/** So many of the slowest files does a whole run name: where its time can be won. */
+const SLOWEST = 20;
 
 /**
  * Files that were unsteady in a run, kept over runs: a whole run in CI fails for one that comes a second time. CI says
@@ -91,6 +97,12 @@ const unsteady = first
 for (const name of unsteady) say(`unsteady, passed alone: ${name}`);
 const again = noteUnsteady(UNSTEADY, unsteady);
 for (const name of again) say(`unsteady for the second time: ${name} (mend it, then take it out of ${UNSTEADY})`);
+
+if (given.length === 0) {
+  const seconds = [...files.values()].map(({ name, startTime, endTime }) => ({ name, s: (endTime - startTime) / 1000 }));
+  for (const { name, s } of seconds.sort((a, b) => b.s - a.s).slice(0, SLOWEST))
+    say(`${s.toFixed(0).padStart(5)} s  ${relative('.', name)}`);
+}
 
 const failed = (count(files, 'failed') || (last.length > 0 || !ran ? 1 : 0)) + (process.env['CI'] ? again.length : 0);
 const skipped = count(files, 'pending');
