@@ -99,7 +99,10 @@ const again = noteUnsteady(UNSTEADY, unsteady);
 for (const name of again) say(`unsteady for the second time: ${name} (mend it, then take it out of ${UNSTEADY})`);
 
 if (given.length === 0) {
-  const seconds = [...files.values()].map(({ name, startTime, endTime }) => ({ name, s: (endTime - startTime) / 1000 }));
+  const seconds = [...files.values()].map(({ name, startTime, endTime }) => ({
+    name,
+    s: (endTime - startTime) / 1000,
+  }));
   for (const { name, s } of seconds.sort((a, b) => b.s - a.s).slice(0, SLOWEST))
     say(`${s.toFixed(0).padStart(5)} s  ${relative('.', name)}`);
 }
