@@ -82,6 +82,7 @@ export async function openPeopleWing({
       jwtSecret: config.secrets.jwt,
       frontendUrl,
       disallowPlus: config.registration.disallowPlus,
+      refusedPasswords: config.registration.refusedPasswords,
       tracesDays: config.retention.ip,
       log: logs.of('auth'),
       failed: (error) =>

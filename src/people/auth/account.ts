@@ -8,7 +8,7 @@ import type { ApiKeys } from './api-keys.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
 import type { Approvals } from './ports.ts';
-import { hashPassword, verifyPassword } from './password.ts';
+import { type ChosenPasswordHash, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
 
@@ -23,6 +23,7 @@ export interface AccountDeps {
   email: Email;
   apiKeys: Pick<ApiKeys, 'revokeAllOf' | 'liveOf'>;
   approvals: Approvals;
+  hash: ChosenPasswordHash;
   frontendUrl: string;
   disallowPlus: boolean;
 }
@@ -133,7 +134,7 @@ async function reset(deps: AccountDeps, code: string, password: string, ip: stri
   const { sql, identity } = deps;
   const codeHash = sha256(code);
   if (!(await codes.isLive(sql, 'reset', codeHash))) return false; // before the costly hash; decided in the commit
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await deps.hash(password);
   const forget = await sql.begin(async (tx) => {
     const redeemed = await codes.redeem(tx, 'reset', codeHash);
     const account = redeemed && (await store.resetPassword(tx, redeemed.userId, passwordHash));
@@ -170,7 +171,7 @@ async function changePassword(
   }: { oldPassword?: string | undefined; password: string; revokeKeys?: boolean | undefined },
 ): Promise<void> {
   const account = await mayChange(deps, by, oldPassword);
-  const newHash = await hashPassword(password);
+  const newHash = await deps.hash(password);
   const forget = await deps.sql.begin(async (tx) => {
     if (!(await store.replacePassword(tx, by.userId, account.passwordHash, newHash)))
       throw new AppError('conflict', 'The password was changed meanwhile: log in again');

@@ -1,6 +1,7 @@
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { openLimiter } from '../../platform/flow/index.ts';
+import { invalidField } from '../../platform/kernel/index.ts';
 
 const argon2id = promisify(argon2) as (algorithm: 'argon2id', parameters: Argon2Parameters) => Promise<Buffer>;
 
@@ -27,6 +28,19 @@ export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await hash({ message: password, nonce, parallelism: 1, tagLength: TAG, memory: MEMORY, passes: PASSES });
   return `${COST}${text(nonce)}$${text(tag)}`;
+}
+
+/** `hashPassword` of a password that somebody chose; 400 at `password` where nobody may choose it. */
+export type ChosenPasswordHash = typeof hashPassword;
+
+/** Refuses the passwords of a list, whatever their case, and hashes the others. */
+export function hashChosen(refused: readonly string[]): ChosenPasswordHash {
+  const known = new Set(refused.map((password) => password.toLowerCase()));
+  return async (password) => {
+    if (known.has(password.toLowerCase()))
+      throw invalidField('password', 'is on the list of passwords that nobody may choose here');
+    return hashPassword(password);
+  };
 }
 
 /**

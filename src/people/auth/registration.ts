@@ -6,7 +6,7 @@ import { AppError, bind, newId, randomBase64url, sha256 } from '../../platform/k
 import * as accounts from './account-store.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
-import { hashPassword } from './password.ts';
+import type { ChosenPasswordHash } from './password.ts';
 import * as pending from './registration-store.ts';
 import type { Browser, SessionTokens, Device, Sessions } from './sessions.ts';
 import { revokeSessions } from './store.ts';
@@ -31,6 +31,7 @@ export interface RegistrationOptions {
   identity: Identity;
   email: Email;
   sessions: Sessions;
+  hash: ChosenPasswordHash;
   frontendUrl: string;
   disallowPlus: boolean;
   /** Told when requested mails could not be written; the sweep writes them. */
@@ -134,7 +135,7 @@ async function register(
   if (disallowPlus && hasPlus(address))
     throw new AppError('invalid_request', 'Addresses with a plus sign are not accepted');
   await identity.requireOpen(claim); // before the costly hash; decided again in the commit
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await deps.hash(password);
   const { ip, userAgent } = device;
   const person = { email: address, name, company, timezone, claim, ip, userAgent };
   const browser = randomBase64url(32);

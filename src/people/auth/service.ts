@@ -8,6 +8,7 @@ import { type Accounts, openAccounts } from './account.ts';
 import { type ApiKeys, openApiKeys } from './api-keys.ts';
 import { dropExpiredCodes } from './code-store.ts';
 import { openAuthTokens, type AuthTokens } from './jwt.ts';
+import { hashChosen } from './password.ts';
 import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
 import { type LoginAttempt, openPasswordLogin } from './login.ts';
 import type { Approvals } from './ports.ts';
@@ -54,6 +55,7 @@ interface Options {
   jwtSecret: string;
   frontendUrl: string;
   disallowPlus: boolean;
+  refusedPasswords: readonly string[];
   /** Days for which address and agent are kept. */
   tracesDays: number;
   log: Pick<Log, 'warn'>;
@@ -71,6 +73,7 @@ export function openAuth({
   jwtSecret,
   frontendUrl,
   disallowPlus,
+  refusedPasswords,
   tracesDays,
   log,
   failed,
@@ -78,11 +81,12 @@ export function openAuth({
   const tokens = openAuthTokens({ secret: jwtSecret, clock, log });
   const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
   const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
-  const registrations = openRegistrations({ sql, identity, email, sessions, frontendUrl, disallowPlus, failed });
+  const hash = hashChosen(refusedPasswords);
+  const registrations = openRegistrations({ sql, identity, email, sessions, hash, frontendUrl, disallowPlus, failed });
 
   return {
     ...registrations,
-    accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, frontendUrl, disallowPlus }),
+    accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, hash, frontendUrl, disallowPlus }),
     sessions,
     apiKeys,
     knownBrowsers: openKnownBrowsers(jwtSecret),

@@ -45,7 +45,12 @@ export interface Config {
   };
   redis: { url: string | undefined };
   secrets: Secrets;
-  registration: { disabled: boolean; disallowPlus: boolean; organizationsPerOwner: number };
+  registration: {
+    disabled: boolean;
+    disallowPlus: boolean;
+    refusedPasswords: readonly string[];
+    organizationsPerOwner: number;
+  };
   login: {
     generic: {
       enabled: boolean;
@@ -241,6 +246,7 @@ export function readConfig(source: Environment): Reading {
     registration: {
       disabled: env.DISABLE_REGISTRATION,
       disallowPlus: env.DISALLOW_PLUS,
+      refusedPasswords: env.REFUSED_PASSWORDS_FILE ?? [],
       organizationsPerOwner: env.ORGANIZATIONS_PER_OWNER,
     },
     login: loginOf(env),

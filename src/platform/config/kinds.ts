@@ -1,3 +1,4 @@
+import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isId } from '../kernel/index.ts';
 
@@ -142,6 +143,21 @@ export const list = (
       .filter(Boolean);
     const odd = entries.find((entry) => !fits(entry));
     return odd === undefined ? entries : should(`${what}, with commas between them; "${odd}" is none`);
+  },
+});
+
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/** The lines of a text file of at most 32 MiB, without the empty ones. */
+export const linesOfFile = (meaning: string, more: More = {}): Setting<readonly string[] | undefined> => ({
+  type: 'path of a file',
+  fallback: undefined,
+  ...more,
+  meaning,
+  parse(path) {
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (!file?.isFile() || file.size > MOST_BYTES) return should('the path of a text file of at most 32 MiB');
+    return readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean);
   },
 });
 

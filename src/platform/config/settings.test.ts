@@ -1,6 +1,6 @@
 // oxlint-disable max-lines -- a table: one row for each setting
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment } from './env.ts';
@@ -230,6 +230,17 @@ describe('single settings', () => {
       disabled: true,
       disallowPlus: true,
     });
+  });
+
+  test('a list of refused passwords is read, and a path without one is an issue', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'rookery-passwords-')), 'refused.txt');
+    writeFileSync(file, 'secret12\r\n\n pass word\n');
+    expect(read({ REFUSED_PASSWORDS_FILE: file }).config.registration.refusedPasswords).toEqual([
+      'secret12',
+      ' pass word',
+    ]);
+    for (const path of [tmpdir(), `${file}.gone`])
+      expect(found({ ...development, REFUSED_PASSWORDS_FILE: path }, 'fatal')).toEqual(['REFUSED_PASSWORDS_FILE']);
   });
 
   test('settings of OIDC login and login buttons are read [DE15, DE16, DE17, DE18, DE19, DE20, DE21, DE22, DE23, DE24]', () => {

@@ -7,6 +7,7 @@ import {
   isDomain,
   isOrigin,
   isSidecar,
+  linesOfFile,
   list,
   oneOf,
   secretText,
@@ -142,6 +143,9 @@ const login = {
   ORGANIZATIONS_PER_OWNER: whole(10, 'Organizations that one person may own. Each has limits and shares of its own.', {
     min: 1,
   }),
+  REFUSED_PASSWORDS_FILE: linesOfFile(
+    'A file of passwords that nobody may choose, one a line, read at start; upper and lower case are the same.',
+  ),
   DISALLOW_PLUS: flag(false, 'Refuses local registrations whose address contains a plus sign.'),
   SERVICE_GENERIC_OAUTH: flag(false, 'Turns login by generic OIDC on.'),
   SERVICE_OAUTH_AUTH_URL: address(['http', 'https'], 'Authorization address of generic OIDC.'),

@@ -1,6 +1,10 @@
 import { describe, expect } from '@jest/globals';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import { type TestApp } from '../../support/worlds/app.ts';
+import { type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { codeTo } from '../../support/worlds/mail-links.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Visit } from '../../support/wire/outside.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';
@@ -65,6 +69,33 @@ describe('registration and login', () => {
     const statuses = [];
     for (let n = 0; n < 2; n += 1) statuses.push((await owner.client.post('/orgs', { name: 'One more' })).status);
     expect(statuses).toEqual([201, 400]);
+  });
+  effect(['REFUSED_PASSWORDS_FILE'], 'what it lists can be chosen nowhere, and still opens an account', async () => {
+    const earlier = newcomer();
+    expect((await world.base.client().post('/auth/register', { ...earlier, password: 'password1' })).status).toBe(200);
+    const file = join(mkdtempSync(join(tmpdir(), 'rookery-passwords-')), 'refused.txt');
+    writeFileSync(file, 'Password1\r\nhorse battery\n');
+    await using app = await open({ ...WITH_MAIL, REFUSED_PASSWORDS_FILE: file });
+    const client = app.client();
+    const opened = await client.post('/auth/login', {
+      provider: 'LOCAL',
+      email: earlier.email,
+      password: 'password1',
+    });
+    expect(opened.status).toBe(200);
+    await client.post('/auth/forgot', { email: earlier.email });
+    const token = await codeTo(app.context, earlier.email, 'password-reset');
+    const chosen = { password: 'PASSWORD1', repeatPassword: 'PASSWORD1' };
+    for (const refused of [
+      await app.client().post('/auth/register', { ...newcomer(), password: chosen.password }),
+      await client.post('/user/change-password', { oldPassword: 'password1', ...chosen }),
+      await app.client().post('/auth/forgot-return', { token, ...chosen }),
+    ])
+      expect([refused.status, refused.body.errors]).toEqual([
+        400,
+        [expect.objectContaining({ field: 'password', message: expect.stringContaining('nobody may choose') })],
+      ]);
+    expect((await app.client().post('/auth/register', newcomer())).status).toBe(200);
   });
   effect(['DISALLOW_PLUS'], 'an address with a plus sign is refused [DE14]', async () => {
     await using app = await open({ DISALLOW_PLUS: 'true' });

@@ -273,6 +273,7 @@ describe('rights of a key', () => {
       jwtSecret: 'x',
       frontendUrl: '',
       disallowPlus: false,
+      refusedPasswords: [],
       tracesDays: 90,
       log: { warn() {} },
       failed: () => {},
