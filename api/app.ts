@@ -6,8 +6,7 @@ import { openAtWork } from './http/at-work.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
-import { openExchange } from './http/exchange.ts';
-import { securityHeaders } from './http/headers.ts';
+import { exchangeOpening, openExchange } from './http/exchange.ts';
 import { hostCheck, noHost } from './http/host.ts';
 import { openLargeBodies } from './http/large-bodies.ts';
 import { climb, refuse, type Tools } from './http/ladder.ts';
@@ -59,7 +58,7 @@ export function createApp(
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);
 
-  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config), ending };
+  const opening = exchangeOpening(config, ending);
   const open: Open = (request, response, params) => openExchange(request, response, opening, params);
 
   const answer: Serve = async (exchange, route, refusal) => {

@@ -5,8 +5,7 @@ import type { Context } from '../../src/context.ts';
 import { asCallerError } from '../../src/platform/db/index.ts';
 import { AppError, draining } from '../../src/platform/kernel/index.ts';
 import { refusalText } from '../http/errors.ts';
-import { type Exchange, openExchange } from '../http/exchange.ts';
-import { securityHeaders } from '../http/headers.ts';
+import { type Exchange, exchangeOpening, openExchange } from '../http/exchange.ts';
 import { hostCheck } from '../http/host.ts';
 import { admit, type Admitted, Closed } from './admission.ts';
 import { CLOSE, closeSocket, MOST_FRAME_BYTES, openConnection } from './connection.ts';
@@ -32,7 +31,7 @@ export async function openCollaborationServer(context: Context) {
     maxPayload: MOST_FRAME_BYTES,
   });
   const ending = new AbortController().signal; // sockets are closed by `drain`
-  const opening = { hops: config.http.trustProxyHops, headers: securityHeaders(config), ending };
+  const opening = exchangeOpening(config, ending);
   let isClosing = false;
 
   function refuse({ request, headers }: Exchange, socket: Duplex, error: AppError): void {

@@ -5,7 +5,7 @@ let shownOrg; // decisions are for the organization that the page shows, whateve
 
 /** Asks the service; the cookie says who, the header that it was this page. */
 async function ask(method, path, body) {
-  const csrf = /(?:^|; )csrf_token=([0-9a-f]{64})/i.exec(document.cookie)?.[1];
+  const csrf = /(?:^|; )(?:__(?:Host|Secure)-)?csrf_token=([0-9a-f]{64})/i.exec(document.cookie)?.[1];
   const response = await fetch(new URL(path, root), {
     method,
     credentials: 'same-origin',

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import type { JsonBody } from './body.ts';
 import { clientIp } from './client-ip.ts';
-import { parseCookies } from './cookies.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import { cookiePrefix, parseCookies } from './cookies.ts';
+import { securityHeaders } from './headers.ts';
 import type { AnyRoute, Principal, Request } from './route.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,255}$/;
@@ -36,16 +38,26 @@ export function routePath(pathname: string): string {
 interface Opening {
   /** Proxies in front of us. */
   hops: number;
+  /** What names of our cookies begin with. */
+  cookies: { prefix: string };
   /** The headers of every answer. */
   headers: Readonly<Record<string, OutgoingHttpHeader>>;
   /** Aborted when this process listens no longer. */
   ending: AbortSignal;
 }
 
+/** What every exchange of this process begins with. */
+export const exchangeOpening = (config: Config, ending: AbortSignal): Opening => ({
+  hops: config.http.trustProxyHops,
+  cookies: { prefix: cookiePrefix(config.http) },
+  headers: securityHeaders(config),
+  ending,
+});
+
 export function openExchange(
   raw: IncomingMessage,
   response: ServerResponse,
-  { hops, headers, ending }: Opening,
+  { hops, cookies, headers, ending }: Opening,
   params: Readonly<Record<string, string>> = {},
 ): Exchange {
   // a router below a prefix cuts the prefix off `url`
@@ -60,7 +72,7 @@ export function openExchange(
     ip: clientIp(raw, hops),
     userAgent: (raw.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH),
     headers: raw.headers as Readonly<Record<string, string | undefined>>,
-    cookies: parseCookies(raw.headers.cookie),
+    cookies: parseCookies(raw.headers.cookie, cookies.prefix),
     ending,
     stream: raw,
   };

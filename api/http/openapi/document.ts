@@ -25,7 +25,9 @@ const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'cookie',
     name: 'auth',
-    description: 'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE.',
+    description:
+      'With the header `x-csrf-token` equal to the cookie `csrf_token` on POST, PUT, PATCH and DELETE. Where the ' +
+      'instance prefixes its cookies, names begin with `__Host-` or `__Secure-`.',
   },
   sessionHeader: { type: 'apiKey', in: 'header', name: 'auth', description: 'The session of a login.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'Authorization', description: '`pm_live_…`, raw or after `Bearer`.' },

@@ -130,7 +130,11 @@ const secrets: Checks = ({ env, production, strict }) => [
 ];
 
 const addresses: Checks = ({ env, production }) => {
-  if (!production) return [];
+  const unmarked =
+    env.PREFIXED_COOKIES &&
+    env.NOT_SECURED &&
+    warn('PREFIXED_COOKIES', 'has no effect with NOT_SECURED: prefixes need https', 'Remove one of them.');
+  if (!production) return [unmarked];
   if (!env.NOT_SECURED)
     return (['FRONTEND_URL', 'MAIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const).map(
       (name) =>
@@ -143,6 +147,7 @@ const addresses: Checks = ({ env, production }) => {
         ),
     );
   return [
+    unmarked,
     // Whoever can be reached from elsewhere never runs without these checks.
     ...(['FRONTEND_URL', 'MAIN_URL', 'ADMIN_URL', 'NEXT_PUBLIC_BACKEND_URL'] as const).map(
       (name) =>

@@ -28,6 +28,8 @@ export interface Config {
     /** Replaces the token endpoint in the discovery document (OA36). */
     tokenEndpointUrl: string | undefined;
     trustProxyHops: number;
+    /** Names of cookies begin with a prefix that browsers know. */
+    prefixedCookies: boolean;
     /** Milliseconds for which a process that is asked to end serves on, not ready. */
     shutdownDelayMs: number;
     /** Requests per hour of a bucket without a limit of its own, and the factor on every limit (S240). */
@@ -337,6 +339,7 @@ function httpOf(env: Env, { host, own, production }: Place): Config['http'] {
     internalUrl: env.BACKEND_INTERNAL_URL ?? own,
     tokenEndpointUrl: env.NEXT_PUBLIC_OVERRIDE_BACKEND_URL,
     trustProxyHops: env.TRUST_PROXY_HOPS,
+    prefixedCookies: env.PREFIXED_COOKIES && !env.NOT_SECURED,
     shutdownDelayMs: (env.SHUTDOWN_DELAY_SECONDS ?? (production ? 3 : 0)) * 1_000,
     apiLimit: env.API_LIMIT,
     rateLimitScale: env.RATE_LIMIT_SCALE,

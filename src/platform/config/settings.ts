@@ -25,6 +25,11 @@ const service = {
     'Plain http without cookies marked `Secure`, without CSRF check and security headers. ' +
       'In production all public addresses must be of this machine, and it listens there alone.',
   ),
+  PREFIXED_COOKIES: flag(
+    false,
+    'Names of cookies begin with `__Host-`, or with `__Secure-` where application and API share a parent domain, so ' +
+      'that browsers take them from this service over https alone. The application reads `csrf_token` under that name.',
+  ),
   CONFIG_CHECK_STRICT: flag(
     false,
     'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.',

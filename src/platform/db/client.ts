@@ -71,10 +71,10 @@ export function openSession(sql: Database, onClose: () => void): Database {
   return lines ? watched(session, lines) : session;
 }
 
-/** SQLSTATE 23505: another row has this key already. */
-/** A row that others refer to was to be deleted. */
+/** SQLSTATE 23503, 23001: a row that others refer to was to be deleted. */
 export const isReferenced = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && ['23503', '23001'].includes(error.code);
+/** SQLSTATE 23505: another row has this key already. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   error instanceof postgres.PostgresError &&
   error.code === '23505' &&

@@ -28,6 +28,27 @@ describe('the service', () => {
     expect([await hsts({}), await hsts({ NODE_ENV: 'production', NOT_SECURED: 'true' })]).toEqual([null, null]);
     expect(await hsts({ NODE_ENV: 'production' })).toMatch(/max-age=\d{7,}/);
   });
+  effect(['PREFIXED_COOKIES'], 'names of cookies begin with a prefix, and no other name opens a session', async () => {
+    const sub = { FRONTEND_URL: 'https://app.example.com', NEXT_PUBLIC_BACKEND_URL: 'https://api.example.com' };
+    for (const [env, prefix, flags] of [
+      [{}, '__Host-', /^; Max-Age=\d+; Path=\/; Secure; SameSite=Lax/],
+      [sub, '__Secure-', /^; Max-Age=\d+; Path=\/; Domain=example\.com; Secure; SameSite=Lax/],
+    ] as const) {
+      await using app = await open({ PREFIXED_COOKIES: 'true', ...env });
+      const client = app.client();
+      const set = (await client.post('/auth/register', newcomer())).headers.getSetCookie();
+      expect(set.map((cookie) => cookie.split('=')[0])).toEqual(
+        ['auth', 'refresh', 'csrf_token'].map((name) => `${prefix}${name}`),
+      );
+      for (const cookie of set) expect(cookie.replace(/^[^;]*/, '')).toMatch(flags);
+      const csrf = client.cookies.get(`${prefix}csrf_token`)!;
+      expect((await client.post('/user/api-keys', { name: 'k' })).body.code).toBe('csrf_failed');
+      expect((await client.post('/user/api-keys', { name: 'k' }, { 'x-csrf-token': csrf })).status).toBe(201);
+      const bare = app.client();
+      for (const [name, value] of client.cookies) bare.cookies.set(name.slice(prefix.length), value);
+      expect((await bare.get('/user/self')).status).toBe(401);
+    }
+  });
   effect(
     ['CONFIG_CHECK_STRICT', 'IS_GENERAL'],
     'a fatal issue ends every process, and only then; standard self-hosting is asked for [DE27, DE28]',

@@ -6,6 +6,7 @@ export const SHOWN_IN = {
   service: [
     'NODE_ENV',
     'NOT_SECURED',
+    'PREFIXED_COOKIES',
     'CONFIG_CHECK_STRICT',
     'IS_GENERAL',
     'USE_INNGEST',
