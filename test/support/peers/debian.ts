@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { locked, peerEnv } from './peer-install.ts';
+import { locked, peerCache, peerEnv } from './peer-install.ts';
 
 const run = promisify(execFile);
 const APT_MS = 300_000;
@@ -16,7 +15,7 @@ export async function debianPackages(name: string, packages: readonly string[]):
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   if (!/^ID=debian$/m.test(release))
     throw new Error(`${name} comes from Debian's packages, and this machine is no Debian`);
-  const cache = fileURLToPath(new URL(`../../../.cache/peers/${name}`, import.meta.url));
+  const cache = peerCache(name);
   const mark = `${cache}/.unpacked`;
   await locked(cache, async () => {
     if (existsSync(mark)) return;

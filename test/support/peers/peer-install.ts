@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -61,31 +61,43 @@ const npm = (folder: string, ...words: string[]) =>
     maxBuffer: 2 ** 24,
   });
 
-/** Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. */
+/** What a peer is made of is kept for all checkouts of a machine, like the programs of Dapr. */
+export function peerCache(name: string): string {
+  const cache = process.env['XDG_CACHE_HOME'] || `${process.env['HOME'] || homedir()}/.cache`;
+  return `${cache}/rookery/peers/${name}`;
+}
+
+/**
+ * Installs `test/peers/<name>` by its lockfile when this machine has not done so; its `node_modules` becomes a link to
+ * what was installed. Answers its folder.
+ */
 export async function installPeer(name: string): Promise<string> {
   const folder = fileURLToPath(new URL(name, PEERS));
-  const lockfile = createHash('sha256')
-    .update(await readFile(`${folder}/package-lock.json`))
-    .digest('hex');
-  const mark = `${folder}/node_modules/.installed`;
-  await locked(`${folder}/.cache`, async () => {
-    if (existsSync(mark) && (await readFile(mark, 'utf8')) === lockfile) return;
-    process.stderr.write(`installing peer ${name} (once)\n`);
-    await npm(folder, 'ci').catch(async (error: Error) => {
-      // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
-      if (!error.message.includes('EUSAGE')) throw error;
-      await npm(folder, 'install', '--no-save');
-    });
-    await writeFile(mark, lockfile);
+  const hash = createHash('sha256');
+  for (const file of ['package.json', 'package-lock.json']) hash.update(await readFile(`${folder}/${file}`));
+  const kept = peerCache(`npm-${hash.digest('hex').slice(0, 16)}`);
+  await locked(kept, async () => {
+    const installed = `${kept}/${name}`;
+    if (!existsSync(`${kept}/installed`)) {
+      process.stderr.write(`installing peer ${name} (once)\n`);
+      await mkdir(installed, { recursive: true });
+      await cp(fileURLToPath(new URL('record-node.mjs', PEERS)), `${kept}/record-node.mjs`);
+      for (const file of ['package.json', 'package-lock.json']) await cp(`${folder}/${file}`, `${installed}/${file}`);
+      await npm(installed, 'ci').catch(async (error: Error) => {
+        // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
+        if (!error.message.includes('EUSAGE')) throw error;
+        await npm(installed, 'install', '--no-save');
+      });
+      await writeFile(`${kept}/installed`, '');
+    }
+    const [link, modules] = [`${folder}/node_modules`, `${installed}/node_modules`];
+    if ((await readlink(link).catch(() => '')) === modules) return;
+    await rm(link, { recursive: true, force: true });
+    await symlink(modules, link);
   });
   return folder;
 }
 
-/** Programs in Go are kept for all checkouts of a machine, like those of Dapr. */
-const goCache = (name: string, version: string): string => {
-  const cache = process.env['XDG_CACHE_HOME'] || `${process.env['HOME'] || homedir()}/.cache`;
-  return `${cache}/rookery/peers/${name}-${version}`;
-};
 async function built(
   name: string,
   folder: string,
@@ -104,7 +116,7 @@ const go = (cwd: string, env: NodeJS.ProcessEnv, ...words: string[]) =>
 
 /** Builds a program of a Go module when this machine does not have it; answers its path. */
 export async function goProgram(path: string, version: string): Promise<string> {
-  const folder = goCache(basename(path), version);
+  const folder = peerCache(`${basename(path)}-${version}`);
   return built(basename(path), folder, (env) => go(folder, env, 'install', `${path}@${version}`));
 }
 
@@ -113,7 +125,7 @@ export async function goProgram(path: string, version: string): Promise<string> 
  * module.
  */
 export async function goSource(module: string, version: string, part: string): Promise<string> {
-  const folder = goCache(basename(module), version);
+  const folder = peerCache(`${basename(module)}-${version}`);
   return built(basename(module), folder, async (env) => {
     const { stdout } = await go(folder, env, 'mod', 'download', '-json', `${module}@${version}`);
     await cp((JSON.parse(stdout) as { Dir: string }).Dir, folder, { recursive: true });

@@ -4,15 +4,14 @@ import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { once } from 'node:events';
-import { locked, peerEnv } from './peer-install.ts';
+import { locked, peerCache, peerEnv } from './peer-install.ts';
 import { type Found, type Peer, startProcess } from './peers.ts';
 import { freePort } from '../wire/ports.ts';
 
 const run = promisify(execFile);
-const CACHE = fileURLToPath(new URL('../../../.cache/peers/proxies', import.meta.url));
+const CACHE = peerCache('proxies');
 
 /** The program of a Debian package: the one on the path, else unpacked into a cache folder. */
 async function program(name: string, debian = name): Promise<string> {

@@ -3,14 +3,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { locked, peerEnv } from './peer-install.ts';
+import { locked, peerCache, peerEnv } from './peer-install.ts';
 import { type Found, type Peer, startProcess } from './peers.ts';
 import { freePort } from '../wire/ports.ts';
 
 const run = promisify(execFile);
-const CACHE = fileURLToPath(new URL('../../../.cache/peers/snac', import.meta.url));
+const CACHE = peerCache('snac');
 const APT_MS = 120_000;
 
 /**
