@@ -100,7 +100,7 @@ describe('events for other Dapr applications', () => {
     const world = await start({
       // the first bulk fails in a part, the second is never answered
       publishes: ({ entries }) => [[entries[0]!.entryId], undefined, []][answers++],
-      clock: clockWhere((ms) => (ms === 10_000 ? 100 : Math.min(ms, 50))),
+      clock: clockWhere((ms) => (ms === 10_000 ? (answers === 1 ? 500 : ms) : Math.min(ms, 50))),
     });
     const orgId = await rows.org();
     const channelId = await rows.channel(orgId);
