@@ -1,6 +1,5 @@
 // `npm test`: everything. Arguments go to jest as they are (`npm test -- test/chaos`, `npm test -- --selectProjects
-// unit`). Unit, integration and contract tests run two files at a time; what starts whole services runs alone, one file
-// after another.
+// unit`).
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { findDapr, installDapr } from '../dapr/install/index.ts';
@@ -23,6 +22,9 @@ interface File {
  * what fails again, is a failure.
  */
 const MOST_AGAIN = 2;
+
+/** Files at a time: on two cores one is at work while others wait for what they have started. */
+const AT_ONCE = 3;
 
 /** So many of the slowest files does a whole run name: where its time can be won. */
 const SLOWEST = 20;
@@ -61,17 +63,8 @@ if (!(await findDapr()))
 
 mkdirSync('.cache', { recursive: true });
 const given = process.argv.slice(2);
-const rounds =
-  given.length > 0
-    ? [given]
-    : [
-        ['--selectProjects', 'unit', 'integration', 'contract', '--maxWorkers', '2'],
-        ['--selectProjects', 'e2e', 'sim', 'chaos', '--runInBand'],
-      ];
-
 const files = new Map<string, File>();
-let ran = true;
-for (const args of rounds) ran = (await runFiles(args, files)) && ran;
+let ran = await runFiles(given.length > 0 ? given : ['--maxWorkers', String(AT_ONCE)], files);
 
 const first = failedOf(files);
 if (given.length === 0 && first.length > 0 && first.length <= MOST_AGAIN)
