@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one suite for all mail adapters
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
 import { createHash, createHmac } from 'node:crypto';

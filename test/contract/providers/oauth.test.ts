@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one protocol: its variants share a server
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';

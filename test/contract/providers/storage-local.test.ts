@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one storage, in all that its contract asks
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one suite: an operation and its checks for each method of the contract
 import { expect } from '@jest/globals';
 import { z } from 'zod';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
