@@ -134,6 +134,7 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         f.saved -> 'value' as saved, f.state = 'unconfirmed' as "isLost",
         coalesce(extract(epoch from now() - f.lost_at) * 1000, 0)::float8 as "unansweredMs",
         f.request_sent_at is not null as "mayHaveSent", coalesce(f.login_until <= now(), false) as "isLoginOver",
+        f.circuit_since as "circuitSince",
         p.deleted_at is not null as "isDeleted", f.kind = 'first_comment'
           and ${hasOpenItems(sql, { org: sql`p.org_id`, root: sql`p.id` })} as "isThreadOpen",
         p.settings, coalesce(p.release_id, '') as "releaseId", coalesce(p.release_url, '') as "releaseUrl", p.released,

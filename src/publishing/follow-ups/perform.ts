@@ -14,7 +14,12 @@ export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<
   // an answer that is missing is asked for whatever has become of the post
   const { task, outcome } = taskOf(deps, isLost ? { ...followUp, isDeleted: false, isThreadOpen: false } : followUp);
   if (!task) return isLost && outcome.kind === 'reauthorize' ? { kind: 'lost', message: outcome.message } : outcome;
-  const caller: WithoutSlot = { ...followUp, channel: channel!, leaseMs: FOLLOW_UP_CLAIM_MS }; // a task has its channel
+  const caller: WithoutSlot = {
+    ...followUp,
+    channel: channel!, // a task has its channel
+    leaseMs: FOLLOW_UP_CLAIM_MS,
+    waitsSince: followUp.circuitSince ?? undefined,
+  };
   return isLost ? lookUpFollowUp(deps, followUp, task, caller) : send(deps, followUp, task, caller);
 }
 

@@ -33,6 +33,8 @@ export interface FollowUp {
   mayHaveSent: boolean;
   /** Nobody has logged the channel in for as long as it waits for that. */
   isLoginOver: boolean;
+  /** Waits since then for a network that answers nobody. */
+  circuitSince: Date | null;
 
   isDeleted: boolean;
   /** Items of the thread are not out yet. */

@@ -28,6 +28,8 @@ export interface FollowUpResult {
   dueInMs: number | null;
   /** Waits for a new login of its channel, a day at most. */
   login: boolean;
+  /** Waits for a network that answers nobody, a day at most. */
+  circuit: boolean;
   /** Counts towards giving up. */
   failed: boolean;
   /** The answer is missing. */
@@ -42,6 +44,7 @@ const result = (change: Pick<FollowUpResult, 'state' | 'message'> & Partial<Foll
   error: null,
   dueInMs: null,
   login: false,
+  circuit: false,
   failed: false,
   lost: false,
   releaseId: null,
@@ -95,6 +98,7 @@ export function resultOf(
       return result({
         state: 'waiting',
         dueInMs: outcome.againMs,
+        circuit: true,
         message: 'The network answers nobody at present',
         data: { inMs: outcome.againMs },
       });

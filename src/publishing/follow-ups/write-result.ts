@@ -45,7 +45,7 @@ const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
         select *
         from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
           n int, id uuid, "orgId" uuid, attempt int, incarnation text, state text, error text, "dueInMs" float8,
-          login boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb
+          login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb
         )`;
 
 const writeAll = (sql: Sql): Fragment => sql`
@@ -58,6 +58,10 @@ const writeAll = (sql: Sql): Fragment => sql`
             else now() + i."dueInMs" * interval '1 ms'
           end,
           login_until = case when i.login then coalesce(f.login_until, now() + ${LOGIN_HOURS} * interval '1 hour') end,
+          circuit_since = case
+            when i.circuit then coalesce(f.circuit_since, now())
+            when i.state = 'waiting' then f.circuit_since -- tries that fail then follow each other
+          end,
           lost_at = case when i.lost then coalesce(f.lost_at, now()) end,
           look_ups = f.look_ups + case when i.lost and f.state = 'unconfirmed' then 1 else 0 end,
           attempts_failed = f.attempts_failed + i.failed::int,

@@ -17,10 +17,10 @@ export interface CircuitsOptions {
 export interface Circuits {
   /**
    * Sends a post, or what follows one, while its network answers; else answers `circuit_open` and how long it waits. A
-   * post that is a day over its date goes out all the same, and ends by its own attempts; what has no date waits.
+   * What waits for a day goes out all the same, and ends by its own attempts. `waitsSince`: of a post its date.
    */
   guard(
-    claimed: Pick<ClaimedPost, 'channelId' | 'channel'> & Partial<Pick<ClaimedPost, 'publishDate'>>,
+    claimed: Pick<ClaimedPost, 'channelId' | 'channel'> & { waitsSince?: Date | undefined },
     lane: string,
     send: () => Promise<AttemptOutcome>,
   ): Promise<AttemptOutcome>;
@@ -131,9 +131,9 @@ export function openCircuits({ sql, clock, log }: CircuitsOptions): Circuits {
   }
 
   return {
-    async guard({ channelId, channel: { providerId, providerVersion }, publishDate }, lane, send) {
+    async guard({ channelId, channel: { providerId, providerVersion }, waitsSince }, lane, send) {
       const circuit = circuitOf({ providerId, providerVersion, lane });
-      const isOverdue = publishDate !== undefined && clock.now().getTime() - publishDate.getTime() > LONGEST_WAIT_MS;
+      const isOverdue = waitsSince !== undefined && clock.now().getTime() - waitsSince.getTime() > LONGEST_WAIT_MS;
       const asked = await enter(circuit);
       if (typeof asked === 'number') {
         if (!isOverdue) return { kind: 'circuit_open', againMs: asked };

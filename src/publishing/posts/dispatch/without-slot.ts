@@ -25,6 +25,8 @@ export interface WithoutSlot {
   /** By the monotonic clock of this process: when it asked for the row, and how long it holds it since. */
   heldSince: number;
   leaseMs: number;
+  /** Since when it waits for a network that answers nobody. */
+  waitsSince?: Date | undefined;
 }
 /** What a channel makes, once. */
 export interface Making {
@@ -44,9 +46,9 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
     const call: Called = { mayBePublic: false };
     try {
       return await onChannel(deps, caller, async (connected, ended) => {
-        const { channelId, channel } = caller;
+        const { channelId, channel, waitsSince } = caller;
         const send = () => makeOnce(deps, caller, { making: make(connected), connected, ended, call });
-        return (await deps.circuits.guard({ channelId, channel }, connected.lane, send)) as MadeOutcome;
+        return (await deps.circuits.guard({ channelId, channel, waitsSince }, connected.lane, send)) as MadeOutcome;
       });
     } catch (error) {
       const { mayBePublic } = call;

@@ -225,6 +225,31 @@ describe('what follows posts', () => {
     expect(below.made).toHaveLength(1);
   });
 
+  test('that has waited for a day is tried all the same, and ends by its own attempts', async () => {
+    await using open = await opened();
+    const { world, network, orgId, channelIds } = open;
+    const below = belowPosts(network);
+    below.behave = isDown;
+    await commented(orgId, channelIds.slice(20, 21));
+    await world.reconciler.sweep();
+    await settles(async () => expect(await followUps()).toMatchObject([{ state: 'waiting', waits: true }]));
+    await db.sql`update circuits set probe_at = now() + interval '5 minutes'`;
+    const sweepAgain = async () => {
+      await db.sql`update post_follow_ups set due_at = now() - interval '6 s' where incarnation is null and due_at > now()`;
+      await world.reconciler.sweep();
+    };
+    await db.sql`update post_follow_ups set circuit_since = now() - interval '23 hours'`;
+    await sweepAgain();
+    await settles(async () => expect(await followUps()).toMatchObject([{ failures: 0, waits: true }]));
+    expect(below.asked).toEqual([]);
+    await db.sql`update post_follow_ups set circuit_since = now() - interval '25 hours'`;
+    await settles(async () => {
+      await sweepAgain();
+      expect(await followUps()).toMatchObject([{ state: 'failed', failures: 4 }]);
+    });
+    expect(below.asked).toHaveLength(4);
+  });
+
   test('opens the circuit as posts do, and a failed look-up or reading does not', async () => {
     await using open = await start();
     const { world, network } = open;
