@@ -54,6 +54,7 @@ describe('operation ids', () => {
     'GET /public/v1/me': 'getMe',
     'GET /public/v1/media': 'listFiles',
     'DELETE /public/v1/media/:id': 'deleteFile',
+    'POST /public/v1/media/:id/transform': 'transformFile',
     'GET /public/v1/media/jobs/:id': 'getMediaJob',
     'GET /public/v1/notifications': 'listNotifications',
     'GET /public/v1/openapi.json': 'getOpenApiDocument',

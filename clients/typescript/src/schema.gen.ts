@@ -1,6 +1,7 @@
-// Made from the OpenAPI document by npm run gen. sha256: ba15c0b97b45838da00d4f7b8488c52bf51d538cf8de8a5dec5735ddd2e73c64
+// Made from the OpenAPI document by npm run gen. sha256: 3f26ae12c7a01de3b456201d1a56700c72f5991d6d8a4c2d50a600ed5799adf2
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
+  "/public/v1/media/{id}/transform",
   "/public/v1/posts",
   "/public/v1/posts/bulk",
   "/public/v1/posts/bulk/{planId}/apply",
@@ -402,6 +403,26 @@ export interface paths {
          * @description Refused while a scheduled post uses it, unless `force=true`.
          */
         delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/v1/media/{id}/transform": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change a picture or trim a video
+         * @description Starts a job whose result is a new file; `jobs/:id` tells how it goes on, and the file itself stays. Sides and offsets are pixels of the upright picture, `from` and `to` seconds. Pictures are resized, cropped and converted (JPEG, PNG, GIF, WebP, AVIF and TIFF). Videos and sounds are trimmed without being encoded anew, so the part begins at the key frame at or before `from`, and only where the server has ffmpeg: 400 elsewhere.
+         */
+        post: operations["transformFile"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2392,6 +2413,87 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+        };
+    };
+    transformFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeated request with the same key and body gets the first answer, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    operation: "crop";
+                    params: {
+                        left: number;
+                        top: number;
+                        width: number;
+                        height: number;
+                    };
+                } | {
+                    /** @constant */
+                    operation: "resize";
+                    params: {
+                        width?: number;
+                        height?: number;
+                        /**
+                         * @default inside
+                         * @enum {string}
+                         */
+                        fit?: "inside" | "cover" | "contain" | "fill";
+                    };
+                } | {
+                    /** @constant */
+                    operation: "convert";
+                    params: {
+                        /** @enum {string} */
+                        type: "jpeg" | "png" | "webp" | "avif";
+                    };
+                } | {
+                    /** @constant */
+                    operation: "trim";
+                    params: {
+                        /** @default 0 */
+                        from?: number;
+                        to: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            402: components["responses"]["Error402"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
         };
