@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 3f26ae12c7a01de3b456201d1a56700c72f5991d6d8a4c2d50a600ed5799adf2
+// Made from the OpenAPI document by npm run gen. sha256: 65ab276f15d5011500c1961078ad97962397d737543abccc1ee19ff5e266976b
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -1444,6 +1444,16 @@ export interface components {
         };
     };
     responses: {
+        /** @description Any other refusal */
+        Error: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Bad Request */
         Error400: {
             headers: {
@@ -1627,6 +1637,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     redeemDeviceCodeForAPIKeyInDeviceToken: {
@@ -1673,6 +1684,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     revokeToken: {
@@ -1721,6 +1733,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     exchangeGrantForTokens: {
@@ -1779,6 +1792,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     getChannelAnalytics: {
@@ -1813,6 +1827,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelHistory: {
@@ -1850,6 +1865,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPostAnalytics: {
@@ -1884,6 +1900,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelCalendar: {
@@ -1916,6 +1933,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findSlot: {
@@ -1945,6 +1963,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findChannelSlot: {
@@ -1977,6 +1996,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     generateVideo: {
@@ -2042,6 +2062,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listGroups: {
@@ -2090,6 +2111,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelRules: {
@@ -2124,6 +2146,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     callChannelMethod: {
@@ -2165,10 +2188,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listChannels: {
@@ -2216,6 +2241,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteChannel: {
@@ -2250,8 +2276,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     checkCredential: {
@@ -2283,6 +2311,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getMe: {
@@ -2325,6 +2354,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listFiles: {
@@ -2379,6 +2409,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteFile: {
@@ -2413,8 +2444,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     transformFile: {
@@ -2496,6 +2529,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getMediaJob: {
@@ -2528,6 +2562,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listNotifications: {
@@ -2558,6 +2593,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getOpenApiDocument: {
@@ -2590,6 +2626,7 @@ export interface operations {
             400: components["responses"]["Error400"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listPosts: {
@@ -2646,6 +2683,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createPosts: {
@@ -2742,6 +2780,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPost: {
@@ -2774,6 +2813,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     replacePost: {
@@ -2855,10 +2895,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deletePost: {
@@ -2891,8 +2933,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     editPost: {
@@ -2974,10 +3018,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findMissingPost: {
@@ -3013,6 +3059,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     setReleaseId: {
@@ -3052,10 +3099,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     retryPost: {
@@ -3092,10 +3141,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     mergePostSettings: {
@@ -3137,10 +3188,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     setPostStatus: {
@@ -3181,10 +3234,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPostTimeline: {
@@ -3217,6 +3272,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     planPosts: {
@@ -3259,6 +3315,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     applyPlan: {
@@ -3298,6 +3355,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     undoPlan: {
@@ -3328,8 +3386,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteGroup: {
@@ -3363,8 +3423,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     pausePosts: {
@@ -3407,6 +3469,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     preflightPosts: {
@@ -3493,6 +3556,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     resumePosts: {
@@ -3541,6 +3605,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     startConnecting: {
@@ -3576,6 +3641,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listTags: {
@@ -3621,6 +3687,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createTag: {
@@ -3662,6 +3729,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     uploadFile: {
@@ -3706,6 +3774,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     uploadFromUrl: {
@@ -3751,6 +3820,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     searchUsers: {
@@ -3785,6 +3855,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     callVideoFunction: {
@@ -3831,6 +3902,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listWebhooks: {
@@ -3859,6 +3931,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     changeWebhook: {
@@ -3904,6 +3977,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createWebhook: {
@@ -3954,6 +4028,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getWebhook: {
@@ -3985,6 +4060,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     changeWebhookById: {
@@ -4029,10 +4105,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteWebhook: {
@@ -4067,8 +4145,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listWebhookEvents: {
@@ -4108,6 +4188,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
 }
