@@ -54,15 +54,18 @@ function isAlive(pid: number): boolean {
 }
 
 const npm = (folder: string, ...words: string[]) =>
-  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'], {
+  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: folder,
     env: peerEnv(),
     timeout: INSTALL_MS,
     maxBuffer: 2 ** 24,
   });
 
-/** Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. */
-export async function installPeer(name: string): Promise<string> {
+/**
+ * Installs `test/peers/<name>` by its lockfile when that has not been done; answers its folder. `scripts`: packages may
+ * run their own, to build or to fetch a program.
+ */
+export async function installPeer(name: string, { scripts = true }: { scripts?: boolean } = {}): Promise<string> {
   const folder = fileURLToPath(new URL(name, PEERS));
   const lockfile = createHash('sha256')
     .update(await readFile(`${folder}/package-lock.json`))
@@ -71,10 +74,11 @@ export async function installPeer(name: string): Promise<string> {
   await locked(`${folder}/.cache`, async () => {
     if (existsSync(mark) && (await readFile(mark, 'utf8')) === lockfile) return;
     process.stderr.write(`installing peer ${name} (once)\n`);
-    await npm(folder, 'ci').catch(async (error: Error) => {
+    const how = `--ignore-scripts=${!scripts}`;
+    await npm(folder, 'ci', how).catch(async (error: Error) => {
       // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
       if (!error.message.includes('EUSAGE')) throw error;
-      await npm(folder, 'install', '--no-save');
+      await npm(folder, 'install', '--no-save', how);
     });
     await writeFile(mark, lockfile);
   });
