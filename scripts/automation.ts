@@ -1,6 +1,6 @@
 import type { openApi } from '../api/http/openapi/index.ts';
 
-/** What the definition for Zapier takes from the document, by the ids of operations and the names of events. */
+/** What the definitions take from the document, by the ids of operations and the names of events. */
 const OPERATIONS = [
   'getMe',
   'listChannels',
@@ -13,6 +13,7 @@ const OPERATIONS = [
   'getPost',
   'findChannelSlot',
   'createWebhook',
+  'getWebhook',
   'deleteWebhook',
 ];
 const EVENTS = ['post.published', 'post.failed', 'channel.refresh_needed'];
@@ -25,8 +26,14 @@ interface Described {
 }
 type Verbs = Record<string, Described>;
 
-/** Method, path, summary and an example of the answer of each; throws for one that is not in the document. */
-export function automationDescription(document: ReturnType<typeof openApi>): string {
+/**
+ * Method, path and summary of each, with an example of the answer unless it is not wanted; throws for one that is not in
+ * the document.
+ */
+export function automationDescription(
+  document: ReturnType<typeof openApi>,
+  { samples = true }: { samples?: boolean } = {},
+): string {
   const { paths, webhooks } = document as unknown as { paths: Record<string, Verbs>; webhooks: Record<string, Verbs> };
   const all = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
@@ -38,12 +45,14 @@ export function automationDescription(document: ReturnType<typeof openApi>): str
     if (!found) throw new Error(`The document has no operation ${id}`);
     const { method, path, operation } = found;
     const [, answer] = Object.entries(operation.responses ?? {}).find(([status]) => status.startsWith('2')) ?? [];
-    return [id, { method, path, summary: operation.summary, sample: exampleOf(answer?.content) }];
+    const sample = samples ? { sample: exampleOf(answer?.content) } : {};
+    return [id, { method, path, summary: operation.summary, ...sample }];
   });
   const events = EVENTS.map((event) => {
     const told = webhooks[event]?.['post'];
     if (!told) throw new Error(`The document has no event ${event}`);
-    return [event, { summary: told.summary, sample: exampleOf(told.requestBody?.content) }];
+    const sample = samples ? { sample: exampleOf(told.requestBody?.content) } : {};
+    return [event, { summary: told.summary, ...sample }];
   });
   const described = { operations: Object.fromEntries(operations), events: Object.fromEntries(events) };
   return `${JSON.stringify(described, null, 1)}\n`;

@@ -41,4 +41,8 @@ export const references: readonly { file: URL; make: () => string | Promise<stri
     file: new URL('../clients/automation/zapier/description.gen.json', import.meta.url),
     make: () => automationDescription(openApi(routes, described)),
   },
+  {
+    file: new URL('../clients/automation/n8n/description.gen.json', import.meta.url),
+    make: () => automationDescription(openApi(routes, described), { samples: false }),
+  },
 ];

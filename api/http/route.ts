@@ -180,6 +180,8 @@ export interface Declaration<
    * JSON.
    */
   output?: 'json' | 'text' | 'bytes';
+  /** For OpenAPI: the type of an answer that is not JSON, where its form does not tell. */
+  mediaType?: 'text/html' | 'text/csv' | 'text/calendar';
   /**
    * Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC
    * 7591.

@@ -23,6 +23,7 @@ import { proposePostTool } from './tools/propose-post.ts';
 import { requestMediaUploadTool } from './tools/request-media-upload.ts';
 import { searchMediaTool } from './tools/search-media.ts';
 import { searchStockTool } from './tools/search-stock.ts';
+import { transformMediaTool } from './tools/transform-media.ts';
 import { updateMediaTool } from './tools/update-media.ts';
 import { updatePostSettingsTool } from './tools/update-post-settings.ts';
 import { updatePostTool } from './tools/update-post.ts';
@@ -62,6 +63,7 @@ export const tools: readonly AnyTool[] = [
   updateMediaTool,
   requestMediaUploadTool,
   finalizeMediaUploadTool,
+  transformMediaTool,
   mediaJobStatusTool,
   searchStockTool,
 ];

@@ -18,6 +18,7 @@ export interface LibraryNeeds {
   clock: Clock;
   cache: Cache;
   outbound: Outbound;
+  incarnation: string;
   logs: Logs;
   billing: Billing;
   providers: Providers;
@@ -33,6 +34,7 @@ export async function openLibraryWing({
   clock,
   cache,
   outbound,
+  incarnation,
   logs,
   billing,
   providers,
@@ -49,7 +51,12 @@ export async function openLibraryWing({
       providers,
       settings: providerSettings,
       backendUrl: config.http.backendUrl,
-      retention: { deletedDays: config.retention.softDeleted, uploadDays: config.retention.multipartUploads },
+      retention: {
+        deletedDays: config.retention.softDeleted,
+        uploadDays: config.retention.multipartUploads,
+        jobDays: config.retention.mediaJobs,
+      },
+      incarnation,
       signingKey: hmacHex(config.secrets.jwt, 'parts of uploads'),
       log: logs.of('media'),
     }),
@@ -57,6 +64,10 @@ export async function openLibraryWing({
   const stock = openStock({ cache, clock, keys: config.stockMedia, media, providers, settings: providerSettings });
   return wing(opened, {
     rooms: { media, stock, brandKits: openBrandKits({ sql, billing }) },
-    sweeps: [{ name: 'media', everyMs: HOUR, run: (limit) => media.sweep(limit) }],
+    sweeps: [
+      { name: 'media', everyMs: HOUR, run: (limit) => media.sweep(limit) },
+      { name: 'media-transforms', everyMs: HOUR, run: (limit) => media.transforms.sweep(limit) },
+    ],
+    workers: [() => media.transforms.start()],
   });
 }

@@ -65,6 +65,9 @@ const FIELD: readonly Row[] = [
   ['GET /users', MEMBER, 200, list('id name email'), 'api-key'], // its handler asks for a super-admin
 ];
 
+const JOB =
+  'id state detail operation providerId version model progress result error costMicros settled createdAt endedAt';
+
 /** 3.2, and what was added since. */
 const ADDED: readonly Row[] = [
   ['GET /me', MEMBER, 200, 'userId orgId orgName role permissions scopes tier'],
@@ -93,12 +96,8 @@ const ADDED: readonly Row[] = [
     'api-key oauth session',
   ],
   ['GET /media', 'media:read', 200, 'pages results total'],
-  [
-    'GET /media/jobs/:id',
-    'media:read',
-    200,
-    'id state detail operation providerId version model progress result error costMicros settled createdAt endedAt',
-  ],
+  ['POST /media/:id/transform', 'media:create', 201, JOB],
+  ['GET /media/jobs/:id', 'media:read', 200, JOB],
   ['DELETE /media/:id', 'media:delete', 200, 'id'],
   ['GET /webhooks', MEMBER, 200, list(WEBHOOK)],
   ['GET /webhooks/:id', MEMBER, 200, WEBHOOK],

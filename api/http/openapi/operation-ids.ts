@@ -21,6 +21,7 @@ const PUBLIC_IDS: Readonly<Record<string, string>> = {
   'GET /me': 'getMe',
   'GET /media': 'listFiles',
   'DELETE /media/:id': 'deleteFile',
+  'POST /media/:id/transform': 'transformFile',
   'GET /media/jobs/:id': 'getMediaJob',
   'GET /notifications': 'listNotifications',
   'GET /openapi.json': 'getOpenApiDocument',

@@ -110,7 +110,7 @@ const RAW_TYPES = { text: 'text/plain', bytes: 'application/octet-stream', json:
 
 function answerOf(route: AnyRoute, { schemas }: Writer): Json {
   const { output = 'json' } = route;
-  const type = route.path.endsWith('.ics') ? 'text/calendar' : route.page ? 'text/html' : RAW_TYPES[output];
+  const type = route.mediaType ?? (route.page ? 'text/html' : RAW_TYPES[output]);
   const schema = output === 'json' ? schemas.schemaOf(route.answer as z.ZodType, 'output') : { type: 'string' };
   const example = output === 'json' && exampleOf(schema, schemas.components(), { io: 'output' });
   return {
@@ -131,6 +131,8 @@ function responsesOf(route: AnyRoute, writer: Writer): Json {
         { $ref: `#/components/responses/${route.errors ? 'OAuthError' : `Error${code}`}` },
       ]),
     ),
+    // such as 404 for an id in a body, 502 of a provider, 503 of a service that ends
+    default: { $ref: `#/components/responses/${route.errors ? 'OAuthError' : 'Error'}` },
   };
 }
 

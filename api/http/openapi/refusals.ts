@@ -19,7 +19,9 @@ export function refusalsOf(route: AnyRoute): number[] {
       ? [403]
       : []),
     ...(route.path.includes(':') ? [404] : []),
-    ...(route.idempotent ? [409, 422] : []),
+    // what a write finds in another state: a post on its way, a job that has ended
+    ...(route.idempotent || (route.method !== 'get' && route.path.includes(':')) ? [409] : []),
+    ...(route.idempotent ? [422] : []),
     ...(route.body || route.input === 'stream' ? [413, 415] : []),
   ].toSorted((a, b) => a - b);
 }
@@ -115,6 +117,7 @@ export function describeRefusals(statuses: readonly number[], inOAuth: boolean):
   return {
     schemas: { Error: ErrorSchema, ...(inOAuth && { OAuthError: OAuthErrorSchema }) },
     responses: {
+      Error: response('Any other refusal', 'Error', exampleOfRefusal(409)),
       ...Object.fromEntries(
         statuses.map((status) => [
           `Error${status}`,

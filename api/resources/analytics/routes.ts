@@ -111,6 +111,7 @@ export default [
     permission: 'analytics:read',
     query: Range,
     output: 'bytes',
+    mediaType: 'text/csv',
     answer: z.instanceof(Readable),
     async handle({ rooms, principal, query, reply }) {
       const lines = await rooms.analytics.exportNumbers(principal.orgId, query);

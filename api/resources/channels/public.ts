@@ -22,6 +22,7 @@ export default [
     limitBy: 'ip',
     query: z.object({ token: z.string().max(255).optional() }),
     output: 'text',
+    mediaType: 'text/calendar',
     answer: z.string(),
     async handle({ rooms, params, query, request, reply }) {
       const feed = await rooms.calendar.openFeed(params.id, query.token);

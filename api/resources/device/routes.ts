@@ -14,6 +14,7 @@ export default [
     summary: 'Get the page for entering a device code',
     auth: ['none'],
     output: 'text',
+    mediaType: 'text/html',
     answer: z.string(),
     handle: async ({ reply }) => devicePage(reply),
     present: (page) => page,

@@ -7,9 +7,9 @@ import { collect } from '../../http/body.ts';
 import { ownOnly } from '../../http/own.ts';
 import { payerOf } from '../../http/program.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
-import { Job, MadeFile, presentJob, presentMade, presentVideoOption, VideoWay } from './job.shape.ts';
+import { Job, MadeFile, presentJob, presentMade, presentTransform, presentVideoOption, VideoWay } from './job.shape.ts';
 
-const route = routesOf('mediaJobs');
+const route = routesOf('mediaJobs', 'media');
 
 /** The longest time for which a request waits for its job; most proxies wait for a minute. */
 const WAIT_MS = 50_000;
@@ -196,6 +196,16 @@ const videoRoutes = (prefix: '/files' | '/media') => [
   }),
 ];
 
+/** A job of either kind: of a provider, or a change of a file that is made here; 404 for any other. */
+export async function showJob(
+  { rooms, principal }: Pick<Call<'mediaJobs' | 'media'>, 'rooms' | 'principal'>,
+  id: string,
+): Promise<z.input<typeof Job>> {
+  const transform = await rooms.media.transforms.show(principal.orgId, id);
+  return transform ? presentTransform(transform) : presentJob(await rooms.mediaJobs.show(principal.orgId, id));
+}
+const asShown = (job: z.input<typeof Job>) => job;
+
 /** A job in both dialects. */
 export const jobRoute = (path: `/${string}/:id`, opens: Opens) =>
   route({
@@ -204,8 +214,8 @@ export const jobRoute = (path: `/${string}/:id`, opens: Opens) =>
     path,
     summary: 'Get a media job',
     answer: Job,
-    handle: ({ rooms, principal, params }) => rooms.mediaJobs.show(principal.orgId, params.id),
-    present: presentJob,
+    handle: (call) => showJob(call, call.params.id),
+    present: asShown,
   });
 
 const runningRoutes = (prefix: '/files' | '/media') => [
@@ -237,13 +247,16 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     permission: 'ai:create',
     limit: '30/minute',
     answer: Job,
-    async handle({ rooms, principal, params }) {
+    async handle(call) {
+      const { rooms, principal, params } = call;
       const { orgId } = principal;
-      await ownOnly(principal, async () => (await rooms.mediaJobs.get(orgId, params.id)).userId);
-      await rooms.mediaJobs.cancel(orgId, params.id);
-      return rooms.mediaJobs.show(orgId, params.id);
+      const transform = await rooms.media.transforms.show(orgId, params.id);
+      await ownOnly(principal, async () => (transform?.job ?? (await rooms.mediaJobs.get(orgId, params.id))).userId);
+      if (transform) await rooms.media.transforms.cancel(transform.job);
+      else await rooms.mediaJobs.cancel(orgId, params.id);
+      return showJob(call, params.id);
     },
-    present: presentJob,
+    present: asShown,
   }),
   route({
     method: 'post',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { LibraryFile } from '../../../src/library/media/index.ts';
+import type { LibraryFile, ShownTransform } from '../../../src/library/media/index.ts';
 import {
   FORMS,
   type JobRow,
@@ -54,6 +54,24 @@ export const presentJob = ({ job, files }: ShownJob): z.input<typeof Job> => ({
   error: job.error,
   costMicros: job.costMicros,
   settled: job.isSettled,
+  createdAt: job.createdAt.toISOString(),
+  endedAt: job.endedAt?.toISOString() ?? null,
+});
+
+/** A change of a file, which is made here and costs nothing, as a job. */
+export const presentTransform = ({ job, file }: ShownTransform): z.input<typeof Job> => ({
+  id: job.id,
+  state: STATES[job.state],
+  detail: job.state,
+  operation: job.operation,
+  providerId: 'library',
+  version: 'v1',
+  model: null,
+  progress: job.state === 'done' ? 100 : null,
+  result: file ? [presentMade(file)] : job.state === 'done' ? [] : null,
+  error: job.error,
+  costMicros: 0,
+  settled: true,
   createdAt: job.createdAt.toISOString(),
   endedAt: job.endedAt?.toISOString() ?? null,
 });

@@ -28,6 +28,7 @@ export default [
     description: 'For people: one page without scripts, which loads nothing from elsewhere.',
     auth: ['none'],
     output: 'text',
+    mediaType: 'text/html',
     answer: z.string(),
     async handle({ rooms, routes, request, reply }) {
       const isSlashed = request.url.split('?', 1)[0]!.endsWith('/');

@@ -1,6 +1,7 @@
-// Made from the OpenAPI document by npm run gen. sha256: ba15c0b97b45838da00d4f7b8488c52bf51d538cf8de8a5dec5735ddd2e73c64
+// Made from the OpenAPI document by npm run gen. sha256: 65ab276f15d5011500c1961078ad97962397d737543abccc1ee19ff5e266976b
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
+  "/public/v1/media/{id}/transform",
   "/public/v1/posts",
   "/public/v1/posts/bulk",
   "/public/v1/posts/bulk/{planId}/apply",
@@ -402,6 +403,26 @@ export interface paths {
          * @description Refused while a scheduled post uses it, unless `force=true`.
          */
         delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/public/v1/media/{id}/transform": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change a picture or trim a video
+         * @description Starts a job whose result is a new file; `jobs/:id` tells how it goes on, and the file itself stays. Sides and offsets are pixels of the upright picture, `from` and `to` seconds. Pictures are resized, cropped and converted (JPEG, PNG, GIF, WebP, AVIF and TIFF). Videos and sounds are trimmed without being encoded anew, so the part begins at the key frame at or before `from`, and only where the server has ffmpeg: 400 elsewhere.
+         */
+        post: operations["transformFile"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1423,6 +1444,16 @@ export interface components {
         };
     };
     responses: {
+        /** @description Any other refusal */
+        Error: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Bad Request */
         Error400: {
             headers: {
@@ -1606,6 +1637,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     redeemDeviceCodeForAPIKeyInDeviceToken: {
@@ -1652,6 +1684,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     revokeToken: {
@@ -1700,6 +1733,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     exchangeGrantForTokens: {
@@ -1758,6 +1792,7 @@ export interface operations {
             415: components["responses"]["OAuthError"];
             429: components["responses"]["OAuthError"];
             500: components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
         };
     };
     getChannelAnalytics: {
@@ -1792,6 +1827,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelHistory: {
@@ -1829,6 +1865,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPostAnalytics: {
@@ -1863,6 +1900,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelCalendar: {
@@ -1895,6 +1933,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findSlot: {
@@ -1924,6 +1963,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findChannelSlot: {
@@ -1956,6 +1996,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     generateVideo: {
@@ -2021,6 +2062,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listGroups: {
@@ -2069,6 +2111,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getChannelRules: {
@@ -2103,6 +2146,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     callChannelMethod: {
@@ -2144,10 +2188,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listChannels: {
@@ -2195,6 +2241,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteChannel: {
@@ -2229,8 +2276,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     checkCredential: {
@@ -2262,6 +2311,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getMe: {
@@ -2304,6 +2354,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listFiles: {
@@ -2358,6 +2409,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteFile: {
@@ -2392,8 +2444,92 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
+        };
+    };
+    transformFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeated request with the same key and body gets the first answer, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @constant */
+                    operation: "crop";
+                    params: {
+                        left: number;
+                        top: number;
+                        width: number;
+                        height: number;
+                    };
+                } | {
+                    /** @constant */
+                    operation: "resize";
+                    params: {
+                        width?: number;
+                        height?: number;
+                        /**
+                         * @default inside
+                         * @enum {string}
+                         */
+                        fit?: "inside" | "cover" | "contain" | "fill";
+                    };
+                } | {
+                    /** @constant */
+                    operation: "convert";
+                    params: {
+                        /** @enum {string} */
+                        type: "jpeg" | "png" | "webp" | "avif";
+                    };
+                } | {
+                    /** @constant */
+                    operation: "trim";
+                    params: {
+                        /** @default 0 */
+                        from?: number;
+                        to: number;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            402: components["responses"]["Error402"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getMediaJob: {
@@ -2426,6 +2562,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listNotifications: {
@@ -2456,6 +2593,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getOpenApiDocument: {
@@ -2488,6 +2626,7 @@ export interface operations {
             400: components["responses"]["Error400"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listPosts: {
@@ -2544,6 +2683,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createPosts: {
@@ -2640,6 +2780,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPost: {
@@ -2672,6 +2813,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     replacePost: {
@@ -2753,10 +2895,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deletePost: {
@@ -2789,8 +2933,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     editPost: {
@@ -2872,10 +3018,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     findMissingPost: {
@@ -2911,6 +3059,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     setReleaseId: {
@@ -2950,10 +3099,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     retryPost: {
@@ -2990,10 +3141,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     mergePostSettings: {
@@ -3035,10 +3188,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     setPostStatus: {
@@ -3079,10 +3234,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getPostTimeline: {
@@ -3115,6 +3272,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     planPosts: {
@@ -3157,6 +3315,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     applyPlan: {
@@ -3196,6 +3355,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     undoPlan: {
@@ -3226,8 +3386,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteGroup: {
@@ -3261,8 +3423,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     pausePosts: {
@@ -3305,6 +3469,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     preflightPosts: {
@@ -3391,6 +3556,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     resumePosts: {
@@ -3439,6 +3605,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     startConnecting: {
@@ -3474,6 +3641,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listTags: {
@@ -3519,6 +3687,7 @@ export interface operations {
             403: components["responses"]["Error403"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createTag: {
@@ -3560,6 +3729,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     uploadFile: {
@@ -3604,6 +3774,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     uploadFromUrl: {
@@ -3649,6 +3820,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     searchUsers: {
@@ -3683,6 +3855,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     callVideoFunction: {
@@ -3729,6 +3902,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listWebhooks: {
@@ -3757,6 +3931,7 @@ export interface operations {
             401: components["responses"]["Error401"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     changeWebhook: {
@@ -3802,6 +3977,7 @@ export interface operations {
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     createWebhook: {
@@ -3852,6 +4028,7 @@ export interface operations {
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     getWebhook: {
@@ -3883,6 +4060,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     changeWebhookById: {
@@ -3927,10 +4105,12 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     deleteWebhook: {
@@ -3965,8 +4145,10 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            409: components["responses"]["Error409"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
     listWebhookEvents: {
@@ -4006,6 +4188,7 @@ export interface operations {
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
+            default: components["responses"]["Error"];
         };
     };
 }

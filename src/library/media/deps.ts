@@ -3,9 +3,10 @@ import type { Database } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { openImport } from './import-item.ts';
-import type { Incoming, IncomingLog } from './incoming.ts';
+import type { Incoming } from './incoming.ts';
 import type { Bodies } from './bodies.ts';
 import type { Ingest, IngestReceived } from './ingest.ts';
 import type { Prober } from './probe.ts';
@@ -35,10 +36,12 @@ export interface MediaOptions {
   localQuotaBytes: number;
   /** RESTRICT_UPLOAD_DOMAINS; empty: media may be hosted anywhere. */
   restrictDomains: readonly string[];
-  retention: { deletedDays: number; uploadDays: number };
+  retention: { deletedDays: number; uploadDays: number; jobDays: number };
   /** Signs the addresses of parts. */
   signingKey: string;
-  log: IncomingLog;
+  /** This start of this process. */
+  incarnation: string;
+  log: Log;
 }
 
 /** What the use cases are handed. */

@@ -7,4 +7,7 @@ export type { AddedFile } from './additions.ts';
 export type { LibraryFile, MediaOptions } from './deps.ts';
 export { type MediaRoom, openMedia } from './service.ts';
 export { filesRetention } from './store.ts';
+export type { ShownTransform } from './transforms/create.ts';
+export { FITS, PICTURE_TYPES, Transform, TRANSFORMS } from './transforms/rules.ts';
+export { oldTransforms } from './transforms/store.ts';
 export { uploadsRetention } from './uploads/store.ts';

@@ -24,6 +24,10 @@ export interface Origin {
   uploadId?: string;
   attribution?: Attribution;
   generated?: Generated;
+  /** Unless said, the title of the attribution. */
+  alt?: string;
+  /** The file that a changed one was made of. */
+  derivedFrom?: string;
 }
 /** Bytes that have been judged: in a file of this machine, in a storage already, or both. */
 export interface Judged {
@@ -85,7 +89,7 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
     await confirmObjects(sql, nobodys);
   }
 
-  return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, generated, ...said }, also) => {
+  return async (orgId, judged, { name, sourceUrl, uploadId = null, attribution, generated, alt, ...said }, also) => {
     const { probed, bytes, path, lies } = judged;
     const place = await targetOf(orgId, judged);
     const stays =
@@ -125,7 +129,7 @@ export function openIngest({ sql, billing, storages, prober }: Options): Ingest 
           originalName: shown,
           storageKey,
           thumbnailKey,
-          alt: attribution?.title ?? '',
+          alt: alt ?? attribution?.title ?? '',
           bytes,
           sourceUrl,
           uploadId,

@@ -4,7 +4,21 @@ import sharp from 'sharp';
 export type Job =
   | { kind: 'measure'; path: string }
   | { kind: 'thumbnail'; path: string; target: string }
-  | { kind: 'fit'; path: string; target: string; maxBytes: number; maxPixels: number };
+  | { kind: 'fit'; path: string; target: string; maxBytes: number; maxPixels: number }
+  | { kind: 'transform'; path: string; target: string; change: PictureChange; format: PictureFormat };
+export type PictureFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'gif' | 'tiff';
+/** Sides and offsets are pixels of the upright picture. */
+export type PictureChange =
+  | {
+      operation: 'resize';
+      params: {
+        width?: number | undefined;
+        height?: number | undefined;
+        fit: 'inside' | 'cover' | 'contain' | 'fill';
+      };
+    }
+  | { operation: 'crop'; params: { left: number; top: number; width: number; height: number } }
+  | { operation: 'convert' };
 export interface Size {
   width: number;
   height: number;
@@ -71,6 +85,43 @@ async function fit({ path, target, maxBytes, maxPixels }: Extract<Job, { kind: '
   return undefined;
 }
 
+const QUALITY = 90;
+
+/**
+ * Writes a changed picture in a format. A moving one stays so in a format that moves; of any other the first picture is
+ * taken.
+ */
+async function transform({ path, target, change, format }: Extract<Job, { kind: 'transform' }>): Promise<Size> {
+  const animated = format === 'gif' || format === 'webp';
+  const picture = sharp(path, { limitInputPixels: MOST_PIXELS, failOn: 'error', animated }).autoOrient();
+  if (change.operation === 'resize') picture.resize({ ...given(change.params), background: '#0000' });
+  if (change.operation === 'crop') picture.extract(change.params);
+  switch (format) {
+    case 'jpeg':
+      picture.flatten({ background: '#fff' }).jpeg({ quality: QUALITY });
+      break;
+    case 'avif':
+      picture.avif({ quality: 70, effort: 2 }); // more effort takes minutes, and saves little
+      break;
+    case 'webp':
+      picture.webp({ quality: QUALITY });
+      break;
+    case 'png':
+    case 'gif':
+    case 'tiff':
+      picture.toFormat(format);
+  }
+  const { width, height, pageHeight } = await picture.toFile(target);
+  return { width, height: pageHeight ?? height };
+}
+type Resized = Extract<PictureChange, { operation: 'resize' }>['params'];
+/** The same without what is absent. */
+const given = ({ width, height, ...how }: Resized) => ({
+  ...how,
+  ...(width !== undefined && { width }),
+  ...(height !== undefined && { height }),
+});
+
 /** Does one job; rejects for what is no picture, is broken or too large. */
 export function work(job: Job): Promise<Done> {
   switch (job.kind) {
@@ -80,5 +131,7 @@ export function work(job: Job): Promise<Done> {
       return thumbnail(job.path, job.target);
     case 'fit':
       return fit(job);
+    case 'transform':
+      return transform(job);
   }
 }

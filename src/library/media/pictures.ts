@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../platform/kernel/index.ts';
-import type { Done, Job, Size } from './picture-work.ts';
+import type { Done, Job, PictureChange, PictureFormat, Size } from './picture-work.ts';
 import type { PictureJob } from './picture-worker.ts';
 import { openLimiter } from '../../platform/flow/index.ts';
 
@@ -24,6 +24,15 @@ export interface Pictures extends AsyncDisposable {
     target: string,
     signal: AbortSignal,
   ): Promise<Fitted | undefined>;
+  /** Writes the changed picture to `target`; false: it cannot be done with this one. Rejects as `fit` does. */
+  transform(
+    orgId: string,
+    path: string,
+    change: PictureChange,
+    format: PictureFormat,
+    target: string,
+    signal: AbortSignal,
+  ): Promise<boolean>;
 }
 interface Limits {
   maxBytes: number;
@@ -163,6 +172,10 @@ export function openPictures(): Pictures {
       }
       await rm(target, { force: true });
       return undefined;
+    },
+    async transform(orgId, path, change, format, target, signal) {
+      using _ = await limiter.enter(orgId, { signal });
+      return (await run({ kind: 'transform', path, target, change, format }, signal)) !== undefined;
     },
     async [Symbol.asyncDispose]() {
       closed = true;

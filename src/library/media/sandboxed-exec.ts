@@ -7,9 +7,11 @@ const run = promisify(execFile);
 const RUN_MS = 10_000; // a video takes well under one second; what takes far longer keeps others waiting for their turn
 const MEMORY_KIB = 1_048_576;
 const MOST_ANSWER = 4_000_000;
-// Set by a shell, for nothing else can: no more memory, no file written, and no more time than this even when we are
-// gone. What a system does not know is left out.
-const LIMITS = `ulimit -d ${MEMORY_KIB} 2>/dev/null; ulimit -f 0 2>/dev/null; ulimit -t 15 2>/dev/null; exec "$0" "$@"`;
+const BLOCK = 512;
+// Set by a shell, for nothing else can: no more memory, no longer file written, and no more time than this even when we
+// are gone. What a system does not know is left out.
+const limits = (writes: number, seconds: number) =>
+  `ulimit -d ${MEMORY_KIB} 2>/dev/null; ulimit -f ${Math.ceil(writes / BLOCK)} 2>/dev/null; ulimit -t ${seconds} 2>/dev/null; exec "$0" "$@"`;
 
 /**
  * Only the file itself is read, by the readers of what is accepted: a playlist or a list of parts that names other
@@ -22,19 +24,23 @@ export const ONLY_THE_FILE =
 
 /**
  * Runs a program of ffmpeg's over what strangers sent, with nothing of our environment and ended when it takes too
- * long; answers what it printed. Rejects when it fails.
+ * long; answers what it printed. It writes files of at most `writes` bytes. Rejects when it fails.
  */
-export async function runSandboxed(command: string, words: readonly string[]): Promise<Buffer> {
+export async function runSandboxed(
+  command: string,
+  words: readonly string[],
+  { writes = 0, ms = RUN_MS }: { writes?: number; ms?: number } = {},
+): Promise<Buffer> {
   // oxlint-disable-next-line node/no-process-env -- where programs are found, and nothing else of it
   const env = { PATH: process.env['PATH'] ?? '' };
   const options = {
     env,
-    timeout: RUN_MS,
+    timeout: ms,
     killSignal: 'SIGKILL' as const,
     maxBuffer: MOST_ANSWER,
     encoding: 'buffer' as const,
   };
-  return (await run('sh', ['-c', LIMITS, command, ...words], options)).stdout;
+  return (await run('sh', ['-c', limits(writes, Math.ceil((ms * 3) / 2_000)), command, ...words], options)).stdout;
 }
 
 /** Whether the machine has such a program, by its name or its path. It is not run: each start of a service asks. */

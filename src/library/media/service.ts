@@ -17,6 +17,8 @@ import type { NamedPart } from './rules.ts';
 import { openServe } from './serve.ts';
 import { openStorages } from './storages.ts';
 import { openSweep } from './sweep.ts';
+import { openTransforms } from './transforms/index.ts';
+import { openTrim } from './transforms/trim.ts';
 import { openUploads, type UploadName } from './uploads/index.ts';
 
 export type MediaRoom = Awaited<ReturnType<typeof openMedia>>;
@@ -55,6 +57,14 @@ export async function openMedia(options: MediaOptions) {
     publicUrlOf,
   };
 
+  const transforms = openTransforms({
+    ...deps,
+    ...options,
+    pictures,
+    trim: await openTrim('ffmpeg'),
+    retentionDays: options.retention.jobDays,
+  });
+
   return {
     ...openPostMedia({ ...options, storages, copies, bodies, publicUrlOf }),
     ...bind(deps, {
@@ -70,6 +80,8 @@ export async function openMedia(options: MediaOptions) {
     }),
     /** What providers of media make of, and for, an organization. */
     made: bind(deps, { keep: keepMade, keepSubtitles, expectStorage, kindsOf, openSource }),
+    /** Changes of files that are made here. */
+    transforms,
     /** Uploads in parts (S149). */
     uploads: {
       ...uploads,
@@ -83,6 +95,9 @@ export async function openMedia(options: MediaOptions) {
      * many, `limit` at most of a kind.
      */
     sweep: openSweep({ ...options, storages, uploads: { dropAbandoned }, incoming: incoming.folder }),
-    [Symbol.asyncDispose]: () => pictures[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      transforms[Symbol.dispose]();
+      await pictures[Symbol.asyncDispose]();
+    },
   };
 }

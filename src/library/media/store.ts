@@ -36,6 +36,8 @@ export interface NewFile extends Omit<FileRow, 'createdAt' | 'updatedAt'> {
   sourceUrl: string | null;
   /** The upload in parts that it was made of. */
   uploadId: string | null;
+  /** The file that a changed one was made of. */
+  derivedFrom?: string | undefined;
 }
 
 export const pin = (sql: Sql): Fragment => sql`
@@ -52,13 +54,14 @@ export async function insertFile(sql: Sql, file: NewFile): Promise<FileRow> {
     insert into files (id, org_id, name, original_name, storage_id, storage_version, storage_setting_id, own_storage,
       storage_key, thumbnail_key, alt, kind, mime,
       bytes, width, height, duration_ms, codecs, folder, listed, created_by, source_url, upload_id, attribution,
-      generated)
+      generated, derived_from)
     values (${file.id}, ${file.orgId}, ${file.name}, ${file.originalName}, ${file.storageId}, ${file.storageVersion},
       ${file.storageSettingId}, ${file.ownStorage},
       ${file.storageKey}, ${file.thumbnailKey}, ${file.alt}, ${file.kind}, ${file.mime}, ${file.bytes}, ${file.width},
       ${file.height}, ${file.durationMs},
       ${[...file.codecs]}, ${file.folder}, ${file.listed}, ${file.createdBy}, ${file.sourceUrl}, ${file.uploadId},
-      ${file.attribution && sql.json(file.attribution)}, ${file.generated && sql.json(file.generated)})
+      ${file.attribution && sql.json(file.attribution)}, ${file.generated && sql.json(file.generated)},
+      ${file.derivedFrom ?? null})
     returning ${columns(sql)}`;
   return row!;
 }
@@ -84,7 +87,8 @@ export async function fileOfItem(
       and attribution->>'provider' = ${provider}
       and attribution->>'itemId' = ${itemId}
       and attribution is not null
-      and deleted_at is null`;
+      and deleted_at is null
+      and derived_from is null`;
   return row;
 }
 

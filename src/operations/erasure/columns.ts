@@ -92,6 +92,10 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<ColumnClass,
     ],
   },
   media_pending_deletions: { technical: ['storage_key', 'storage_id'] },
+  media_transforms: {
+    content: ['params', 'error'],
+    technical: ['operation', 'state', 'error_code', 'incarnation'],
+  },
   media_uploads: {
     content: ['name'],
     technical: ['file_hash', 'mime', 'storage_id', 'storage_version', 'storage_key', 'provider_upload_id'],

@@ -1,3 +1,4 @@
+import { oldTransforms } from '../../library/media/index.ts';
 import { type Database, groupCommit, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
@@ -299,8 +300,9 @@ export const findUnsettledJobs = (sql: Sql, days: number, limit: number) => sql<
 const isOver = (sql: Sql) => sql`t.settled_at is not null and t.next_at is null`;
 export const mediaJobsRetention = retentionRule(
   'MEDIA_JOBS_RETENTION_DAYS',
-  ['media-jobs'],
+  ['media-jobs', 'media-transforms'],
   rowsOlder('media_jobs', 'ended_at', isOver),
+  oldTransforms,
 );
 
 /** Forgets jobs that ended more than `days` ago. */

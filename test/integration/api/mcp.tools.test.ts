@@ -274,6 +274,36 @@ describe('tools that write', () => {
     expect((await faultedBy(key, 'upload_from_url', { url: 'http://169.254.169.254/' }, at)).code).toBe('blocked_url');
   });
 
+  test('transform_media starts the job that its route starts, and judges params as it does', async () => {
+    const { key, ann } = world;
+    const at = '/media-mcp';
+    const wish = { operation: 'resize', params: { width: 10 } };
+    const { jobId } = await called(key, 'transform_media', { id: fileId, ...wish }, at);
+    const byRoute = await ann.client.post(`/media/${fileId}/transform`, wish);
+    expect(byRoute.status).toBe(201);
+    const status = (id: string) => called(key, 'media_job_status', { jobId: id }, at);
+    await eventually('both jobs are done', async () => {
+      const jobs = await Promise.all([jobId, byRoute.body.id].map(status));
+      return jobs.every(({ state }) => state === 'done');
+    });
+    const shown = await status(jobId);
+    expect(shown).toEqual((await ann.client.get(`/media/jobs/${jobId}`)).body);
+    expect(shown).toEqual((await key.get(`/public/v1/media/jobs/${jobId}`)).body);
+    expect(await called(key, 'get_media', { id: shown.result[0].id }, at)).toMatchObject({ width: 10, height: 5 });
+    for (const [operation, params] of [
+      ['resize', {}],
+      ['resize', { width: 10, left: 1 }],
+      ['crop', { left: 0, top: 0, width: 21, height: 1 }],
+      ['convert', {}],
+      ['trim', { from: 2, to: 1 }],
+    ] as const) {
+      const fault = await faultedBy(key, 'transform_media', { id: fileId, operation, params }, at);
+      const route = await ann.client.post(`/media/${fileId}/transform`, { operation, params });
+      expect([operation, fault.statusCode, fault.errors]).toEqual([operation, route.status, route.body.errors]);
+      expect(fault.errors[0].field).toMatch(/^params\./);
+    }
+  });
+
   test('what makes pictures and videos is refused as its route refuses where no provider is set up', async () => {
     const { key, ann } = world;
     const route = await ann.client.post('/media/generate-image', { prompt: 'A lake' });
@@ -298,6 +328,8 @@ describe('ids of another organization', () => {
       '/media-mcp',
     );
     const { proposalId } = await called(world.key, 'propose_post', world.post());
+    const resize = { id: fileId, operation: 'resize', params: { width: 5 } };
+    const { jobId: transformed } = await called(world.key, 'transform_media', resize, '/media-mcp');
     const takes: Record<string, [field: string, foreign: string, more?: object]> = {
       get_post: ['id', post],
       get_proposal: ['id', proposalId],
@@ -314,7 +346,8 @@ describe('ids of another organization', () => {
       get_media: ['id', fileId],
       update_media: ['id', fileId, { alt: 'x' }],
       finalize_media_upload: ['uploadId', uploadId],
-      media_job_status: ['jobId', newId()],
+      transform_media: ['id', fileId, { operation: 'resize', params: { width: 5 } }],
+      media_job_status: ['jobId', transformed],
     };
     const withIds = tools.filter(({ input }) =>
       Object.keys(input.shape).some((field) => field === 'id' || field.endsWith('Id')),

@@ -37,9 +37,11 @@ const ROWS: readonly Row[] = [
     ),
     [`GET ${prefix}/video-options`, '30/minute', 'org'],
     [`GET ${prefix}/video-tools`, '30/minute', 'org'],
+    [`POST ${prefix}/:id/transform`, '30/minute', 'org'],
     [`DELETE ${prefix}/jobs/:id`, '30/minute', 'org'],
   ]),
   ['POST /public/v1/generate-video', '30/minute', 'org'],
+  ['POST /public/v1/media/:id/transform', '30/minute', 'org'],
   ['POST /public/v1/video/function', '30/minute', 'org'],
   ['POST /files/jobs/callback/:token', '6000/hour', 'address'],
   // MCP: by tool, and all other messages together

@@ -185,6 +185,12 @@ const isAdmins = ({ auth }: AnyRoute): boolean => auth.length === 1 && auth[0] =
 const takesIds = (route: AnyRoute): boolean => /:(id|\w+Id)\b/.test(route.path) && !isAdmins(route);
 /** Further values that a body needs before the id is looked at. */
 const BODIES: Record<string, object> = {
+  ...Object.fromEntries(
+    ['/files', '/media', '/public/v1/media'].map((prefix) => [
+      `POST ${prefix}/:id/transform`,
+      { operation: 'convert', params: { type: 'png' } },
+    ]),
+  ),
   'POST /posts/:id/reject': { reason: 'no' },
   'POST /proposals/:id/reject': { reason: 'no' },
   'POST /proposals/:id/accept': { date: '2999-01-01T00:00:00Z' },
@@ -252,6 +258,7 @@ const fingerprint = async () => {
     db.sql`select * from provider_settings where org_id = ${ann.orgId}`,
     db.sql`select * from notifications where org_id = ${ann.orgId}`,
     db.sql`select * from media_jobs where org_id = ${ann.orgId}`,
+    db.sql`select * from media_transforms where org_id = ${ann.orgId}`,
     db.sql`select * from egress_checks where org_id = ${ann.orgId} or setting_id = ${hers['route']!}`,
     db.sql`select * from oauth_authorizations where org_id = ${ann.orgId}`,
     db.sql`select * from proposals where org_id = ${ann.orgId}`,

@@ -11,6 +11,7 @@ import type { MediaRoom } from '../../../src/library/media/index.ts';
 import { openVideoThumbnails } from '../../../src/library/media/video-thumbnail.ts';
 import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 import { type FilmTools, filmTools } from '../../support/peers/films.ts';
 import { BACKEND, mediaApp } from '../../support/worlds/media.ts';
 import { describePeer, type Found } from '../../support/peers/peers.ts';
@@ -205,6 +206,50 @@ await describePeer('film', find, () => {
     });
   });
 
+  describe('POST /files/:id/transform', () => {
+    let worker: AsyncDisposable;
+    beforeAll(() => void (worker = media.transforms.start()));
+    afterAll(async () => {
+      await worker?.[Symbol.asyncDispose]();
+    });
+    const ended = async (id: string, params: object) => {
+      const { body } = await ann.client.post(`/files/${id}/transform`, { operation: 'trim', params });
+      const job = async () => (await ann.client.get(`/files/jobs/${body.id}`)).body;
+      await eventually('the job has ended', async () => (await job()).endedAt !== null);
+      return job();
+    };
+
+    test.each([
+      ['film.mp4', [...PICTURE, '-c:v', 'libx264', '-g', '10'], 'video/mp4', 320],
+      ['film.webm', [...PICTURE, '-c:v', 'libvpx', '-g', '10'], 'video/webm', 320],
+      ['film.mov', [...PICTURE, '-c:v', 'mpeg4', '-g', '10'], 'video/quicktime', 320],
+      ['sound.mp3', SOUND, 'audio/mpeg', null],
+      ['sound.wav', SOUND, 'audio/wav', null],
+      ['sound.ogg', [...SOUND, '-c:a', 'libvorbis'], 'audio/ogg', null],
+      ['sound.m4a', [...SOUND, '-c:a', 'aac'], 'audio/mp4', null],
+    ] as const)('trims %s at a key frame, without encoding it anew', async (name, words, mime, width) => {
+      const original = await upload(await readFile(await tools.make(join(folder, `whole-${name}`), ...words)));
+      const { state, result, error } = await ended(original.id, { from: 1, to: 1.5 });
+      expect([state, error]).toEqual(['done', null]);
+      const { body: file } = await ann.client.get(`/files/${result[0].id}`);
+      expect(file).toMatchObject({ mime, width, name: original.name });
+      expect(Math.abs(file.durationMs - 500)).toBeLessThan(300); // pictures that follow others are kept with them
+      expect(await codecs(file.id)).toEqual(await codecs(original.id));
+      expect((await ann.client.get(`/files/${original.id}`)).body).toEqual(original);
+    });
+
+    test('a trim from behind the end is 400; one of a broken film fails', async () => {
+      const whole = await upload(await readFile(await tools.make(join(folder, 'end.mp4'), ...PICTURE)));
+      const late = await ann.client.post(`/files/${whole.id}/transform`, {
+        operation: 'trim',
+        params: { from: 2, to: 3 },
+      });
+      expect([late.status, late.body.errors[0].field]).toEqual([400, 'params.from']);
+      const broken = await upload(HEADS['mp4']!);
+      expect(await ended(broken.id, { to: 1 })).toMatchObject({ state: 'failed', result: null });
+    });
+  });
+
   describe('the ffmpeg commands', () => {
     test('a command reads no other file and no address that a file names [X1, X4]', async () => {
       let asked = 0;
@@ -258,6 +303,9 @@ await describePeer('film', find, () => {
       expect(await limits('ulimit -d; ulimit -f; ulimit -t')).toEqual(['1048576', '0', '15']);
       expect((await limits('env')).filter((line) => !/^(PATH|PWD|SHLVL|_|OLDPWD)=/.test(line))).toEqual([]);
       await expect(runSandboxed('sh', ['-c', `echo x > '${join(folder, 'written')}'`])).rejects.toThrow();
+      const write = (bytes: number) => `head -c ${bytes} /dev/zero > '${join(folder, 'written')}'`;
+      await runSandboxed('sh', ['-c', write(1_000)], { writes: 1_024 });
+      await expect(runSandboxed('sh', ['-c', write(10_000)], { writes: 1_024 })).rejects.toThrow();
     });
   });
 });

@@ -75,11 +75,16 @@ const MAKE: Record<keyof typeof DAYS, (age: number) => Promise<unknown>> = {
   AUDIT_RETENTION_DAYS: (age) => db.sql`
     insert into audit_log (org_id, action, resource, at)
     values (${root.orgId}, 'x.y', 'settings', ${ago(age)})`,
-  MEDIA_JOBS_RETENTION_DAYS: (age) => db.sql`
+  async MEDIA_JOBS_RETENTION_DAYS(age) {
+    await db.sql`
+      insert into media_transforms (id, org_id, source_id, operation, params, state, next_at, ended_at)
+      values (${newId()}, ${root.orgId}, ${newId()}, 'resize', '{}', 'done', null, ${ago(age)})`;
+    await db.sql`
     insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
       reservation, is_export, state, ended_at, settled_at)
     values (${newId()}, ${root.orgId}, 'image', 'replicate', 'v1', true, '{}', '', ${newId()}, false, 'done',
-      ${ago(age)}, ${ago(age)})`,
+      ${ago(age)}, ${ago(age)})`;
+  },
   AI_DESIGNER_SESSION_RETENTION_DAYS: (age) => db.sql`
     insert into runs (id, org_id, kind, state, is_active, input, touched_at)
     values (${newId()}, ${root.orgId}, 'designer', 'completed', false, '{}', ${ago(age)})`,
@@ -91,7 +96,11 @@ const MAKE: Record<keyof typeof DAYS, (age: number) => Promise<unknown>> = {
     values (${newId()}, ${root.orgId}, ${root.userId}, ${newId()}, 'storage', 't', 'c', ${ago(age)})`,
 };
 /** Rows that are due for each row that `MAKE` makes. */
-const EACH: Partial<Record<string, number>> = { SOFT_DELETE_RETENTION_DAYS: 2, IP_RETENTION_DAYS: 2 };
+const EACH: Partial<Record<string, number>> = {
+  SOFT_DELETE_RETENTION_DAYS: 2,
+  IP_RETENTION_DAYS: 2,
+  MEDIA_JOBS_RETENTION_DAYS: 2,
+};
 
 type Item = { variable: string; days: number; state: string; due: number | null; oldest: string | null; runs: any[] }; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
 const report = async (): Promise<Item[]> => (await root.client.get('/admin/retention')).body.items;

@@ -272,6 +272,17 @@ describe('retention settings', () => {
           'media_jobs',
         ),
       ).toEqual([16.9]),
+    'media-transforms': async () =>
+      expect(
+        await left(
+          'media-transforms',
+          [17.1, 16.9],
+          (age, id) => sql`
+          insert into media_transforms (id, org_id, source_id, operation, params, state, next_at, ended_at)
+          values (${id}, ${bob.orgId}, ${newId()}, 'resize', '{}', 'done', null, ${ago(age)})`,
+          'media_transforms',
+        ),
+      ).toEqual([16.9]),
     'ended-campaigns': async () => {
       const campaign = async (age: number, id: string) => {
         const tagId = newId();
@@ -746,7 +757,10 @@ describe('retention settings', () => {
     await SWEPT['deleted-posts']!();
     expect(await left('media', [15, 13], (age, id) => file(id, 400, age), 'files')).toEqual([13]);
   });
-  effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', () => SWEPT['media-jobs']!());
+  effect(['MEDIA_JOBS_RETENTION_DAYS'], 'media jobs that have ended', async () => {
+    await SWEPT['media-jobs']!();
+    await SWEPT['media-transforms']!();
+  });
   effect(['AI_DESIGNER_SESSION_RETENTION_DAYS'], 'sessions of the designer [RT13]', () => SWEPT['old-runs']!());
   effect(['MASTRA_TRACE_RETENTION_DAYS'], 'traces of agents [RT14]', () => SWEPT['ai-traces']!());
   effect(['CAMPAIGN_PURGE_DAYS'], 'campaigns after their last day [RT12]', () => SWEPT['ended-campaigns']!());

@@ -54,7 +54,7 @@ function isAlive(pid: number): boolean {
 }
 
 const npm = (folder: string, ...words: string[]) =>
-  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts=false'], {
+  run('npm', [...words, '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: folder,
     env: peerEnv(),
     timeout: INSTALL_MS,
@@ -69,9 +69,9 @@ export function peerCache(name: string): string {
 
 /**
  * Installs `test/peers/<name>` by its lockfile when this machine has not done so; its `node_modules` becomes a link to
- * what was installed. Answers its folder.
+ * what was installed. Answers its folder. `scripts`: packages may run their own, to build or to fetch a program.
  */
-export async function installPeer(name: string): Promise<string> {
+export async function installPeer(name: string, { scripts = true }: { scripts?: boolean } = {}): Promise<string> {
   const folder = fileURLToPath(new URL(name, PEERS));
   const hash = createHash('sha256');
   for (const file of ['package.json', 'package-lock.json']) hash.update(await readFile(`${folder}/${file}`));
@@ -83,10 +83,11 @@ export async function installPeer(name: string): Promise<string> {
       await mkdir(installed, { recursive: true });
       await cp(fileURLToPath(new URL('record-node.mjs', PEERS)), `${kept}/record-node.mjs`);
       for (const file of ['package.json', 'package-lock.json']) await cp(`${folder}/${file}`, `${installed}/${file}`);
-      await npm(installed, 'ci').catch(async (error: Error) => {
+      const how = `--ignore-scripts=${!scripts}`;
+      await npm(installed, 'ci', how).catch(async (error: Error) => {
         // a lockfile that lacks optional packages of other platforms (see scripts/install.mjs)
         if (!error.message.includes('EUSAGE')) throw error;
-        await npm(installed, 'install', '--no-save');
+        await npm(installed, 'install', '--no-save', how);
       });
       await writeFile(`${kept}/installed`, '');
     }

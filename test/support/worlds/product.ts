@@ -13,7 +13,7 @@ import { openLogs } from '../../../src/platform/telemetry/index.ts';
 import { Client, JWT_SECRET, signUp } from './app.ts';
 import { testDatabase } from '../wire/database.ts';
 
-interface Options extends Pick<ContextOptions, 'clock' | 'network'> {
+interface Options extends Pick<ContextOptions, 'clock' | 'network' | 'adapters' | 'servers'> {
   env?: Record<string, string>;
   level?: string;
   /** Gets the log as JSON lines, in place of plain ones on the standard error. */
@@ -37,6 +37,7 @@ export async function wholeProduct({
   sandbox = false,
   sandboxUrl,
   paymentsServer,
+  servers = {},
   ...parts
 }: Options = {}) {
   await using opened = new AsyncDisposableStack();
@@ -63,7 +64,8 @@ export async function wholeProduct({
       actorTypes,
       channelReminder: dueReminder,
       sandboxUrl: sandboxUrl ?? network?.url,
-      servers: { 'contentpack/openverse': 'http://127.0.0.1:9' }, // the one source that needs no key: nobody is there
+      // the one source that needs no key: nobody is there
+      servers: { 'contentpack/openverse': 'http://127.0.0.1:9', ...servers },
       ...(paymentsServer !== undefined && { paymentsServer }),
       ...parts,
     }),
