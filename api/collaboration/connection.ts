@@ -83,8 +83,7 @@ export class Connection implements Who {
   /** Writes behind what `ws` writes, which keeps nothing back: nothing is compressed. */
   send({ bytes }: Encoded): void {
     if (!this.#isOpen || this.#ws.readyState !== this.#ws.OPEN) return; // of one that is gone, its end is heard
-    if (this.#socket.writableLength > MOST_UNSENT)
-      return this.close(CLOSE.tooMany, 'Too slow: load the document anew');
+    if (this.#socket.writableLength > MOST_UNSENT) return this.close(CLOSE.tooMany, 'Too slow: load the document anew');
     this.#socket.write(bytes);
   }
 

@@ -87,8 +87,7 @@ async function settleCost(
   if (windows.length > 0) return announceReached(sql, key.orgId, windows, budget);
   if (settlement.micros === null || settlement.marked) return;
   const corrected = await store.insertCorrection(sql, key, settlement);
-  if (corrected.length > 0)
-    await announceReached(sql, key.orgId, corrected, await store.findBudget(sql, key.orgId));
+  if (corrected.length > 0) await announceReached(sql, key.orgId, corrected, await store.findBudget(sql, key.orgId));
 }
 
 /** Gives the reservation of a call back that cost nothing, in the caller's transaction. */

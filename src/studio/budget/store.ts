@@ -50,9 +50,7 @@ const windowColumns = (sql: Sql): Fragment => sql`
   domain, provider_id as "providerId", period, starts::text, spent::float8, reserved::float8, alerted`;
 
 /** Writes a reservation into the ledger and the windows of today; answers the windows with it. */
-export const insertReservation = async (sql: Sql, row: ReservationRow): Promise<BudgetWindow[]> => sql<
-  BudgetWindow[]
->`
+export const insertReservation = async (sql: Sql, row: ReservationRow): Promise<BudgetWindow[]> => sql<BudgetWindow[]>`
   with call as (
     select ${row.orgId}::uuid as org_id, ${row.ref}::uuid as ref, ${row.userId}::uuid as user_id,
       ${row.programId ?? null}::uuid as program_id, ${row.domain}::text as domain,

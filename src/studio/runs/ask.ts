@@ -14,7 +14,7 @@ import { insertTrace, type NewTrace } from './traces.ts';
 type Deps = Pick<RunsDeps, 'sql' | 'clock' | 'budget' | 'models' | 'providers'>;
 type ObjectAnswer = Awaited<ReturnType<Ai['object']>>;
 /** A call that has ended: its settlement and trace are written with what follows. */
-export interface Unsettled {
+export interface UnsettledCall {
   /** There was no answer, and the step does not stand for the call any more. */
   failed?: { isLost: boolean };
   /** Sends its statements at once; what is spent is locked last. */
@@ -22,7 +22,7 @@ export interface Unsettled {
 }
 
 /** Writes what a call has left behind, for a step that goes on or is done again. */
-export async function writeUnsettled(sql: Sql, step: RunStepRow, { failed, settle }: Unsettled): Promise<void> {
+export async function writeUnsettled(sql: Sql, step: RunStepRow, { failed, settle }: UnsettledCall): Promise<void> {
   await Promise.all([failed && setReservation(sql, step, { ref: null, isLost: failed.isLost }), settle(sql)]);
 }
 
@@ -31,8 +31,8 @@ export class ClaimLost extends Error {}
 
 /** Asks by `step`, one question after another; `unsettled` holds what its last call left to be written. */
 export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
-  let unsettled: Unsettled | undefined;
-  const takeUnsettled = (): Unsettled | undefined => {
+  let unsettled: UnsettledCall | undefined;
+  const takeUnsettled = (): UnsettledCall | undefined => {
     const one = unsettled;
     unsettled = undefined;
     return one;

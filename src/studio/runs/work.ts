@@ -1,7 +1,7 @@
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
-import { ClaimLost, openAsk, type Unsettled, writeUnsettled } from './ask.ts';
+import { ClaimLost, openAsk, type UnsettledCall, writeUnsettled } from './ask.ts';
 import { type RunStepRow, setJob } from './claim-store.ts';
 import type { RunKind, StepTools } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
@@ -133,7 +133,7 @@ async function finish(
   kind: RunKind,
   step: RunStepRow,
   end: StepEnd | undefined,
-  unsettled?: Unsettled,
+  unsettled?: UnsettledCall,
 ): Promise<void> {
   if (!end && !unsettled) return;
   await deps.sql.begin(async (tx) => {
