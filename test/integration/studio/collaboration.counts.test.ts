@@ -19,6 +19,7 @@ function openMovedClock() {
     monotonic: () => now,
     sleep(ms: number, signal?: AbortSignal): Promise<void> {
       if (ms < 500) return systemClock.sleep(ms, signal);
+      if (signal?.aborted) return Promise.reject(signal.reason);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const rest = { at: now + ms, end: resolve };
       rests.add(rest);
