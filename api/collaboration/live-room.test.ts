@@ -53,8 +53,10 @@ function openReader() {
 function openRoom() {
   const room = openLiveRoom({ clock: systemClock, log, document, peers: undefined });
   const readers = Array.from({ length: 100 }, openReader);
-  for (const { connection } of readers) room.enter(connection);
-  for (const { written } of readers) written.length = 0;
+  for (const { connection, written } of readers) {
+    room.enter(connection);
+    expect(written.splice(0)).toHaveLength(1); // what is to be told at the beginning is one piece
+  }
   return { room, readers };
 }
 

@@ -87,10 +87,13 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     },
     enter(connection: Connection): void {
       connections.add(connection);
-      connection.send(encode(frames.step1Frame(document.vector)));
-      connection.send(encode(statusFrame()));
       const states = awareness.all();
-      if (states) connection.send(encode(frames.awarenessFrame(states)));
+      const told = [
+        frames.step1Frame(document.vector),
+        statusFrame(),
+        ...(states ? [frames.awarenessFrame(states)] : []),
+      ];
+      connection.send(encode(...told));
     },
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;

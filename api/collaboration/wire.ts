@@ -8,7 +8,7 @@ const PING = 0x89;
 const IN_TWO = 126;
 const IN_EIGHT = 127;
 
-/** A message that is ready to be written. */
+/** What is ready to be written. */
 export interface Encoded {
   readonly bytes: Buffer;
 }
@@ -22,7 +22,10 @@ function headOf(length: number): Buffer {
   return head;
 }
 
-export const encode = (message: Uint8Array): Encoded => ({ bytes: Buffer.concat([headOf(message.length), message]) });
+/** Several messages are written in one piece, too. */
+export const encode = (...messages: Uint8Array[]): Encoded => ({
+  bytes: Buffer.concat(messages.flatMap((message) => [headOf(message.length), message])),
+});
 
 /** The same with a question behind it whether the other side is there. */
 export const withPing = ({ bytes }: Encoded): Encoded => ({ bytes: Buffer.concat([bytes, Buffer.from([PING, 0])]) });
