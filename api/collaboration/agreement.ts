@@ -22,7 +22,7 @@ async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promis
   if (!sameContents(ours, held.agreed.document)) await keepVersion(held, 'foreign_edit', ours);
   if (held.agents.size > 0) await keepBeforeAgents(held, theirs);
   const changed = await change(held, held.agreed.document, theirs, theirs);
-  if (!changed) return takeStored(held);
+  if (!changed) return void (await takeStored(held));
   held.agents.clear();
   if (changed.met) await keepVersion(held, 'foreign_edit', asWritten(theirs));
 }
@@ -50,6 +50,7 @@ async function save(held: Held, ours: Contents, now: Found): Promise<boolean> {
   const prepared = await source.prepare(ours, held.agreed.document, now, authorOfTyping(held));
   await write(held, hashOfContents(prepared.contents));
   if (!(await prepared.commit())) return false;
+  held.seen = prepared.version ?? held.seen; // its own change is no news
   held.agreed = { post: prepared.contents, document: ours };
   await documents.writeAgreed(key, held.agreed);
   return true;

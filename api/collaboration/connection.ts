@@ -1,8 +1,10 @@
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Principal } from '../http/route.ts';
 import type { RoomName } from './address.ts';
 import type { Rights } from './rights.ts';
+import type { Encoded } from './wire.ts';
 
 /** The codes that connections are closed with (S206), beside those of the protocol. */
 export const CLOSE = {
@@ -25,29 +27,20 @@ const WINDOW_MS = 10_000;
 /** How long the other side has for its closing frame. */
 const CLOSING_MS = 2_000;
 
-export interface Connection {
+interface Who {
   principal: Principal;
   rights: Rights;
   readonly room: RoomName;
   /** Who made what the room stands for, where that matters to rights. */
   readonly author: string | null | undefined;
-  /** It was told that it may not write. */
-  isTold: boolean;
-  send(frame: Uint8Array): void;
-  close(code: number, reason: string): void;
-  /** Asks whether the other side is there; one that did not answer the last time is cut off. */
-  probe(): void;
 }
-
-interface Options {
-  socket: WebSocket;
-  clock: Clock;
-  principal: Principal;
-  rights: Rights;
-  room: RoomName;
-  author: string | null | undefined;
-  onFrame(frame: Uint8Array): void;
-  onClose(): void;
+interface Options extends Who {
+  ws: WebSocket;
+  /** What `ws` writes to. */
+  socket: Duplex;
+  clock: Pick<Clock, 'monotonic'>;
+  onFrame(connection: Connection, frame: Uint8Array): void;
+  onClose(connection: Connection): void;
 }
 
 /** Ends a connection, also one whose other side does not answer. */
@@ -58,48 +51,68 @@ export function closeSocket(socket: WebSocket, code: number, reason: string): vo
 
 const bytesOf = (data: RawData): Uint8Array =>
   data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(Array.isArray(data) ? Buffer.concat(data) : data); // a copy: a frame may lie in memory of others
+const nothing = () => {};
 
 /** One client of a room: what it sends within its limits, and what waits to be sent to it. */
-export function openConnection({ socket, clock, onFrame, onClose, ...who }: Options): Connection {
-  let isOpen = true;
-  let isThere = true;
-  let [windowAt, frames] = [clock.monotonic(), 0];
-  const connection: Connection = {
-    ...who,
-    isTold: false,
-    send(frame) {
-      if (!isOpen) return;
-      if (socket.bufferedAmount > MOST_UNSENT)
-        return connection.close(CLOSE.tooMany, 'Too slow: load the document anew');
-      socket.send(frame, () => {}); // of one that is gone, its end is heard
-    },
-    close(code, reason) {
-      if (!isOpen) return;
-      end();
-      closeSocket(socket, code, reason);
-    },
-    probe() {
-      if (!isThere) return socket.terminate();
-      isThere = false;
-      socket.ping(() => {});
-    },
-  };
-  const end = () => {
-    if (!isOpen) return;
-    isOpen = false;
-    onClose();
-  };
-  socket.on('pong', () => void (isThere = true));
-  socket.on('error', () => {}); // a frame that is too large or broken: closed by the protocol
-  socket.on('close', end);
-  socket.on('message', (data, isBinary) => {
-    if (!isOpen) return;
-    isThere = true;
-    if (!isBinary) return connection.close(CLOSE.malformed, 'Frames are binary');
-    const now = clock.monotonic();
-    if (now - windowAt >= WINDOW_MS) [windowAt, frames] = [now, 0];
-    if (++frames > MOST_FRAMES) return connection.close(CLOSE.tooFast, 'More than 60 frames a second');
-    onFrame(bytesOf(data));
-  });
-  return connection;
+export class Connection implements Who {
+  principal: Principal;
+  rights: Rights;
+  readonly room: RoomName;
+  readonly author: string | null | undefined;
+  /** It was told that it may not write. */
+  isTold = false;
+  readonly #ws: WebSocket;
+  readonly #socket: Duplex;
+  readonly #on: Pick<Options, 'clock' | 'onFrame' | 'onClose'>;
+  #isOpen = true;
+  /** It was heard since it was asked. */
+  #isThere = true;
+  #windowAt: number;
+  #frames = 0;
+
+  constructor({ ws, socket, principal, rights, room, author, ...on }: Options) {
+    [this.principal, this.rights, this.room, this.author] = [principal, rights, room, author];
+    [this.#ws, this.#socket, this.#on] = [ws, socket, on];
+    this.#windowAt = on.clock.monotonic();
+    ws.on('pong', () => void (this.#isThere = true));
+    ws.on('error', nothing); // a frame that is too large or broken: closed by the protocol
+    ws.on('close', () => this.#end());
+    ws.on('message', (data, isBinary) => this.#receive(data, isBinary));
+  }
+
+  /** Writes behind what `ws` writes, which keeps nothing back: nothing is compressed. */
+  send({ bytes }: Encoded): void {
+    if (!this.#isOpen || this.#ws.readyState !== this.#ws.OPEN) return; // of one that is gone, its end is heard
+    if (this.#socket.writableLength > MOST_UNSENT) return this.close(CLOSE.tooMany, 'Too slow: load the document anew');
+    this.#socket.write(bytes);
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.#end();
+    closeSocket(this.#ws, code, reason);
+  }
+
+  /** Sends what asks whether the other side is there; one that did not answer the last time is cut off. */
+  probe(asking: Encoded): void {
+    if (!this.#isThere) return this.#ws.terminate();
+    this.#isThere = false;
+    this.send(asking);
+  }
+
+  #end(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#on.onClose(this);
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (!this.#isOpen) return;
+    this.#isThere = true;
+    if (!isBinary) return this.close(CLOSE.malformed, 'Frames are binary');
+    const now = this.#on.clock.monotonic();
+    if (now - this.#windowAt >= WINDOW_MS) [this.#windowAt, this.#frames] = [now, 0];
+    if (++this.#frames > MOST_FRAMES) return this.close(CLOSE.tooFast, 'More than 60 frames a second');
+    this.#on.onFrame(this, bytesOf(data));
+  }
 }

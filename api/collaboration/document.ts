@@ -99,11 +99,13 @@ export function openDocument({ row, ...opening }: Opening) {
     /** Looks again when somebody else has written the document or changed the post. */
     look(stored: number | undefined, found: Pick<Found, 'version' | 'closed'> | undefined): Promise<void> | undefined {
       const stands = found === undefined ? 'deleted' : found.closed;
-      const isKnown = stands === held.status.readOnly || held.status.readOnly === 'unreadable';
-      if (stored === held.version && isKnown && (found === undefined || found.version === held.seen)) return undefined;
+      const isKnown = () =>
+        (stands === held.status.readOnly || held.status.readOnly === 'unreadable') &&
+        (found === undefined || found.version === held.seen);
+      if (stored === held.version && isKnown()) return undefined;
       return inTurn(async () => {
-        await takeStored(held);
-        await agree(held);
+        // its own write may have been under way when it was looked
+        if ((await takeStored(held)) || !isKnown()) await agree(held);
       });
     },
     /** Keeps what the document says as a version; undefined when the latest one says the same. */

@@ -2,15 +2,14 @@ import type { Context } from '../../src/context.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { notFound } from '../../src/platform/kernel/index.ts';
 import type { RoomName } from './address.ts';
-import { CLOSE } from './connection.ts';
+import { CLOSE, type Connection } from './connection.ts';
+import { openCrowd } from './crowd.ts';
 import { openDocument } from './document.ts';
 import { sourceOf } from './kinds.ts';
 import { type LiveRoom, openLiveRoom } from './live-room.ts';
 import type { Replicas } from './replicas.ts';
 import { judgeRights, lookAtSources, type Watched } from './watch.ts';
 
-/** Connections of a room, of a person, and of this process. */
-const MOST = { ofRoom: 200, ofPerson: 20, inAll: 10_000 } as const;
 /** Milliseconds between two looks at rights and posts; with every thousand connections a second more. */
 const LOOK_MS = 2_000;
 /** Between two signs of life: a client gives up after 30 s of silence. */
@@ -65,6 +64,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
   const { clock, logs, documents } = context;
   const log = logs.of('collaboration');
   const entries = new Map<string, Entry>();
+  const crowd = openCrowd();
 
   const { singleInstance, redisUrl } = context.config.collaboration;
   function onOtherProcess(): void {
@@ -122,7 +122,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     async round() {
       if (entries.size === 0) return;
       await Promise.all([judgeRights(context, connections()), lookAtSources(context, watched())]);
-      return LOOK_MS + connections().length;
+      return LOOK_MS + crowd.size;
     },
   });
   const beating = startLoop({
@@ -139,13 +139,17 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     join,
     leave,
     /** Why one more connection is too many; undefined for none. */
-    isFull(room: LiveRoom, userId: string): string | undefined {
-      const those = connections();
-      if (those.length >= MOST.inAll) return 'Too many connections here';
-      if (room.connections.size >= MOST.ofRoom) return 'Too many connections to this document';
-      return those.filter(({ principal }) => principal.userId === userId).length >= MOST.ofPerson
-        ? 'Too many connections of one person'
-        : undefined;
+    isFull: (room: LiveRoom, userId: string): string | undefined => crowd.isFull(room.connections.size, userId),
+    enter(live: LiveRoom, connection: Connection): void {
+      crowd.add(connection.principal.userId);
+      live.enter(connection);
+    },
+    /** After `enter`, in the place of `leave`. */
+    exit(live: LiveRoom, connection: Connection): Promise<void> {
+      const { principal, room } = connection;
+      crowd.remove(principal.userId);
+      live.leave(connection);
+      return leave(principal.orgId, room);
     },
     /** Saves every document, then closes the connections over `overMs`. */
     async drain(overMs: number, mostMs: number): Promise<void> {

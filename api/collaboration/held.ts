@@ -66,12 +66,15 @@ export function tell(held: Held, said: Partial<Status>): void {
   held.onStatus(next);
 }
 
-/** Takes in what another process has written. */
-export async function takeStored(held: Held): Promise<void> {
+/** Takes in what another process has written; false: what is stored is what this one has written. */
+export async function takeStored(held: Held): Promise<boolean> {
   const { documents, key, source, updates } = held;
   const stored = await documents.find(key);
-  if (!stored) return documents.insert(key, { state: updates.state, agreed: held.agreed });
-  if (stored.version === held.version) return;
+  if (!stored) {
+    await documents.insert(key, { state: updates.state, agreed: held.agreed });
+    return true;
+  }
+  if (stored.version === held.version) return false;
   if (stored.writer !== documents.writer) held.onOtherProcess();
   held.version = stored.version;
   held.agreed = stored.agreed;
@@ -81,6 +84,7 @@ export async function takeStored(held: Held): Promise<void> {
   // whoever writes has taken in what stood: it may have all of this already
   const isKept = () => !openUpdates(stored.state, source.roots).isNew(updates.state);
   if (held.typedBy.document.size === 0 && isKept()) held.written = held.revision;
+  return true;
 }
 
 /** Writes the document; `saving`: the hash of what is about to be saved to the post. */

@@ -10,9 +10,8 @@ import * as frames from './frames.ts';
 import type { Status } from './held.ts';
 import { receiveFrame, type Receiving } from './receive.ts';
 import { openSaving } from './saving.ts';
-
-/** Milliseconds of silence after which a version is kept. */
-const SESSION_MS = 60_000;
+import { openSession } from './session.ts';
+import { encode, withPing } from './wire.ts';
 
 /** What a room sends to the same room in other processes. */
 export interface Peers {
@@ -37,17 +36,19 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const connections = new Set<Connection>();
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
+  const session = openSession({ clock, log, document });
   const agents = openAgents({ clock, awareness, tell: (update) => broadcast(frames.awarenessFrame(update)) });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
   let leaving: Uint8Array[] = [];
   let isWritable = document.status.readOnly === null;
-  let silence = new AbortController();
-  let isChanged = false;
 
+  /** Tells everybody here, in one form that is made once. */
   const broadcast = (frame: Uint8Array) => {
-    for (const connection of connections) connection.send(frame);
+    if (connections.size === 0) return;
+    const encoded = encode(frame);
+    for (const connection of connections) connection.send(encoded);
   };
   /** Updates of one turn of the process leave as one frame, written once. */
   const flushUpdates = () => {
@@ -56,20 +57,9 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     broadcast(frames.updateFrame(update));
     peers?.update(update);
   };
-  async function keepSession(signal: AbortSignal): Promise<void> {
-    await clock.sleep(SESSION_MS, signal);
-    isChanged = false;
-    await document.keep('session');
-  }
   const touch = () => {
     saving.touch();
-    isChanged = true;
-    silence.abort();
-    silence = new AbortController();
-    const { signal } = silence;
-    keepSession(signal).catch((error: unknown) => {
-      if (!signal.aborted) log.warn({ room: document.key.room, err: error }, 'a version could not be kept');
-    });
+    session.touch();
   };
 
   const tellAwareness = (update: Uint8Array) => {
@@ -97,10 +87,13 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     },
     enter(connection: Connection): void {
       connections.add(connection);
-      connection.send(frames.step1Frame(document.vector));
-      connection.send(statusFrame());
       const states = awareness.all();
-      if (states) connection.send(frames.awarenessFrame(states));
+      const told = [
+        frames.step1Frame(document.vector),
+        statusFrame(),
+        ...(states ? [frames.awarenessFrame(states)] : []),
+      ];
+      connection.send(encode(...told));
     },
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;
@@ -130,23 +123,20 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     /** Says something to everybody, so that no client takes the silence for the end of its connection. */
     heartbeat(): void {
       self.clock += 1;
-      broadcast(statusFrame());
+      const asking = withPing(encode(statusFrame()));
+      for (const connection of connections) connection.probe(asking);
       const old = awareness.forgetOld(ELSEWHERE);
       if (old) broadcast(frames.awarenessFrame(old));
-      for (const connection of connections) connection.probe();
     },
     /** Saves everything; ends when it is saved. */
     flush: () => saving.flush(),
     /** Saves everything and keeps a version of what was changed. */
     async end(): Promise<void> {
-      silence.abort();
       await saving.flush();
-      if (!isChanged) return;
-      isChanged = false;
-      await document.keep('session');
+      await session.end();
     },
     stop(): void {
-      silence.abort();
+      session.stop();
       agents.stop();
       saving.stop();
     },

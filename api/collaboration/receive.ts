@@ -4,6 +4,7 @@ import { type Awareness, MOST_STATE_BYTES } from './awareness.ts';
 import type { Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
+import { encode } from './wire.ts';
 
 /** The part of a room that frames of its clients reach. */
 export interface Receiving {
@@ -17,7 +18,7 @@ export interface Receiving {
   tellAwareness(update: Uint8Array): void;
 }
 
-const refuse = (connection: Connection, reason: string) => connection.send(frames.deniedFrame(reason));
+const refuse = (connection: Connection, reason: string) => connection.send(encode(frames.deniedFrame(reason)));
 
 function takeUpdate({ document, isWritable, touch }: Receiving, connection: Connection, update: Uint8Array): void {
   if (connection.rights !== 'write' || !isWritable()) {
@@ -51,9 +52,9 @@ export function receiveFrame(room: Receiving, connection: Connection, bytes: Uin
   if (!reader.isDone) throw new frames.Malformed('goes on behind its end');
   if (payload === undefined) {
     const states = room.awareness.all();
-    if (states) connection.send(frames.awarenessFrame(states));
+    if (states) connection.send(encode(frames.awarenessFrame(states)));
   } else if (type === frames.AWARENESS) takeAwareness(room, connection, payload);
-  else if (step === frames.STEP1) connection.send(frames.step2Frame(room.document.missing(payload)));
+  else if (step === frames.STEP1) connection.send(encode(frames.step2Frame(room.document.missing(payload))));
   else if (step === frames.STEP2 || step === frames.UPDATE) takeUpdate(room, connection, payload);
   else throw new frames.Malformed('no frame of y-websocket');
 }

@@ -8,7 +8,7 @@ import { refusalText } from '../http/errors.ts';
 import { type Exchange, exchangeOpening, openExchange } from '../http/exchange.ts';
 import { hostCheck } from '../http/host.ts';
 import { admit, type Admitted, Closed } from './admission.ts';
-import { CLOSE, closeSocket, MOST_FRAME_BYTES, openConnection } from './connection.ts';
+import { CLOSE, closeSocket, Connection, MOST_FRAME_BYTES } from './connection.ts';
 import { openHall } from './hall.ts';
 import { openReplicas } from './replicas.ts';
 
@@ -51,7 +51,8 @@ export async function openCollaborationServer(context: Context) {
   }
 
   /** Enters a room; one that cannot be opened now is for the client to try again. */
-  async function enter(ws: WebSocket, { room, principal, rights, author }: Admitted): Promise<void> {
+  async function enter(ws: WebSocket, socket: Duplex, admitted: Admitted): Promise<void> {
+    const { room, principal } = admitted;
     const { orgId } = principal;
     // what is sent before the room is open waits for it
     const early: [data: Buffer, isBinary: boolean][] = [];
@@ -76,22 +77,19 @@ export async function openCollaborationServer(context: Context) {
       return hall.leave(orgId, room);
     }
     ws.off('message', hold);
-    const connection = openConnection({
-      socket: ws,
+    const connection = new Connection({
+      ...admitted,
+      ws,
+      socket,
       clock,
-      principal,
-      rights,
-      room,
-      author,
-      onFrame: (frame) => live.receive(connection, frame),
-      onClose: () => {
-        live.leave(connection);
+      onFrame: (from, frame) => live.receive(from, frame),
+      onClose: (gone) => {
         hall
-          .leave(orgId, room)
+          .exit(live, gone)
           .catch((error: unknown) => log.error({ room: room.name, err: error }, 'a room was not left'));
       },
     });
-    live.enter(connection);
+    hall.enter(live, connection);
     for (const [data, isBinary] of early) ws.emit('message', data, isBinary);
     ws.resume();
   }
@@ -107,7 +105,7 @@ export async function openCollaborationServer(context: Context) {
         throw error;
       });
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        if (!(outcome instanceof Closed)) return void enter(ws, outcome);
+        if (!(outcome instanceof Closed)) return void enter(ws, socket, outcome);
         ws.on('error', () => {});
         closeSocket(ws, outcome.code, outcome.message);
       });

@@ -22,6 +22,8 @@ export interface Found {
 export interface Prepared {
   /** What it holds when the change is made. */
   contents: Contents;
+  /** What `Found.version` is then, where that is known before. */
+  version?: string;
   /** False: it was changed by somebody else since it was read, and stays as it is. */
   commit(): Promise<boolean>;
 }
@@ -113,6 +115,7 @@ export function postSource({ posts, actors }: Needs, orgId: string, postId: stri
           settings: change.settings?.values ?? now.contents.settings,
           media: change.media ?? now.contents.media,
         },
+        version: String(version + 1), // each edit counts one on, and this one is made of that version alone
         commit: () =>
           unlessOthersWereFirst(actors(postActor, tenantKey(orgId, postId)).edit({ ...change, ...(by && { by }) })),
       };

@@ -1,8 +1,9 @@
 import type { Context } from '../../src/context.ts';
+import type { Principal } from '../http/route.ts';
 import type { RoomName } from './address.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { LiveRoom } from './live-room.ts';
-import { credentialOf, principalsOf, rightsOf } from './rights.ts';
+import { type Credential, credentialOf, principalsOf, rightsOf } from './rights.ts';
 import { sourceOf } from './kinds.ts';
 
 /** A room that is open in this process. */
@@ -12,27 +13,34 @@ export interface Watched {
   live: LiveRoom;
 }
 
-/** Asks again who everybody is and what they may do: who lost the credential or the right to read is closed. */
+/**
+ * Asks again who everybody is and what they may do, each credential once: who lost it or the right to read is closed.
+ */
 export async function judgeRights(context: Context, connections: readonly Connection[]): Promise<void> {
-  const asked = connections.flatMap((connection) => {
+  const asked = new Map<string, { credential: Credential; of: Connection[] }>();
+  for (const connection of connections) {
     const credential = credentialOf(connection.principal);
-    return credential ? [{ connection, credential }] : [];
-  });
+    if (!credential) continue;
+    const { kind, id, userId, orgId } = credential;
+    const name = `${kind} ${id} ${userId} ${orgId}`;
+    const one = asked.get(name);
+    if (one) one.of.push(connection);
+    else asked.set(name, { credential, of: [connection] });
+  }
+  const all = [...asked.values()];
   const principals = await principalsOf(
     context,
-    asked.map(({ credential }) => credential),
+    all.map(({ credential }) => credential),
   );
-  for (const [n, { connection }] of asked.entries()) {
-    const principal = principals[n];
-    if (!principal) {
-      connection.close(CLOSE.notAuthenticated, 'The credential has ended');
-      continue;
-    }
-    const rights = rightsOf(principal, connection.room, connection.author);
-    if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
-    connection.principal = principal;
-    connection.rights = rights;
-  }
+  for (const [n, { of }] of all.entries()) for (const connection of of) judge(connection, principals[n]);
+}
+
+function judge(connection: Connection, principal: Principal | undefined): void {
+  if (!principal) return connection.close(CLOSE.notAuthenticated, 'The credential has ended');
+  const rights = rightsOf(principal, connection.room, connection.author);
+  if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
+  connection.principal = principal;
+  connection.rights = rights;
 }
 
 /**

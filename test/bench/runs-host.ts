@@ -7,6 +7,7 @@ import { sealCredentials } from '../../src/publishing/channels/credentials.ts';
 import { testApp } from '../support/worlds/app.ts';
 import { answering } from './kit/answering.ts';
 import { counted, idleRate } from './kit/counters.ts';
+import { usage } from './kit/usage.ts';
 
 const ORGS = 10;
 const LOOK_MS = 10;
@@ -34,13 +35,13 @@ const isActive = async () => (await sql`select from runs where is_active limit 1
 const restMs = 1_500;
 const idle = await idleRate(sql, restMs);
 
-async function work(): Promise<number> {
-  const begun = performance.now();
+async function work(): Promise<{ ms: number; cpuMs: number }> {
+  const [begun, { cpuMs: before }] = [performance.now(), usage()];
   const worker = context.runs.start();
   while (await isActive()) await sleep(LOOK_MS);
-  const ms = performance.now() - begun;
+  const [ms, { cpuMs }] = [performance.now() - begun, usage()];
   await worker[Symbol.asyncDispose]();
-  return ms;
+  return { ms, cpuMs: cpuMs - before };
 }
 
 answering({
@@ -52,11 +53,11 @@ answering({
       const author = { userId, schedulesFreely: true };
       await context.contentPipeline.begin(orgId, author, { ...wish, channels: [channel] });
     }
-    const { result: ms, commits } = isCounted
+    const { result, commits } = isCounted
       ? await counted(sql, idle, restMs, work)
       : { result: await work(), commits: 0 };
     const [row] = await sql<{ done: number; steps: number }[]>`
       select (select count(*)::int from runs where state = 'done') as done, count(*)::int as steps from run_steps`;
-    return { ...row!, ms, commits };
+    return { ...row!, ...result, commits };
   },
 });

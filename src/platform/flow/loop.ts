@@ -19,6 +19,9 @@ export interface Loop extends AsyncDisposable {
   wake(): void;
 }
 
+/** Why a rest ends. Made once: the platform's own reason is an error with a stack for each. */
+const WOKEN = new Error('Woken');
+
 /** Makes one round after another until it is disposed of, which waits for the round that runs. */
 export function startLoop({ clock, round, restMs, firstRestMs = 0, onError, lease }: LoopOptions): Loop {
   const ending = new AbortController();
@@ -42,7 +45,7 @@ export function startLoop({ clock, round, restMs, firstRestMs = 0, onError, leas
 
   return {
     signal: ending.signal,
-    wake: () => resting.abort(),
+    wake: () => resting.abort(WOKEN),
     async [Symbol.asyncDispose]() {
       ending.abort();
       resting.abort();

@@ -4,9 +4,14 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Levels of an answer that are read; a deeper one is no object that anybody asked for. */
 const MOST_LEVELS = 64;
 
-/** Makes the check of answers from a JSON Schema. */
-export const shapeOf = (schema: Schema): z.ZodType =>
-  z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+const shapes = new WeakMap<Schema, z.ZodType>();
+
+/** Makes the check of answers from a JSON Schema; the same one for the same object, as it costs more than many checks. */
+export function shapeOf(schema: Schema): z.ZodType {
+  const made = shapes.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  shapes.set(schema, made);
+  return made;
+}
 
 /** Tells a model the form of its answer in words. */
 export const objectInstruction = (schema: Schema): string =>

@@ -54,14 +54,15 @@ async function reserveCost(
   { micros, model, holdMs = LONGEST_CALL_MS, ...call }: Reservation,
 ): Promise<void> {
   const source = micros === undefined ? null : 'estimate';
-  const windows = await store.insertReservation(sql, { ...call, micros: Math.ceil(micros ?? 0), source, holdMs });
+  // sent one behind the other: the caps are read once the windows are locked, and one that was lowered before holds
+  const [windows, budget] = await Promise.all([
+    store.insertReservation(sql, { ...call, micros: Math.ceil(micros ?? 0), source, holdMs }),
+    enforce ? store.findBudget(sql, call.orgId) : undefined,
+  ]);
   if (call.programId) {
     const cap = await findAiCap(sql, call.programId);
     if (cap !== null) checkProgramCap(cap, windows, { ...call, model, micros });
   }
-  if (!enforce) return;
-  // read once the windows are locked: a cap that was lowered before holds
-  const budget = await store.findBudget(sql, call.orgId);
   if (!budget) return;
   if (micros === undefined) checkPriced(budget, windows, { ...call, model });
   checkCaps(budget, windows);
@@ -79,10 +80,14 @@ async function settleCost(
   { marked = false }: { marked?: boolean } = {},
 ): Promise<void> {
   const settlement = settlementOf(cost, marked);
-  let windows: readonly BudgetWindow[] = await store.endReservation(sql, key, settlement);
-  if (windows.length === 0 && settlement.micros !== null && !settlement.marked)
-    windows = await store.insertCorrection(sql, key, settlement);
-  await announceReached(sql, key.orgId, windows);
+  const [windows, budget] = await Promise.all([
+    store.endReservation(sql, key, settlement),
+    store.findBudget(sql, key.orgId),
+  ]);
+  if (windows.length > 0) return announceReached(sql, key.orgId, windows, budget);
+  if (settlement.micros === null || settlement.marked) return;
+  const corrected = await store.insertCorrection(sql, key, settlement);
+  if (corrected.length > 0) await announceReached(sql, key.orgId, corrected, await store.findBudget(sql, key.orgId));
 }
 
 /** Gives the reservation of a call back that cost nothing, in the caller's transaction. */
@@ -137,7 +142,7 @@ async function changeBudget(
     await store.updateBudget(tx, orgId, budget);
     const detail = { fields: given.map(([name]) => name) };
     await writeAudit(tx, by, { orgId, action: 'ai_budget.updated', resource: 'settings', resourceId: orgId, detail });
-    await announceReached(tx, orgId, await store.lockWindows(tx, orgId));
+    await announceReached(tx, orgId, await store.lockWindows(tx, orgId), budget);
     return budget;
   });
 }
@@ -155,8 +160,12 @@ function checkProviders(known: Pick<Providers, 'list'>, caps: BudgetRules['provi
 }
 
 /** Announces each percentage of a cap that is reached, once for each window; the windows are locked by the caller. */
-async function announceReached(sql: Sql, orgId: string, windows: readonly BudgetWindow[]): Promise<void> {
-  const budget = windows.some(({ spent }) => spent > 0) ? await store.findBudget(sql, orgId) : undefined;
+async function announceReached(
+  sql: Sql,
+  orgId: string,
+  windows: readonly BudgetWindow[],
+  budget: BudgetRules | undefined,
+): Promise<void> {
   if (!budget) return;
   for (const window of windows) {
     const { domain } = window;

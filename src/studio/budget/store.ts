@@ -50,7 +50,7 @@ const windowColumns = (sql: Sql): Fragment => sql`
   domain, provider_id as "providerId", period, starts::text, spent::float8, reserved::float8, alerted`;
 
 /** Writes a reservation into the ledger and the windows of today; answers the windows with it. */
-export const insertReservation = (sql: Sql, row: ReservationRow) => sql<BudgetWindow[]>`
+export const insertReservation = async (sql: Sql, row: ReservationRow): Promise<BudgetWindow[]> => sql<BudgetWindow[]>`
   with call as (
     select ${row.orgId}::uuid as org_id, ${row.ref}::uuid as ref, ${row.userId}::uuid as user_id,
       ${row.programId ?? null}::uuid as program_id, ${row.domain}::text as domain,
@@ -72,9 +72,11 @@ export const insertReservation = (sql: Sql, row: ReservationRow) => sql<BudgetWi
  * Ends a reservation, with a settlement or without one; answers its windows, none where it had ended already. A cost
  * beyond all sense is counted as it was told, and marked.
  */
-export const endReservation = (sql: Sql, { orgId, ref }: CallKey, settlement: BudgetSettlement | undefined) => sql<
-  BudgetWindow[]
->`
+export const endReservation = async (
+  sql: Sql,
+  { orgId, ref }: CallKey,
+  settlement: BudgetSettlement | undefined,
+): Promise<BudgetWindow[]> => sql<BudgetWindow[]>`
   with ended as (
     delete from ai_reservations
     where org_id = ${orgId} and ref = ${ref}

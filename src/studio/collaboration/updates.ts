@@ -67,6 +67,9 @@ function judge(update: Uint8Array, known: ReadonlyMap<number, number>, roots: re
   return { waiting, clients, ends: next };
 }
 
+/** A state vector of nothing: no clients. */
+const hasNothing = (vector: Uint8Array): boolean => vector.length === 1 && vector[0] === 0;
+
 type Ranges = ReadonlyMap<number, readonly { clock: number; len: number }[]>;
 const deletedIn = (update: Uint8Array): Ranges => Y.decodeUpdate(update).ds.clients;
 
@@ -98,7 +101,9 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     }
     return parts[0]!;
   };
-  const stateVector = () => Y.encodeStateVectorFromUpdate(all());
+  let vector: Uint8Array | undefined;
+  /** Read by everybody who comes, so it is made once for each change. */
+  const stateVector = () => (vector ??= Y.encodeStateVectorFromUpdate(all()));
   const fresh = () => {
     if (waiting > 0) clocks = undefined;
     return known();
@@ -114,7 +119,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
       return stateVector();
     },
     /** What somebody lacks who has `of`; throws for bytes that are no state vector. */
-    missing: (of: Uint8Array): Uint8Array => Y.diffUpdate(all(), of),
+    missing: (of: Uint8Array): Uint8Array => (hasNothing(of) ? all() : Y.diffUpdate(all(), of)),
     /** Says whether somebody who has `of` has parts that are not here; throws for bytes that are no state vector. */
     lacks: (of: Uint8Array): boolean => {
       const here = fresh();
@@ -138,6 +143,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
       }
       waiting += judged.waiting;
       parts.push(update);
+      vector = undefined;
       bytes += update.length;
       // behind what is there where a gap was closed: then too many count as waiting, until they are counted again
       for (const [client, end] of judged.ends) clocks?.set(client, end);
@@ -156,6 +162,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {
       if (parts[0] !== was) return;
+      vector = undefined;
       bytes += smaller.length - was.length;
       parts[0] = smaller;
     },

@@ -12,6 +12,8 @@ export class DocumentUnreadable extends Error {
 const JOB_MS = 5_000;
 const START_MS = 30_000;
 const MOST_MEGABYTES = 256;
+/** What a job leaves behind is collected early: a thread keeps the pages that it has touched. */
+const YOUNG_MEGABYTES = 8;
 
 interface Thread {
   worker: Worker;
@@ -30,7 +32,7 @@ export function openDocumentWorker({ clock }: { clock: Clock }) {
 
   function start(): Thread {
     const worker = new Worker(new URL('./document-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+      resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES, maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
       env: {},
     });
     worker.on('error', () => {}); // its end is heard by whoever waits for an answer

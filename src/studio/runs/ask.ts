@@ -9,28 +9,37 @@ import { type RunStepRow, setReservation } from './claim-store.ts';
 import type { Question } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
 import { MOST_LOST, MOST_PAUSES, pauseMs, tracedText } from './rules.ts';
-import { lockRun } from './store.ts';
 import { insertTrace, type NewTrace } from './traces.ts';
 
 type Deps = Pick<RunsDeps, 'sql' | 'clock' | 'budget' | 'models' | 'providers'>;
 type ObjectAnswer = Awaited<ReturnType<Ai['object']>>;
 /** A call that has ended: its settlement and trace are written with what follows. */
-type Unsettled = (sql: Sql) => Promise<void>;
+export interface UnsettledCall {
+  /** There was no answer, and the step does not stand for the call any more. */
+  failed?: { isLost: boolean };
+  /** Sends its statements at once; what is spent is locked last. */
+  settle(sql: Sql): Promise<unknown>;
+}
+
+/** Writes what a call has left behind, for a step that goes on or is done again. */
+export async function writeUnsettled(sql: Sql, step: RunStepRow, { failed, settle }: UnsettledCall): Promise<void> {
+  await Promise.all([failed && setReservation(sql, step, { ref: null, isLost: failed.isLost }), settle(sql)]);
+}
 
 /** Said by whatever finds that the step belongs to somebody else by now. */
 export class ClaimLost extends Error {}
 
 /** Asks by `step`, one question after another; `unsettled` holds what its last call left to be written. */
 export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
-  let unsettled: Unsettled | undefined;
-  const takeUnsettled = (): Unsettled | undefined => {
+  let unsettled: UnsettledCall | undefined;
+  const takeUnsettled = (): UnsettledCall | undefined => {
     const one = unsettled;
     unsettled = undefined;
     return one;
   };
   const flush = async () => {
-    const write = takeUnsettled();
-    if (write) await deps.sql.begin(write);
+    const left = takeUnsettled();
+    if (left) await deps.sql.begin((tx) => writeUnsettled(tx, step, left));
   };
 
   async function call(candidate: AiCandidate, question: Question<unknown>): Promise<ObjectAnswer> {
@@ -41,21 +50,24 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
     const key: CallKey = { orgId: step.orgId, ref: newId() };
     const micros = ai.estimate(request)?.micros;
     const before = takeUnsettled();
+    const { orgId, ref } = key;
     await deps.sql
       .begin(async (tx) => {
-        await lockRun(tx, { orgId: step.orgId, id: step.runId });
-        await before?.(tx);
-        if (!(await setReservation(tx, step, { ref: key.ref }))) throw new ClaimLost();
-        const { orgId, ref } = key;
-        await deps.budget.reserve(tx, {
-          orgId,
-          ref,
-          userId: step.userId,
-          domain: 'ai',
-          providerId: adapter.id,
-          model,
-          micros,
-        });
+        // sent one behind the other without a wait between them
+        const [isHeld] = await Promise.all([
+          setReservation(tx, step, { ref, isLost: before?.failed?.isLost ?? false }),
+          before?.settle(tx),
+          deps.budget.reserve(tx, {
+            orgId,
+            ref,
+            userId: step.userId,
+            domain: 'ai',
+            providerId: adapter.id,
+            model,
+            micros,
+          }),
+        ]);
+        if (!isHeld) throw new ClaimLost();
       })
       .catch((error: unknown) => {
         unsettled = before; // what was undone is still to be written
@@ -75,14 +87,14 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
     try {
       const answer = await ai.object(request, signal);
       const ended = { ...trace, model: answer.model, ended: answer.end, endedAt: deps.clock.now() };
-      unsettled = async (tx) => {
-        await deps.budget.settle(tx, key, answer.cost);
-        await insertTrace(tx, {
-          ...ended,
-          usage: answer.usage,
-          micros: answer.cost?.micros,
-          output: tracedText(redactText(JSON.stringify(answer.object) ?? '')),
-        });
+      const traced = {
+        ...ended,
+        usage: answer.usage,
+        micros: answer.cost?.micros,
+        output: tracedText(redactText(JSON.stringify(answer.object) ?? '')),
+      };
+      unsettled = {
+        settle: (tx) => Promise.all([insertTrace(tx, traced), deps.budget.settle(tx, key, answer.cost)]),
       };
       return answer;
     } catch (error) {
@@ -90,11 +102,11 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
       const isFree =
         !signal.aborted && (error instanceof ProviderError ? failure !== 'lost' : error instanceof AppError);
       const ended = { ...trace, model, ended: failure, endedAt: deps.clock.now() };
-      unsettled = async (tx) => {
-        if (isFree) await deps.budget.release(tx, key);
-        else await deps.budget.settle(tx, key, undefined, { marked: true });
-        await insertTrace(tx, ended);
-        await setReservation(tx, step, { ref: null, isLost: failure === 'lost' });
+      const pay = (tx: Sql) =>
+        isFree ? deps.budget.release(tx, key) : deps.budget.settle(tx, key, undefined, { marked: true });
+      unsettled = {
+        failed: { isLost: failure === 'lost' },
+        settle: (tx) => Promise.all([insertTrace(tx, ended), pay(tx)]),
       };
       throw error;
     }
@@ -133,8 +145,16 @@ const requestOf = ({ instruction, data, maxTokens, form }: Question<unknown>, mo
   instruction,
   turns: [{ role: 'user', parts: [{ type: 'text', text: data }] }],
   maxTokens,
-  schema: z.toJSONSchema(form),
+  schema: schemaOf(form),
 });
+
+const schemas = new WeakMap<z.ZodType, ObjectRequest['schema']>();
+/** The same object for the same form: what is made of it further on is kept with it. */
+function schemaOf(form: z.ZodType): ObjectRequest['schema'] {
+  const made = schemas.get(form) ?? z.toJSONSchema(form);
+  schemas.set(form, made);
+  return made;
+}
 
 /** What a question would cost at most, and who would be asked first. @throws AppError 400 where nobody is set up */
 export async function quoteQuestion(

@@ -16,6 +16,8 @@ export interface RunStepRow extends ClaimedStep {
   /** Of a call whose process died. */
   reservation: string | null;
   lost: number;
+  /** The steps of its round when it was claimed, by name. */
+  others: Readonly<Record<string, Pick<StepRow, 'state' | 'output'>>>;
 }
 
 /** Steps that are looked at for a fair choice. */
@@ -23,15 +25,16 @@ const MOST_DUE = 500;
 
 /**
  * Claims steps that are due, organizations in turn. One whose lease is over is due again: its process is gone. Runs are
- * locked before their steps, and those that somebody works on right now are left for the next look.
+ * locked before their steps; `isMore`: some of them somebody writes at this moment, and their steps are to be looked at
+ * again at once.
  */
-export const claimDueSteps = (
+export async function claimDueSteps(
   sql: Sql,
   kinds: readonly string[],
   { incarnation, leaseMs }: StepClaimer,
   limit: number,
-) =>
-  sql<RunStepRow[]>`
+): Promise<{ steps: RunStepRow[]; isMore: boolean }> {
+  const rows = await sql<((RunStepRow | { id: null }) & { isMore: boolean })[]>`
   /* all orgs */
   with due as (
     select id, run_id, org_id, row_number() over (partition by org_id order by next_at) as place
@@ -87,10 +90,28 @@ export const claimDueSteps = (
     from counted r
     join begun b on b.run_id = r.id
   )
-  select id, org_id as "orgId", run_id as "runId", user_id as "userId", kind, round, name, state, input,
-    run_input as "runInput", claim, reservation, lost,
-    (extract(epoch from deadline_at - now()) * 1000)::float8 as "leftMs"
-  from claimed`;
+  select c.id, c.org_id as "orgId", c.run_id as "runId", c.user_id as "userId", c.kind, c.round, c.name, c.state,
+    c.input, c.run_input as "runInput", c.claim, c.reservation, c.lost,
+    (extract(epoch from c.deadline_at - now()) * 1000)::float8 as "leftMs",
+    (
+      select jsonb_object_agg(o.name, jsonb_build_object('state', o.state, 'output', o.output))
+      from run_steps o
+      where o.org_id = c.org_id
+        and o.run_id = c.run_id
+        and o.round = c.round
+    ) as others, m."isMore"
+  from (
+    select exists (
+      select
+      from chosen h
+      join runs r on r.id = h.run_id
+      where r.kind = any(${[...kinds]}::text[])
+        and not exists (select from locked l where l.id = h.run_id)
+    ) as "isMore"
+  ) m
+  left join claimed c on true`;
+  return { steps: rows.filter((row) => row.id !== null), isMore: rows.some(({ isMore }) => isMore) };
+}
 
 /** Prolongs claims; answers those that this process still holds. */
 export async function renewSteps(
@@ -132,17 +153,28 @@ export const abandonSteps = (sql: Sql, { incarnation }: StepClaimer, claims: rea
 export const claimedStep = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
   id = ${id} and org_id = ${orgId} and claim = ${claim}`;
 
-/** Notes that a call is about to leave, or is over; false: the claim is. */
+/** Locks the run of a step, and notes that a call is about to leave, or is over; false: the claim is. */
 export async function setReservation(
   sql: Sql,
   step: StepClaim,
   { ref, isLost = false }: { ref: string | null; isLost?: boolean },
 ): Promise<boolean> {
   const { count } = await sql`
-    update run_steps
-    set reservation = ${ref}, lost = lost + ${isLost ? 1 : 0}
-    where ${claimedStep(sql, step)}
-      and state = 'running'`;
+    with run as materialized (
+      select id
+      from runs
+      where org_id = ${step.orgId}
+        and id = ${step.runId}
+      for no key update
+    )
+    update run_steps s
+    set reservation = ${ref}, lost = s.lost + ${isLost ? 1 : 0}
+    from run
+    where s.id = ${step.id}
+      and s.org_id = ${step.orgId}
+      and s.run_id = run.id
+      and s.claim = ${step.claim}
+      and s.state = 'running'`;
   return count > 0;
 }
 

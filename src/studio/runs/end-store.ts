@@ -2,6 +2,7 @@ import type { Json, Sql } from '../../platform/db/index.ts';
 import type { CallKey } from '../budget/index.ts';
 import { claimedStep, type StepClaim } from './claim-store.ts';
 import type { RunRef } from './contract.ts';
+import { type LockedRun, lockedRun } from './store.ts';
 
 /** What a step came to. */
 export interface StepEnd {
@@ -13,19 +14,33 @@ export interface StepEnd {
   lateInMs?: number | undefined;
 }
 
+/**
+ * Locks the run of a step and ends the step, while the claim is still this one; undefined: there is no such run.
+ */
 export async function endStep(
   sql: Sql,
   step: StepClaim,
   { state, output, error, errorCode, lateInMs }: StepEnd,
-): Promise<boolean> {
-  const { count } = await sql`
-    update run_steps
-    set state = ${state}, output = ${output === undefined ? null : sql.json(output)}, error = ${error ?? null},
-      error_code = ${errorCode ?? null}, reservation = null, incarnation = null,
-      next_at = case when has_job then now() + ${lateInMs ?? null}::float8 * interval '1 ms' end
-    where ${claimedStep(sql, step)}
-      and state = 'running'`;
-  return count > 0;
+): Promise<(LockedRun & { isEnded: boolean }) | undefined> {
+  const [row] = await sql<(LockedRun & { isEnded: boolean })[]>`
+    with run as materialized (
+      ${lockedRun(sql, { orgId: step.orgId, id: step.runId })}
+    ), ended as (
+      update run_steps s
+      set state = ${state}, output = ${output === undefined ? null : sql.json(output)}, error = ${error ?? null},
+        error_code = ${errorCode ?? null}, reservation = null, incarnation = null,
+        next_at = case when has_job then now() + ${lateInMs ?? null}::float8 * interval '1 ms' end
+      from run
+      where s.id = ${step.id}
+        and s.org_id = ${step.orgId}
+        and s.run_id = run.id
+        and s.claim = ${step.claim}
+        and s.state = 'running'
+      returning s.id
+    )
+    select run.*, exists (select from ended) as "isEnded"
+    from run`;
+  return row;
 }
 
 /** A step that is over is looked at again, or, without a time, no more. */

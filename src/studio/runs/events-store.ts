@@ -1,17 +1,27 @@
-import type { Json, Sql } from '../../platform/db/index.ts';
+import type { Fragment, Json, Sql } from '../../platform/db/index.ts';
 import type { RunRef } from './contract.ts';
 
-/** Writes what open pages hear, numbered; the run is locked by the caller, or by the first statement here. */
+/** Something that happens in a run. */
+export interface NewEvent {
+  kind: string;
+  data: Json;
+}
+
+/**
+ * Writes what open pages hear, numbered; the run is locked by the caller, or by the first statement here. `change`: what
+ * else becomes of the row of the run, as `, column = value`.
+ */
 export async function insertEvents(
   sql: Sql,
   { orgId, id }: RunRef,
-  events: readonly { kind: string; data: Json }[],
+  events: readonly NewEvent[],
+  change: Fragment = sql``,
 ): Promise<void> {
   if (events.length === 0) return;
   await sql`
     with counted as (
       update runs
-      set events = events + ${events.length}::int, touched_at = now()
+      set events = events + ${events.length}::int, touched_at = now()${change}
       where org_id = ${orgId}
         and id = ${id}
       returning events

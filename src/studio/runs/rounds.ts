@@ -2,8 +2,8 @@ import type { Json, Sql } from '../../platform/db/index.ts';
 import type { NewRun, NewStep, RoundEnd, RunRef, RunRow } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
 import { endOpenSteps } from './end-store.ts';
-import { insertEvents } from './events-store.ts';
-import { faultOfSteps } from './rules.ts';
+import { insertEvents, type NewEvent } from './events-store.ts';
+import { faultOfSteps, unfold } from './rules.ts';
 import * as store from './store.ts';
 
 // What rooms do with their runs, each in the transaction of the caller, who says `settled` after its commit.
@@ -36,7 +36,8 @@ async function insertRound(
   { steps, state }: { steps: readonly NewStep[]; state: string },
 ): Promise<void> {
   await store.insertSteps(sql, key, round, steps);
-  await store.advanceRound(sql, key, round);
+  const all = steps.map(({ name, after = [], anyway = false }) => ({ name, after, anyway, state: 'waiting' as const }));
+  await store.updateWaiting(sql, key, round, unfold(all));
   await insertEvents(sql, key, [{ kind: 'state', data: { state } }]);
 }
 
@@ -74,8 +75,8 @@ export async function stopRun(
 
 /** Writes how a round has ended, and tells those who follow. */
 export async function writeEnd(sql: Sql, key: RunRef, end: RoundEnd): Promise<void> {
-  await store.updateRun(sql, key, end);
-  await insertEvents(sql, key, [{ kind: 'state', data: { state: end.state, ...(end.error && { error: end.error }) } }]);
+  const event = { kind: 'state', data: { state: end.state, ...(end.error && { error: end.error }) } };
+  await insertEvents(sql, key, [event], store.endOfRound(sql, end));
 }
 
 /** Changes what a run has come to beside its rounds, such as a plan or a message, and tells those who follow. */
@@ -83,11 +84,10 @@ export async function changeRun(
   _: object,
   sql: Sql,
   key: RunRef,
-  { event, output }: { event: { kind: string; data: Json }; output?: Json },
+  { event, output }: { event: NewEvent; output?: Json },
 ): Promise<void> {
-  if (output !== undefined)
-    await sql`update runs set output = ${sql.json(output)}, touched_at = now() where org_id = ${key.orgId} and id = ${key.id}`;
-  await insertEvents(sql, key, [event]);
+  const change = output === undefined ? undefined : sql`, output = ${sql.json(output)}`;
+  await insertEvents(sql, key, [event], change);
 }
 
 /** After the commit of what concerns a run: steps that are due are taken up, ended ones aborted, readers told. */

@@ -12,7 +12,7 @@ const MOST_TRACED = 16_000;
 export const LATE_LOOK_MS = 10_000;
 
 const OPEN_STATES: readonly StepState[] = ['waiting', 'running'];
-const isOpen = ({ state }: Pick<StepRow, 'state'>): boolean => OPEN_STATES.includes(state);
+export const isOpen = ({ state }: Pick<StepRow, 'state'>): boolean => OPEN_STATES.includes(state);
 
 interface Ordered extends Pick<StepRow, 'name' | 'state'> {
   after: readonly string[];

@@ -1,9 +1,8 @@
 import type { Fragment, Json, Sql } from '../../platform/db/index.ts';
 import { isId, newId } from '../../platform/kernel/index.ts';
-import type { NewRun, NewStep, RunRef, RunRow, StepRow } from './contract.ts';
-import { unfold } from './rules.ts';
+import type { NewRun, NewStep, RoundEnd, RunRef, RunRow, StepRow } from './contract.ts';
 
-// Lock order: a run, then its steps. Whoever writes a step has locked its run.
+// Lock order: a run, then its steps, then what is spent. Whoever writes a step has locked its run.
 
 const runColumns = (sql: Sql): Fragment => sql`
   r.id, r.org_id as "orgId", r.user_id as "userId", r.kind, r.state, r.is_active as "isActive", r.round, r.input,
@@ -60,16 +59,18 @@ export async function findStep(
   return row;
 }
 
-type LockedRun = RunRow & { untouchedMinutes: number };
-/** Locks a run until the commit, with how long nobody has touched it. */
-export async function lockRun(sql: Sql, { orgId, id }: RunRef): Promise<LockedRun | undefined> {
-  if (!isId(id)) return undefined;
-  const [row] = await sql<LockedRun[]>`
-    select ${runColumns(sql)}, extract(epoch from now() - r.touched_at)::float8 / 60 as "untouchedMinutes"
-    from runs r
-    where r.org_id = ${orgId}
-      and r.id = ${id}
-    for no key update`;
+export type LockedRun = RunRow & { untouchedMinutes: number };
+/** The statement that locks a run until the commit, with how long nobody has touched it. */
+export const lockedRun = (sql: Sql, { orgId, id }: RunRef): Fragment => sql`
+  select ${runColumns(sql)}, extract(epoch from now() - r.touched_at)::float8 / 60 as "untouchedMinutes"
+  from runs r
+  where r.org_id = ${orgId}
+    and r.id = ${id}
+  for no key update`;
+
+export async function lockRun(sql: Sql, key: RunRef): Promise<LockedRun | undefined> {
+  if (!isId(key.id)) return undefined;
+  const [row] = await sql<LockedRun[]>`${lockedRun(sql, key)}`;
   return row;
 }
 
@@ -98,19 +99,10 @@ export async function updateRound(
   return row;
 }
 
-/** Ends a round, or changes the state of a run without one; its steps are the caller's concern. */
-export async function updateRun(
-  sql: Sql,
-  { orgId, id }: RunRef,
-  { state, output, error }: { state: string; output?: Json | undefined; error?: string | null | undefined },
-): Promise<void> {
-  await sql`
-    update runs
-    set state = ${state}, is_active = false, touched_at = now(), error = ${error ?? null},
-      output = ${output === undefined ? sql`output` : sql.json(output)}
-    where org_id = ${orgId}
-      and id = ${id}`;
-}
+/** What `insertEvents` changes beside: how a round has ended, or the state of a run without one. */
+export const endOfRound = (sql: Sql, { state, output, error }: RoundEnd): Fragment => sql`,
+  state = ${state}, is_active = false, error = ${error ?? null},
+  output = ${output === undefined ? sql`output` : sql.json(output)}`;
 
 export async function insertSteps(sql: Sql, { orgId, id }: RunRef, round: number, steps: readonly NewStep[]) {
   await sql`
@@ -130,35 +122,44 @@ export async function insertSteps(sql: Sql, { orgId, id }: RunRef, round: number
     )}`;
 }
 
-/**
- * Makes steps of the round due whose turn has come, and skips those that it never will; answers the names of the
- * skipped, and whether any step is still open. The run is locked by the caller.
- */
-export async function advanceRound(
+/** A step with what decides when its turn comes. */
+export type OrderedStep = StepRow & { after: string[]; anyway: boolean };
+
+/** The steps of a round in their order. */
+export const selectRound = async (sql: Sql, { orgId, id }: RunRef, round: number): Promise<OrderedStep[]> => sql<
+  OrderedStep[]
+>`
+  select ${stepColumns(sql)}, s.after, s.anyway
+  from run_steps s
+  where s.org_id = ${orgId}
+    and s.run_id = ${id}
+    and s.round = ${round}
+  order by s.place`;
+
+const SKIPPED = 'A step before it was not done';
+
+/** Steps of a round as they are once others were skipped. */
+export const withSkipped = (steps: readonly OrderedStep[], skipped: readonly string[]): OrderedStep[] =>
+  steps.map((step) => (skipped.includes(step.name) ? { ...step, state: 'skipped', error: SKIPPED } : step));
+
+/** Makes steps due whose turn has come, and skips those that never get one. The run is locked by the caller. */
+export async function updateWaiting(
   sql: Sql,
   { orgId, id }: RunRef,
   round: number,
-): Promise<{ skipped: string[]; isOpen: boolean }> {
-  const steps = await sql<(StepRow & { after: string[]; anyway: boolean })[]>`
-    select ${stepColumns(sql)}, s.after, s.anyway
-    from run_steps s
-    where s.org_id = ${orgId}
-      and s.run_id = ${id}
-      and s.round = ${round}
-    order by s.place`;
-  const { ready, skipped } = unfold(steps);
+  { ready, skipped }: { ready: readonly string[]; skipped: readonly string[] },
+): Promise<void> {
+  if (ready.length + skipped.length === 0) return;
   await sql`
     update run_steps
-    set state = case when name = any(${skipped}::text[]) then 'skipped' else state end,
-      error = case when name = any(${skipped}::text[]) then 'A step before it was not done' else error end,
-      next_at = case when name = any(${ready}::text[]) then coalesce(next_at, now()) end
+    set state = case when name = any(${[...skipped]}::text[]) then 'skipped' else state end,
+      error = case when name = any(${[...skipped]}::text[]) then ${SKIPPED} else error end,
+      next_at = case when name = any(${[...ready]}::text[]) then coalesce(next_at, now()) end
     where org_id = ${orgId}
       and run_id = ${id}
       and round = ${round}
       and state = 'waiting'
       and name = any(${[...ready, ...skipped]}::text[])`;
-  const open = steps.filter(({ state }) => state === 'waiting' || state === 'running').length - skipped.length;
-  return { skipped, isOpen: open > 0 };
 }
 
 export const setOutputOfStep = (sql: Sql, { orgId, id }: RunRef, output: Json) => sql`

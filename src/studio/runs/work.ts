@@ -1,14 +1,14 @@
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
-import type { Json, Sql } from '../../platform/db/index.ts';
-import { ClaimLost, openAsk } from './ask.ts';
+import type { Sql } from '../../platform/db/index.ts';
+import { ClaimLost, openAsk, type UnsettledCall, writeUnsettled } from './ask.ts';
 import { type RunStepRow, setJob } from './claim-store.ts';
 import type { RunKind, StepTools } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
 import { endOpenSteps, endStep, setNextLook, type StepEnd } from './end-store.ts';
-import { insertEvents } from './events-store.ts';
+import { insertEvents, type NewEvent } from './events-store.ts';
 import { writeEnd } from './rounds.ts';
-import { LATE_LOOK_MS, MOST_CLAIMS, MOST_LOST } from './rules.ts';
+import { isOpen, LATE_LOOK_MS, MOST_CLAIMS, MOST_LOST, unfold } from './rules.ts';
 import * as store from './store.ts';
 
 /** Works on a step that this process has claimed. What it throws is repeated when the claim is over. */
@@ -65,12 +65,12 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
     else if (over.signal.aborted || error instanceof ClaimLost) end = undefined;
     else if (error instanceof AppError && !MAY_PASS.has(error.code)) end = failedBy(error);
     else {
-      const write = takeUnsettled();
-      if (write) await deps.sql.begin(write);
+      const unsettled = takeUnsettled();
+      if (unsettled) await deps.sql.begin((tx) => writeUnsettled(tx, step, unsettled));
       throw error;
     }
   } finally {
-    over.abort();
+    over.abort(OVER); // nothing waits for its deadline any more
     deps.held.drop(step);
   }
   await finish(deps, kind, step, end, takeUnsettled());
@@ -79,6 +79,8 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
 /** Faults of this service: the step is done again when its lease is over. */
 const MAY_PASS: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable', 'busy', 'draining']);
 const ABORT_MS = 1_000;
+/** Made once: the platform's own reason is an error with a stack for each. */
+const OVER = new Error('The step has ended');
 
 const failedBy = (error: AppError): StepEnd => ({ state: 'failed', error: error.message, errorCode: error.code });
 
@@ -98,6 +100,9 @@ function toolsOf(deps: RunsDeps, step: RunStepRow, signal: AbortSignal, ask: Ste
     leftMs: step.leftMs,
     ask,
     async outputOf(name) {
+      const known = Object.hasOwn(step.others, name) ? step.others[name]! : undefined;
+      if (known?.state !== 'waiting' && known?.state !== 'running')
+        return known?.state === 'done' ? known.output : undefined; // so it stays
       const found = await store.findStep(deps.sql, run, { round: step.round, name });
       return found?.state === 'done' ? found.output : undefined;
     },
@@ -128,43 +133,50 @@ async function finish(
   kind: RunKind,
   step: RunStepRow,
   end: StepEnd | undefined,
-  unsettled?: (sql: Sql) => Promise<void>,
+  unsettled?: UnsettledCall,
 ): Promise<void> {
-  const key = { orgId: step.orgId, id: step.runId };
   if (!end && !unsettled) return;
   await deps.sql.begin(async (tx) => {
-    const run = await store.lockRun(tx, key);
-    await unsettled?.(tx);
-    if (!run || !end || !(await endStep(tx, step, end))) return;
-    const events: { kind: string; data: Json }[] = [stepEvent(step.name, end.state, end.error)];
-    // what a cap has no room for, later steps have none for either
-    if (end.errorCode === 'limit_exceeded')
-      for (const { name } of await endOpenSteps(
-        tx,
-        key,
-        { state: 'skipped', error: 'The AI budget was used up before' },
-        { waitingOnly: true },
-      ))
-        events.push(stepEvent(name, 'skipped'));
-    const { skipped, isOpen } = await store.advanceRound(tx, key, step.round);
-    await insertEvents(tx, key, [...events, ...skipped.map((name) => stepEvent(name, 'skipped'))]);
-    if (isOpen || !run.isActive) return;
-    const steps = await store.selectSteps(tx, key.orgId, [key.id]);
-    await writeEnd(
-      tx,
-      key,
-      await kind.endRound(
-        tx,
-        run,
-        steps.filter(({ round }) => round === step.round),
-      ),
-    );
+    // what is spent is locked by many: it is settled last
+    if (end) await endWith(tx, kind, step, end, () => unsettled?.settle(tx));
+    else if (unsettled) await writeUnsettled(tx, step, unsettled);
   });
   deps.readers.written(step.runId);
   deps.wake();
 }
 
-const stepEvent = (name: string, state: string, error?: string) => ({
+async function endWith(
+  tx: Sql,
+  kind: RunKind,
+  step: RunStepRow,
+  end: StepEnd,
+  settle: () => Promise<unknown> | undefined,
+): Promise<void> {
+  const key = { orgId: step.orgId, id: step.runId };
+  // sent one behind the other: the second sees what the first has locked and written
+  const [run, found] = await Promise.all([endStep(tx, step, end), store.selectRound(tx, key, step.round)]);
+  if (!run?.isEnded) return void (await settle());
+  let round: readonly store.OrderedStep[] = found;
+  const events = [stepEvent(step.name, end.state, end.error)];
+  // what a cap has no room for, later steps have none for either
+  if (end.errorCode === 'limit_exceeded') {
+    const error = 'The AI budget was used up before';
+    const ended = await endOpenSteps(tx, key, { state: 'skipped', error }, { waitingOnly: true });
+    for (const { name } of ended) events.push(stepEvent(name, 'skipped'));
+    round = await store.selectRound(tx, key, step.round);
+  }
+  const next = unfold(round);
+  const steps = store.withSkipped(round, next.skipped);
+  events.push(...next.skipped.map((name) => stepEvent(name, 'skipped')));
+  const told = Promise.all([store.updateWaiting(tx, key, step.round, next), insertEvents(tx, key, events)]);
+  if (run.isActive && !steps.some(isOpen)) {
+    await told; // the kind tells of the end behind it
+    await writeEnd(tx, key, await kind.endRound(tx, run, steps));
+  }
+  await Promise.all([told, settle()]);
+}
+
+const stepEvent = (name: string, state: string, error?: string): NewEvent => ({
   kind: 'step',
   data: { name, state, ...(error !== undefined && { error }) },
 });
