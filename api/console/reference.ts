@@ -75,7 +75,7 @@ function answersHtml(document: Json): string {
     ...Object.entries(responses)
       .filter(([name]) => name.startsWith('Error'))
       .map(([name, { description, content }]) => {
-        const status = name.slice('Error'.length);
+        const status = name.slice('Error'.length) || 'default';
         const { example } = (content as Record<string, Json>)['application/json']!;
         return `<h3 id="answer-${status}">${status} ${escaped(description)}</h3>\n${block(example)}`;
       }),

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runSandboxed } from '../../../src/library/media/sandboxed-exec.ts';
+import { openTrim } from '../../../src/library/media/transforms/trim.ts';
 import { openVideoProbe } from '../../../src/library/media/video.ts';
 import type { MediaRoom } from '../../../src/library/media/index.ts';
 import { openVideoThumbnails } from '../../../src/library/media/video-thumbnail.ts';
@@ -263,6 +265,12 @@ await describePeer('film', find, () => {
       const [probe, draw] = [(await openVideoProbe(tools.ffprobe))!, (await openVideoThumbnails(tools.ffmpeg))!];
       expect(await probe(whole)).toMatchObject({ width: 320 });
       expect((await draw(whole, 2_000))!.length).toBeGreaterThan(1_000);
+      const trim = (await openTrim(tools.ffmpeg))!;
+      const cut = (source: string) => {
+        const video = { path: source, bytes: 1_000_000, container: 'mp4' };
+        return trim(video, { from: 0, to: 1 }, join(folder, `cut-${randomUUID()}`));
+      };
+      expect(await cut(whole)).toBe(true);
       const lists = {
         'list.m3u8': `#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nhttp://127.0.0.1:${port}/a.ts\n#EXT-X-ENDLIST\n`,
         'local.m3u8': `#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nfile://${whole}\n#EXT-X-ENDLIST\n`,
@@ -271,6 +279,7 @@ await describePeer('film', find, () => {
       };
       for (const [name, text] of Object.entries(lists)) {
         await writeFile(join(folder, name), text);
+        expect([name, await cut(join(folder, name))]).toEqual([name, false]);
         expect([name, await probe(join(folder, name)), await draw(join(folder, name), 2_000)]).toEqual([
           name,
           undefined,
