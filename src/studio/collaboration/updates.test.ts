@@ -18,6 +18,20 @@ const paragraph = (text: string) => {
 };
 
 describe('updates of a document', () => {
+  test('are told to who has nothing as a whole, and their state vector follows each change', () => {
+    const doc = new Y.Doc();
+    const updates = openUpdates(Y.encodeStateAsUpdate(doc), POST);
+    for (const word of ['one', 'two', 'three']) {
+      const before = Y.encodeStateVector(doc);
+      doc.getMap('settings').set(word, word);
+      updates.add(Y.encodeStateAsUpdate(doc, before));
+      expect(updates.vector).toEqual(Y.encodeStateVector(doc));
+      const told = new Y.Doc();
+      Y.applyUpdate(told, updates.missing(Y.encodeStateVector(told)));
+      expect(told.getMap('settings').toJSON()).toEqual(doc.getMap('settings').toJSON());
+    }
+  });
+
   test.each([
     ['a root of another name', (doc: Y.Doc) => void doc.getMap('other').set('a', 1)],
     ['content as a map', (doc: Y.Doc) => void doc.getMap('content').set('a', 1)],
