@@ -24,7 +24,7 @@ const dies = (now: InnerMoment) => {
 let isEnding = false;
 const sql = openDatabase({
   url: databaseUrl,
-  onStatement: (text) => (isEnding ||= /update run_steps\s+set state = \$/.test(text)),
+  onStatement: (text) => (isEnding ||= /update run_steps s\s+set state = \$/.test(text)),
 });
 const begin = sql.begin.bind(sql) as (...args: unknown[]) => Promise<unknown>;
 sql.begin = (async (...args: unknown[]) => {
