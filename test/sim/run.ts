@@ -1,17 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { claimKey } from '../../src/platform/db/index.ts';
 import { newId, tenantKey } from '../../src/platform/kernel/index.ts';
 import { channelActor } from '../../actors/channel/contract.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
 import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
-import { Kernel, START } from './kernel.ts';
+import { Kernel, type Process, START } from './kernel.ts';
 import { type Answer, openNetworks, type Weather } from './network.ts';
 import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
-import { saveChannel, seedOrgs } from './orgs.ts';
+import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from './random.ts';
+import { openReceivers, type Receivers } from './receivers.ts';
 import type { Cut } from './wire.ts';
 
 /** What can go wrong; each seed draws which of it does. */
@@ -28,6 +30,10 @@ export const FAULTS = [
   'people',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
+/** Drawn more often than the others: most rules are about what networks answer, and what people do meanwhile. */
+const OFTEN: ReadonlySet<Fault> = new Set(['answers', 'people']);
+/** Hosts still do everything in time with them, so that being late can be judged. */
+const ORDERLY: readonly Fault[] = ['skew', 'slow'];
 
 export interface SimulationOptions {
   server: string;
@@ -53,6 +59,9 @@ export interface Simulation {
   seen: Readonly<Record<string, number>>;
 }
 
+/** A statement that claims posts, deliveries or follow-ups. */
+const CLAIM = 'with asked';
+const HASH = Buffer.from('the body of every create');
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** Steps between two looks at what must always hold. */
@@ -100,6 +109,8 @@ class World {
   readonly #seen: Record<string, number> = {};
   readonly #checks: ReturnType<typeof openChecks>;
   readonly #networks: ReturnType<typeof openNetworks>;
+  readonly #withPlugs: boolean;
+  readonly #receivers: Receivers;
   #people!: ReturnType<typeof openPeople>;
   #calm = false;
   #starts = 0;
@@ -116,7 +127,13 @@ class World {
     this.#folder = folder;
     const draw = new Random(seed, 'swarm');
     const share = draw.pick([0.15, 0.5]);
-    this.#faults = new Set(FAULTS.filter((fault) => draw.chance(share) && !without.includes(fault)));
+    const isOrderly = draw.chance(0.15);
+    const shareOf = (fault: Fault) => {
+      if (isOrderly) return ORDERLY.includes(fault) ? 0.7 : 0;
+      return OFTEN.has(fault) ? Math.max(share, 0.6) : share;
+    };
+    this.#faults = new Set(FAULTS.filter((fault) => draw.chance(shareOf(fault)) && !without.includes(fault)));
+    this.#withPlugs = draw.chance(0.3);
     this.#most = draw.between(1, 3);
     this.#acts = Math.min(draw.between(8, 40), acts ?? Infinity);
     kernel.fifo = draw.chance(0.2);
@@ -126,8 +143,13 @@ class World {
       sql: database.sql,
       people: () => this.#people,
       networks: () => this.#networks,
+      receivers: () => this.#receivers,
       faults: () => this.#faults,
     });
+    this.#receivers = openReceivers(
+      () => this.#networks,
+      (id) => this.#checks.changed(id),
+    );
     const weather: Weather = {
       faulty: draw.pick([0.1, 0.3, 0.6]),
       kinds: ALL.filter(() => draw.chance(0.5)),
@@ -146,7 +168,7 @@ class World {
     const { seed } = this.#kernel;
     let violation: string | undefined;
     try {
-      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers);
+      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers, this.#withPlugs);
       this.#people = openPeople({
         kernel: this.#kernel,
         random: new Random(seed, 'people'),
@@ -157,6 +179,8 @@ class World {
         },
         planned: (times, spacingMs) => this.#checks.planned(times, spacingMs),
         logIn: (host, orgId, channelId) => this.#logIn(host, orgId, channelId),
+        plan: (org) => this.#plan(org),
+        claimKey: async (host, key) => (await claimKey(host.context!.sql, key, HASH)).kind === 'claimed',
       });
       this.#kernel.busy = () => this.#hosts.some(({ wires }) => wires.isBusy) || this.#isReading();
       await this.#live(orgs);
@@ -165,6 +189,8 @@ class World {
       violation = error instanceof Violation ? error.message : String(error);
     }
     for (const host of this.#hosts) if (!host.process.dead) host.kill();
+    for (const { kind } of this.#networks.requests) this.#count(`sent ${kind}`);
+    for (const _ of this.#receivers.got) this.#count('told by a webhook');
     return {
       seed,
       hash: this.#kernel.hash,
@@ -208,6 +234,7 @@ class World {
       const act = n < 3 ? 'create' : random.pick(mix);
       this.#count(act);
       await this.#people.act(act, within);
+      if (this.#withPlugs && random.chance(0.5)) await this.#people.look();
       await this.#break();
     }
     await this.#pass(random.below(30_000));
@@ -239,10 +266,7 @@ class World {
     if (this.#faults.has('crash') && up.length > 0 && random.chance(0.15)) this.#crash(random.pick(up));
     if (this.#faults.has('freeze') && up.length > 0 && random.chance(0.15)) {
       const { process } = random.pick(up);
-      const ms = random.pick([2_000, 8_000, 30_000, 70_000]);
-      process.frozenUntil = this.#kernel.now + ms;
-      this.#count('freeze');
-      this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
+      this.#freeze(process, random.pick([2_000, 8_000, 30_000, 70_000]));
     }
     if (this.#faults.has('drain') && up.length > 1 && random.chance(0.1)) {
       const host = random.pick(up);
@@ -258,6 +282,11 @@ class World {
     }
     if (this.#faults.has('reminders') && random.chance(0.2)) await this.#loseReminders();
     if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+  }
+  #freeze(process: Process, ms: number): void {
+    process.frozenUntil = this.#kernel.now + ms;
+    this.#count('freeze');
+    this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
   }
   #crash(host: Host): void {
     this.#count('crash');
@@ -356,6 +385,8 @@ class World {
       skewMs: this.#faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
       rate: this.#faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
       cut: (label) => this.#cutFor(label),
+      happened: (process, what) => this.#happened(process, what),
+      stream: this.#receivers.stream,
       onError: (line) => void (this.#error ??= this.#faults.has('cut') ? undefined : line),
     });
     this.#hosts.push(host);
@@ -363,10 +394,26 @@ class World {
     await this.#kernel.run(host.process, () => void host.open());
   }
   #cutFor(label: string): Cut {
-    if (this.#calm || !this.#faults.has('cut') || label.startsWith('set ')) return 'none';
-    if (!this.#random.chance(0.02)) return 'none';
+    const faults = this.#faults;
+    const random = this.#random;
+    if (this.#calm || label.startsWith('set ')) return 'none';
+    // where the most depends on what this process does next
+    const isClaim = label.includes(CLAIM) || label === 'commit';
+    if (faults.has('freeze') && random.chance(isClaim ? 0.03 : 0.002)) return 'stands';
+    if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
+    if (!faults.has('cut') || !random.chance(0.02)) return 'none';
     this.#count('cut');
-    return this.#random.chance(0.5) ? 'before' : 'after';
+    return random.chance(0.5) ? 'before' : 'after';
+  }
+  /** Between a commit and what follows it. */
+  #happened(process: Process, what: 'stands' | 'dies'): void {
+    const host = this.#hosts.find((one) => one.process === process)!;
+    if (what === 'dies') this.#crash(host);
+    else this.#freeze(process, this.#random.pick([8_000, 30_000, 70_000]));
+  }
+  async #plan(org: KnownOrg): Promise<void> {
+    await setLimit(this.#database.sql, org.id, org.most);
+    await this.#checks.limited(org);
   }
 
   async #logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {
