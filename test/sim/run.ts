@@ -9,7 +9,7 @@ import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
 import { Kernel, type Process, START } from './kernel.ts';
-import { type Answer, openNetworks, type Weather } from './network.ts';
+import { type Answer, openNetworks, type Request, type Weather } from './network.ts';
 import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
 import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from './random.ts';
@@ -77,6 +77,9 @@ const ALL: readonly Answer[] = [
   'late',
   'processing',
 ];
+
+/** Answers that are missing for what was taken: what a network knows a repeat by is about them. */
+const MISSING: ReadonlySet<Answer> = new Set(['lost', 'late']);
 
 /** Runs one seed on a database of its own, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions): Promise<Simulation> {
@@ -151,8 +154,8 @@ class World {
       (id) => this.#checks.changed(id),
     );
     const weather: Weather = {
-      faulty: draw.pick([0.1, 0.3, 0.6]),
-      kinds: ALL.filter(() => draw.chance(0.5)),
+      faulty: draw.pick([0.2, 0.4, 0.6]),
+      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : 0.5)),
       latencyMs: this.#faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
     };
     const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
@@ -160,7 +163,13 @@ class World {
       kernel,
       new Random(seed, 'networks'),
       () => (this.#calm ? fair : this.#faults.has('answers') ? weather : { ...weather, faulty: 0 }),
-      this.#checks,
+      {
+        ...this.#checks,
+        asked: (request) => {
+          this.#checks.asked(request);
+          this.#inCall(request);
+        },
+      },
     );
   }
 
@@ -262,7 +271,7 @@ class World {
     const random = this.#random;
     await this.#replaceFailed();
     const up = this.#hosts.filter(({ process }) => !process.dead);
-    if (up.length < this.#most && random.chance(0.3)) await this.#start();
+    if (up.length < this.#most && random.chance(0.5)) await this.#start();
     if (this.#faults.has('crash') && up.length > 0 && random.chance(0.15)) this.#crash(random.pick(up));
     if (this.#faults.has('freeze') && up.length > 0 && random.chance(0.15)) {
       const { process } = random.pick(up);
@@ -399,11 +408,22 @@ class World {
     if (this.#calm || label.startsWith('set ')) return 'none';
     // where the most depends on what this process does next
     const isClaim = label.includes(CLAIM) || label === 'commit';
-    if (faults.has('freeze') && random.chance(isClaim ? 0.03 : 0.002)) return 'stands';
+    if (faults.has('freeze') && random.chance(isClaim ? 0.08 : 0.002)) return 'stands';
     if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
     if (!faults.has('cut') || !random.chance(0.02)) return 'none';
     this.#count('cut');
     return random.chance(0.5) ? 'before' : 'after';
+  }
+  /** While the network has what a host has sent. */
+  #inCall({ process }: Request): void {
+    if (this.#calm) return;
+    if (this.#faults.has('freeze') && this.#random.chance(0.08))
+      this.#freeze(process, this.#random.pick([8_000, 30_000]));
+    else if (this.#faults.has('crash') && this.#random.chance(0.03))
+      this.#kernel.after(1 + this.#random.below(500), undefined, 'dies in a call', () => {
+        const host = this.#hosts.find((one) => one.process === process)!;
+        if (!process.dead) this.#crash(host);
+      });
   }
   /** Between a commit and what follows it. */
   #happened(process: Process, what: 'stands' | 'dies'): void {
