@@ -29,7 +29,7 @@ export async function seedOrgs(
   for (let n = 0; n < draw.between(1, 2); n++) {
     const id = idFrom(`${seed} org ${n}`);
     const userId = idFrom(`${seed} user ${n}`);
-    const approvals = draw.chance(0.4);
+    const approvals = draw.chance(0.5);
     const settings = {
       missedPolicy: draw.pick(['publish', 'ask', 'drop']),
       ...(approvals && { approvalRequired: 'members' }),
@@ -56,7 +56,7 @@ export async function seedOrgs(
       insert into subscriptions (id, org_id, tier, period, identifier, total_channels)
       values (${idFrom(`${seed} plan ${n}`)}, ${id}, 'AGENCY', 'MONTHLY', 'sim', 10)`;
     await setLimit(sql, id, most);
-    if (draw.chance(0.5)) {
+    if (draw.chance(0.7)) {
       const webhookId = idFrom(`${seed} webhook ${n}`);
       await sql`
         insert into webhooks (id, org_id, name, url, events)

@@ -226,7 +226,9 @@ export function openPeople({ kernel, random, orgs, host, logIn, plan, claimKey, 
   const authorOf = (post: KnownPost) => ({ userId: orgOf(post).userId, schedulesFreely: !post.isHeld });
 
   function edit(): Promise<void> | undefined {
-    const post = near(() => true);
+    // what was approved is edited before it goes out, now and then
+    const approved = random.chance(0.3) ? some(({ approved: { size } }) => size > 0) : undefined;
+    const post = approved ?? near(() => true);
     if (!post) return undefined;
     const text = textOf(post.id, ++post.revision);
     post.texts.add(text);
@@ -295,8 +297,9 @@ export function openPeople({ kernel, random, orgs, host, logIn, plan, claimKey, 
     );
   }
   function pause(): Promise<void> | undefined {
-    const org = random.pick(orgs);
-    const channelId = random.chance(0.4) ? undefined : random.pick(org.channels);
+    const about = near(() => true);
+    const org = about ? orgOf(about) : random.pick(orgs);
+    const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels));
     const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
     return ask(
       `pause ${channelId ?? org.id}`,

@@ -410,7 +410,7 @@ class World {
     const isClaim = label.includes(CLAIM) || label === 'commit';
     if (faults.has('freeze') && random.chance(isClaim ? 0.08 : 0.002)) return 'stands';
     if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
-    if (!faults.has('cut') || !random.chance(0.02)) return 'none';
+    if (!faults.has('cut') || !random.chance(label === 'commit' ? 0.06 : 0.02)) return 'none';
     this.#count('cut');
     return random.chance(0.5) ? 'before' : 'after';
   }
