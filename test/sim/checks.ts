@@ -1,5 +1,5 @@
 import type { Database } from '../../src/platform/db/index.ts';
-import type { Kernel } from './kernel.ts';
+import type { Kernel, Process } from './kernel.ts';
 import type { Networks, Request, Taken } from './network.ts';
 import type { KnownOrg, People } from './people.ts';
 import type { Receivers } from './receivers.ts';
@@ -24,6 +24,8 @@ interface Row {
   lostMs: Ms;
   deleted: boolean;
   attempt: number;
+  /** The start of the process whose attempt it is. */
+  incarnation: string | null;
   claims: number;
   isStopped: boolean;
   isBraked: boolean;
@@ -35,6 +37,8 @@ interface Options {
   people(): People;
   networks(): Networks;
   receivers(): Receivers;
+  /** The start of a process that is there. */
+  incarnationOf(process: Process): string | undefined;
   /** What this seed has of faults. */
   faults(): ReadonlySet<string>;
 }
@@ -47,7 +51,7 @@ const ORDERLY = new Set(['answers', 'slow', 'skew']);
 const LATE_MS = 3_000;
 
 /** What must hold after each step, and what must have become of everything in the end. */
-export function openChecks({ kernel, sql, people, networks, receivers, faults }: Options) {
+export function openChecks({ kernel, sql, people, networks, receivers, incarnationOf, faults }: Options) {
   /** Found where nobody waits for it, and thrown at the next look. */
   let later: Violation | undefined;
   const fail = (message: string): never => {
@@ -65,7 +69,7 @@ export function openChecks({ kernel, sql, people, networks, receivers, faults }:
       extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs", (
         select extract(epoch from min(t.at))::float8 * 1000 from post_timeline t
         where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
-      ) as "lostMs", p.deleted_at is not null as deleted, p.attempt,
+      ) as "lostMs", p.deleted_at is not null as deleted, p.attempt, p.incarnation,
       (select count(*)::int from post_timeline t where t.post_id = p.id and t.kind = 'claimed') as claims,
       c.disabled or c.refresh_needed or c.deleted_at is not null as "isStopped", c.brakes <> '{}' as "isBraked"
     from posts p
@@ -107,6 +111,9 @@ export function openChecks({ kernel, sql, people, networks, receivers, faults }:
       fail(`the post ${request.id} is sent, and its row says ${row.state} ${row.detail}`);
     if (row.lostMs !== null && row.lostMs < request.at)
       fail(`I9: the post ${request.id} is sent ${request.at - row.lostMs} ms after its host was given up`);
+    const own = incarnationOf(request.process);
+    if (row.detail === 'publishing' && own !== undefined && row.incarnation !== own)
+      fail(`I9: the post ${request.id} is sent by ${request.process.name}, and another host has claimed it`);
     await behindOthers(request);
     if ([...faults()].every((fault) => ORDERLY.has(fault))) inTime(request, row);
     if (!known) return; // of a series: only its first post is known by name

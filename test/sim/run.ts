@@ -147,6 +147,7 @@ class World {
       people: () => this.#people,
       networks: () => this.#networks,
       receivers: () => this.#receivers,
+      incarnationOf: (process) => this.#hosts.find((one) => one.process === process)?.context?.incarnation,
       faults: () => this.#faults,
     });
     this.#receivers = openReceivers(
