@@ -33,7 +33,7 @@ export type Fault = (typeof FAULTS)[number];
 /** Drawn more often than the others: most rules are about what networks answer, and what people do meanwhile. */
 const OFTEN: ReadonlySet<Fault> = new Set(['answers', 'people']);
 /** Hosts still do everything in time with them, so that being late can be judged. */
-const ORDERLY: readonly Fault[] = ['skew', 'slow'];
+const ORDERLY: Partial<Record<Fault, number>> = { skew: 0.7, slow: 0.7, answers: 0.3 };
 
 export interface SimulationOptions {
   server: string;
@@ -132,7 +132,7 @@ class World {
     const share = draw.pick([0.15, 0.5]);
     const isOrderly = draw.chance(0.15);
     const shareOf = (fault: Fault) => {
-      if (isOrderly) return ORDERLY.includes(fault) ? 0.7 : 0;
+      if (isOrderly) return ORDERLY[fault] ?? 0;
       return OFTEN.has(fault) ? Math.max(share, 0.6) : share;
     };
     this.#faults = new Set(FAULTS.filter((fault) => draw.chance(shareOf(fault)) && !without.includes(fault)));
