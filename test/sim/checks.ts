@@ -1,7 +1,8 @@
 import type { Database } from '../../src/platform/db/index.ts';
 import type { Kernel, Process } from './kernel.ts';
 import type { Networks, Request, Taken } from './network.ts';
-import type { KnownOrg, People } from './people.ts';
+import type { KnownOrg } from './known.ts';
+import type { People } from './people.ts';
 import type { Receivers } from './receivers.ts';
 
 /** Something that the product promises did not hold. */
@@ -127,10 +128,10 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
   }
   /** Where no host ends and nobody acts, each post leaves when it is due, and none before the network wants it. */
   function inTime({ id, channelId, once, at }: Request, { dueMs }: Row): void {
-    const limited = networks().limited.get(channelId) ?? 0;
-    if (limited > at + 1_000) fail(`the post ${id} is sent ${limited - at} ms before the network wanted the next one`);
+    const wanted = networks().limited.get(channelId) ?? 0;
+    if (wanted > at + 1_000) fail(`the post ${id} is sent ${wanted - at} ms before the network wanted the next one`);
     const ends = networks().requests.filter((one) => one.channelId === channelId && one.id !== id);
-    const free = Math.max(dueMs ?? at, limited, ...ends.map(({ endedAt }) => endedAt ?? at));
+    const free = Math.max(dueMs ?? at, wanted, ...ends.map(({ endedAt }) => endedAt ?? at));
     const prepares = once === 'two-phase' && faults().has('slow'); // the network has its time before
     if (!faults().has('answers') && !prepares && at - free > LATE_MS)
       fail(`the post ${id} is sent ${at - free} ms late`);
@@ -352,9 +353,9 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
   }
   /** Whatever a receiver got is a delivery that it can be told of again. */
   async function deliveries(): Promise<void> {
-    const rows = await sql<{ id: string; webhookId: string }[]>`
+    const made = await sql<{ id: string; webhookId: string }[]>`
       select id, webhook_id as "webhookId" from webhook_deliveries order by id`;
-    const known = new Map(rows.map(({ id, webhookId }) => [`msg_${id}`, webhookId]));
+    const known = new Map(made.map(({ id, webhookId }) => [`msg_${id}`, webhookId]));
     for (const { id, webhook } of receivers().got.values())
       if (known.get(id) !== webhook) fail(`W: the receiver ${webhook} got ${id}, which is no delivery of it`);
   }

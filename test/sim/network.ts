@@ -292,6 +292,8 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
     adapters: CLASSES.map(adapterOf),
     exchange,
     requests,
+    /** A post that some network has at this moment. */
+    underWay: () => requests.findLast(({ endedAt, kind }) => endedAt === undefined && kind === 'post')?.id,
     findAll,
     limited,
     /** Its login is taken again. */

@@ -6,7 +6,7 @@ import { sealCredentials } from '../../src/publishing/channels/credentials.ts';
 import { saveLogin } from '../../src/publishing/channels/transitions.ts';
 import { JWT_SECRET } from './host.ts';
 import { CLASSES, plugOf, providerOf } from './network.ts';
-import type { KnownOrg } from './people.ts';
+import type { KnownOrg } from './known.ts';
 import { Random } from './random.ts';
 import { receiverOf } from './receivers.ts';
 

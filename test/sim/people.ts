@@ -4,76 +4,8 @@ import { postActor } from '../../actors/post/contract.ts';
 import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Host } from './host.ts';
 import type { Kernel } from './kernel.ts';
+import type { Act, CreateKey, KnownBrake, KnownOrg, KnownPost } from './known.ts';
 import type { Random } from './random.ts';
-
-/** A post as those know it who made it: what they were answered, and what may be. */
-export interface KnownPost {
-  readonly id: string;
-  readonly orgId: string;
-  readonly channelId: string;
-  readonly root: string | undefined;
-  readonly comments: boolean;
-  readonly recurs: boolean;
-  /** The date that was asked for last. */
-  date: number;
-  /** Kept with its answer, in the commit of its create. */
-  readonly key: string | undefined;
-  /** Its organization asks for approval of what it says. */
-  readonly isHeld: boolean;
-  created: 'asked' | 'yes' | 'no';
-  /** What it may say on the network. */
-  texts: Set<string>;
-  /** The newest that was confirmed. */
-  text: string;
-  approved: Set<string>;
-  /** When its deletion was confirmed. */
-  deletedAt: number | undefined;
-  mayBeDeleted: boolean;
-  isDraft: boolean;
-  revision: number;
-}
-/** A pause that was confirmed, until somebody asks for its end. */
-export interface KnownBrake {
-  readonly orgId: string;
-  readonly channelId: string | undefined;
-  readonly from: number;
-  until: number;
-}
-export interface KnownOrg {
-  readonly id: string;
-  readonly userId: string;
-  readonly approvals: boolean;
-  readonly channels: readonly string[];
-  /** The posts that its plan has; more than that are there only where it had more before. */
-  most: number;
-}
-
-/** What somebody does. `plan`: an operator gives the organization room for more posts, or for fewer. */
-export type Act =
-  | 'create'
-  | 'edit'
-  | 'move'
-  | 'delete'
-  | 'pause'
-  | 'resume'
-  | 'retry'
-  | 'approve'
-  | 'login'
-  | 'enable'
-  | 'plan';
-export const ACTS: readonly Act[] = [
-  'create',
-  'plan',
-  'edit',
-  'move',
-  'delete',
-  'pause',
-  'resume',
-  'retry',
-  'approve',
-  'login',
-  'enable',
-];
 
 interface Options {
   kernel: Kernel;
@@ -83,6 +15,8 @@ interface Options {
   host(): Host | undefined;
   /** Told what a resume has answered, by channel. */
   planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void;
+  /** A post that a network has at this moment. */
+  underWay(): string | undefined;
   /** Writes the plan of an organization. */
   plan(org: KnownOrg): Promise<void>;
   /** Takes a key of its own for a create, as the route does. */
@@ -91,20 +25,23 @@ interface Options {
   logIn(host: Host, orgId: string, channelId: string): Promise<void>;
 }
 
-/** The key under which a create is kept with its answer. */
-export interface CreateKey {
-  readonly orgId: string;
-  readonly scope: string;
-  readonly key: string;
-  readonly claim: string;
-}
 /** Refusals that say that nothing was changed. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && !['unavailable', 'internal', 'draining', 'busy'].includes(error.code);
 const HOUR = 3_600_000;
 
 /** People of a few organizations, and what they know by what they were answered. */
-export function openPeople({ kernel, random, orgs, host, logIn, plan, claimKey, planned: told }: Options) {
+export function openPeople({
+  kernel,
+  random,
+  orgs,
+  host,
+  logIn,
+  plan: writePlan,
+  underWay,
+  claimKey,
+  planned: told,
+}: Options) {
   const posts = new Map<string, KnownPost>();
   const brakes: KnownBrake[] = [];
   let count = 0;
@@ -214,7 +151,9 @@ export function openPeople({ kernel, random, orgs, host, logIn, plan, claimKey, 
   };
   /** One of those whose date is nearest: what is about to go out, or just does. */
   const near = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
-    if (random.chance(0.4)) return some(fits);
+    if (random.chance(0.3)) return some(fits);
+    const sent = random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
+    if (sent && sent.created === 'yes' && fits(sent)) return sent;
     const far = ({ date }: KnownPost) => Math.abs(date - kernel.now);
     const fitting = [...posts.values()]
       .filter((one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one))
@@ -356,7 +295,7 @@ export function openPeople({ kernel, random, orgs, host, logIn, plan, claimKey, 
     const org = random.pick(orgs);
     org.most = random.below(16);
     kernel.note(`- the plan of ${org.id} has ${org.most} posts`);
-    return plan(org);
+    return writePlan(org);
   }
   function toggle(on: boolean, { orgId, channelId } = channelOf()): Promise<void> {
     return ask(

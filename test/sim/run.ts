@@ -9,31 +9,14 @@ import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
 import { Kernel, type Process, START } from './kernel.ts';
-import { type Answer, openNetworks, type Request, type Weather } from './network.ts';
-import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
+import { openNetworks, type Request, type Weather } from './network.ts';
+import { type Act, ACTS, type KnownOrg } from './known.ts';
+import { openPeople } from './people.ts';
 import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from './random.ts';
 import { openReceivers, type Receivers } from './receivers.ts';
+import { drawSwarm, type Fault } from './swarm.ts';
 import type { Cut } from './wire.ts';
-
-/** What can go wrong; each seed draws which of it does. */
-export const FAULTS = [
-  'crash',
-  'freeze',
-  'cut',
-  'answers',
-  'slow',
-  'skew',
-  'outage',
-  'drain',
-  'reminders',
-  'people',
-] as const;
-export type Fault = (typeof FAULTS)[number];
-/** Drawn more often than the others: most rules are about what networks answer, and what people do meanwhile. */
-const OFTEN: ReadonlySet<Fault> = new Set(['answers', 'people']);
-/** Hosts still do everything in time with them, so that being late can be judged. */
-const ORDERLY: Partial<Record<Fault, number>> = { skew: 0.7, slow: 0.7, answers: 0.3 };
 
 export interface SimulationOptions {
   server: string;
@@ -61,25 +44,11 @@ export interface Simulation {
 
 /** A statement that claims posts, deliveries or follow-ups. */
 const CLAIM = 'with asked';
-const HASH = Buffer.from('the body of every create');
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** Steps between two looks at what must always hold. */
 const LOOK_EVERY = 40;
 const MOST_STEPS = 60_000;
-const ALL: readonly Answer[] = [
-  'rejected',
-  'rate_limited',
-  'unavailable',
-  'reauthorize',
-  'lost',
-  'cut',
-  'late',
-  'processing',
-];
-
-/** Answers that are missing for what was taken: what a network knows a repeat by is about them. */
-const MISSING: ReadonlySet<Answer> = new Set(['lost', 'late']);
 
 /** Runs one seed on a database of its own, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions): Promise<Simulation> {
@@ -128,18 +97,12 @@ class World {
     this.#kernel = kernel;
     this.#database = database;
     this.#folder = folder;
-    const draw = new Random(seed, 'swarm');
-    const share = draw.pick([0.15, 0.5]);
-    const isOrderly = draw.chance(0.15);
-    const shareOf = (fault: Fault) => {
-      if (isOrderly) return ORDERLY[fault] ?? 0;
-      return OFTEN.has(fault) ? Math.max(share, 0.6) : share;
-    };
-    this.#faults = new Set(FAULTS.filter((fault) => draw.chance(shareOf(fault)) && !without.includes(fault)));
-    this.#withPlugs = draw.chance(0.3);
-    this.#most = draw.between(1, 3);
-    this.#acts = Math.min(draw.between(8, 40), acts ?? Infinity);
-    kernel.fifo = draw.chance(0.2);
+    const swarm = drawSwarm(seed, without);
+    this.#faults = swarm.faults;
+    this.#withPlugs = swarm.withPlugs;
+    this.#most = swarm.mostHosts;
+    this.#acts = Math.min(swarm.acts, acts ?? Infinity);
+    kernel.fifo = swarm.fifo;
     this.#random = new Random(seed, 'faults');
     this.#checks = openChecks({
       kernel,
@@ -154,11 +117,7 @@ class World {
       () => this.#networks,
       (id) => this.#checks.changed(id),
     );
-    const weather: Weather = {
-      faulty: draw.pick([0.2, 0.4, 0.6]),
-      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : 0.5)),
-      latencyMs: this.#faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
-    };
+    const { weather } = swarm;
     const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
     this.#networks = openNetworks(
       kernel,
@@ -190,7 +149,8 @@ class World {
         planned: (times, spacingMs) => this.#checks.planned(times, spacingMs),
         logIn: (host, orgId, channelId) => this.#logIn(host, orgId, channelId),
         plan: (org) => this.#plan(org),
-        claimKey: async (host, key) => (await claimKey(host.context!.sql, key, HASH)).kind === 'claimed',
+        underWay: () => this.#networks.underWay(),
+        claimKey: async (host, key) => (await claimKey(host.context!.sql, key, Buffer.alloc(32))).kind === 'claimed',
       });
       this.#kernel.busy = () => this.#hosts.some(({ wires }) => wires.isBusy) || this.#isReading();
       await this.#live(orgs);
@@ -235,7 +195,7 @@ class World {
 
   /** People act, and things break. */
   async #disorder(acts: number): Promise<void> {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     const random = this.#random;
     const within = random.pick([5_000, 40_000, 2 * MINUTE]);
     const mix: readonly Act[] = this.#faults.has('people') ? [...ACTS, 'create', 'create', 'create'] : ['create'];
@@ -250,10 +210,6 @@ class World {
     await this.#pass(random.below(30_000));
     kernel.note('- the disorder ends');
   }
-  get kernel(): Kernel {
-    return this.#kernel;
-  }
-
   /** A host is there: one that could not start is started again, as whoever supervises it does. */
   async #isUp(): Promise<void> {
     for (;;) {
@@ -324,7 +280,7 @@ class World {
   /** Nothing breaks any more: everything that was confirmed comes to its end by itself. */
   async #settle(orgs: readonly KnownOrg[]): Promise<void> {
     this.#calm = true;
-    const { kernel } = this;
+    const kernel = this.#kernel;
     for (const { process } of this.#hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
     await this.#replaceFailed();
     await this.#isUp();
