@@ -1,7 +1,9 @@
 import type { Database } from '../../src/platform/db/index.ts';
-import type { Kernel } from './kernel.ts';
+import type { Kernel, Process } from './kernel.ts';
 import type { Networks, Request, Taken } from './network.ts';
+import type { KnownOrg } from './known.ts';
 import type { People } from './people.ts';
+import type { Receivers } from './receivers.ts';
 
 /** Something that the product promises did not hold. */
 export class Violation extends Error {}
@@ -19,8 +21,12 @@ interface Row {
   publishMs: Ms;
   dueMs: Ms;
   claimedMs: Ms;
+  /** Since when the answer to its attempt is missing. */
+  lostMs: Ms;
   deleted: boolean;
   attempt: number;
+  /** The start of the process whose attempt it is. */
+  incarnation: string | null;
   claims: number;
   isStopped: boolean;
   isBraked: boolean;
@@ -31,6 +37,9 @@ interface Options {
   sql: Database;
   people(): People;
   networks(): Networks;
+  receivers(): Receivers;
+  /** The start of a process that is there. */
+  incarnationOf(process: Process): string | undefined;
   /** What this seed has of faults. */
   faults(): ReadonlySet<string>;
 }
@@ -43,7 +52,7 @@ const ORDERLY = new Set(['answers', 'slow', 'skew']);
 const LATE_MS = 3_000;
 
 /** What must hold after each step, and what must have become of everything in the end. */
-export function openChecks({ kernel, sql, people, networks, faults }: Options) {
+export function openChecks({ kernel, sql, people, networks, receivers, incarnationOf, faults }: Options) {
   /** Found where nobody waits for it, and thrown at the next look. */
   let later: Violation | undefined;
   const fail = (message: string): never => {
@@ -58,7 +67,10 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       p.release_id as "releaseId",
       extract(epoch from p.publish_date)::float8 * 1000 as "publishMs",
       extract(epoch from p.due_at)::float8 * 1000 as "dueMs",
-      extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs", p.deleted_at is not null as deleted, p.attempt,
+      extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs", (
+        select extract(epoch from min(t.at))::float8 * 1000 from post_timeline t
+        where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
+      ) as "lostMs", p.deleted_at is not null as deleted, p.attempt, p.incarnation,
       (select count(*)::int from post_timeline t where t.post_id = p.id and t.kind = 'claimed') as claims,
       c.disabled or c.refresh_needed or c.deleted_at is not null as "isStopped", c.brakes <> '{}' as "isBraked"
     from posts p
@@ -90,7 +102,7 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
   }
 
   async function received(request: Request): Promise<void> {
-    if (request.kind === 'comment') return receivedComment(request);
+    if (request.kind !== 'post') return receivedFollowUp(request);
     const row = await postOf(request.id);
     if (!row) return void fail(`I1: the post ${request.id} is sent, and has no row`);
     const known = people().posts.get(request.id);
@@ -98,6 +110,11 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       fail(`I4: the post ${request.id} is sent ${(row.publishMs ?? 0) - request.at} ms early`);
     if (row.state !== 'QUEUE' && row.state !== 'PUBLISHED')
       fail(`the post ${request.id} is sent, and its row says ${row.state} ${row.detail}`);
+    if (row.lostMs !== null && row.lostMs < request.at)
+      fail(`I9: the post ${request.id} is sent ${request.at - row.lostMs} ms after its host was given up`);
+    const own = incarnationOf(request.process);
+    if (row.detail === 'publishing' && own !== undefined && row.incarnation !== own)
+      fail(`I9: the post ${request.id} is sent by ${request.process.name}, and another host has claimed it`);
     await behindOthers(request);
     if ([...faults()].every((fault) => ORDERLY.has(fault))) inTime(request, row);
     if (!known) return; // of a series: only its first post is known by name
@@ -110,12 +127,14 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       fail(`approval: the post ${request.id} is sent as "${request.text}", which nobody approved`);
   }
   /** Where no host ends and nobody acts, each post leaves when it is due, and none before the network wants it. */
-  function inTime({ id, channelId, at }: Request, { dueMs }: Row): void {
-    const limited = networks().limited.get(channelId) ?? 0;
-    if (limited > at + 1_000) fail(`the post ${id} is sent ${limited - at} ms before the network wanted the next one`);
+  function inTime({ id, channelId, once, at }: Request, { dueMs }: Row): void {
+    const wanted = networks().limited.get(channelId) ?? 0;
+    if (wanted > at + 1_000) fail(`the post ${id} is sent ${wanted - at} ms before the network wanted the next one`);
     const ends = networks().requests.filter((one) => one.channelId === channelId && one.id !== id);
-    const free = Math.max(dueMs ?? at, limited, ...ends.map(({ endedAt }) => endedAt ?? at));
-    if (!faults().has('answers') && at - free > LATE_MS) fail(`the post ${id} is sent ${at - free} ms late`);
+    const free = Math.max(dueMs ?? at, wanted, ...ends.map(({ endedAt }) => endedAt ?? at));
+    const prepares = once === 'two-phase' && faults().has('slow'); // the network has its time before
+    if (!faults().has('answers') && !prepares && at - free > LATE_MS)
+      fail(`the post ${id} is sent ${at - free} ms late`);
   }
   /** An answer that is missing keeps its channel for a while: the next post may not overtake it. */
   async function behindOthers({ id, channelId }: Request): Promise<void> {
@@ -138,27 +157,53 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       if (near > 0) fail(`brake: of ${channelId} two posts are resumed within ${spacingMs} ms`);
     }
   }
-  async function receivedComment(request: Request): Promise<void> {
+  /** A first comment, or what a plug does. */
+  async function receivedFollowUp(request: Request): Promise<void> {
     const [row] = await sql<{ postId: string; state: string; claimedMs: number; orgId: string; attempt: number }[]>`
       select f.post_id as "postId", f.org_id as "orgId", p.state, f.attempt,
         extract(epoch from f.claimed_at)::float8 * 1000 as "claimedMs"
       from post_follow_ups f
       join posts p on p.id = f.post_id
       where f.id = ${request.id}`;
-    if (!row) return void fail(`I7: the comment ${request.id} is sent, and has no row`);
-    if (row.state !== 'PUBLISHED') fail(`the comment ${request.id} is sent below a post that is ${row.state}`);
+    if (!row) return void fail(`I7: the ${request.kind} ${request.id} is sent, and has no row`);
+    if (row.state !== 'PUBLISHED') fail(`the ${request.kind} ${request.id} is sent below a post that is ${row.state}`);
     const brake = brakeOn(row.orgId, request.channelId, row.claimedMs);
-    if (brake) fail(`brake: the comment ${request.id} was claimed after the pause`);
+    if (brake) fail(`brake: the ${request.kind} ${request.id} was claimed after the pause`);
   }
 
   function taken({ request }: Taken, before: readonly Taken[]): void {
     if (before.length > 0)
-      fail(`${request.kind === 'post' ? 'I2: the post' : 'I7: the comment'} ${request.id} is out twice`);
+      fail(`${request.kind === 'post' ? 'I2' : 'I7'}: the ${request.kind} ${request.id} is out twice`);
+  }
+
+  /** A receiver got other bytes under an id that it knows. */
+  const changed = (id: string): void => {
+    later ??= new Violation(`W: the delivery ${id} comes again with other bytes`);
+  };
+  /** The most posts that an organization may have: those of its plan, or those that it had when that was lowered. */
+  const most = new Map<string, number>();
+  async function limited({ id, most: ofPlan }: KnownOrg): Promise<void> {
+    most.set(id, Math.max(ofPlan, await postsOf(id)));
+  }
+  async function postsOf(orgId: string): Promise<number> {
+    const [row] = await sql<{ n: number }[]>`
+      select count(*)::int as n from posts
+      where org_id = ${orgId} and root_post_id is null
+        and (detail is distinct from 'paused' or error_kind is distinct from 'billing_required')`;
+    return row!.n;
+  }
+  async function withinPlans(): Promise<void> {
+    for (const org of people().orgs) {
+      const allowed = most.get(org.id) ?? org.most;
+      const there = await postsOf(org.id);
+      if (there > allowed) fail(`limits: the organization ${org.id} has ${there} posts, of ${allowed}`);
+    }
   }
 
   /** What holds between any two commits. */
   async function standing(): Promise<void> {
     if (later) throw later;
+    const keyed = [...people().posts.values()].filter(({ key, root }) => key !== undefined && root === undefined);
     const [wrong] = await sql<{ what: string; id: string }[]>`
       select 'a due time later than that of its earliest post' as what, c.id
       from channels c
@@ -201,6 +246,7 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       select 'a post that forgets an attempt which failed', p.id
       from posts p
       where p.state = 'QUEUE' and p.detail = 'retrying' and p.attempts_failed = 0
+        and p.error_kind is distinct from 'auth_expired' -- somebody logged in before it was said
       union all
       select 'a series whose local time moves', min(p.id::text)::uuid
       from posts p
@@ -212,8 +258,34 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
       from posts p
       where p.state = 'PUBLISHED' and p.root_post_id is null
         and not exists (select from told t where t.topic = 'post.published' and t.entity_id = p.id)
+      union all
+      select 'a post whose answer is missing has lost the slot of its channel', p.id
+      from posts p
+      join channels c on c.id = p.channel_id
+      where p.state = 'QUEUE' and p.detail = 'unconfirmed' and c.slot_post_id is distinct from p.id
+        and (
+          select min(t.at) from post_timeline t
+          where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
+        ) > to_timestamp(${(kernel.now - 50_000) / 1_000})
+      union all
+      select 'a create with its posts, and without its answer', p.id
+      from unnest(${keyed.map(({ key }) => key!)}::text[], ${keyed.map(({ id }) => id)}::uuid[]) as t (key, post_id)
+      join idempotency_keys k on k.key = t.key and k.status is null
+      join posts p on p.id = t.post_id
+      union all
+      select 'two actions of one plug for a post', f.post_id
+      from post_follow_ups f
+      where f.kind = 'auto_plug'
+      group by f.post_id, f.plug
+      having count(*) > 1
+      union all
+      select 'a webhook whose numbers skip or repeat', d.webhook_id
+      from webhook_deliveries d
+      group by d.webhook_id
+      having max(d.seq) <> count(*) or count(distinct d.seq) <> count(*)
       limit 1`;
     if (wrong) fail(`${wrong.what}: ${wrong.id}`);
+    await withinPlans();
   }
 
   /** Why not everything has its end; undefined: it has. */
@@ -246,6 +318,17 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
         and state in ('PUBLISHED', 'ERROR')
       limit 1`;
     if (series) return `the series of ${series.id} does not go on`;
+    const [unheard] = await sql<{ id: string; webhookId: string }[]>`
+      select p.id, w.id as "webhookId"
+      from posts p
+      join webhooks w on w.org_id = p.org_id
+      where p.state = 'PUBLISHED' and p.root_post_id is null
+        and not exists (
+          select from webhook_deliveries d
+          where d.webhook_id = w.id and d.event = 'post.published' and d.body like '%' || p.id || '%'
+        )
+      limit 1`;
+    if (unheard) return `the webhook ${unheard.webhookId} is not told of the post ${unheard.id}`;
     const [slot] = await sql<{ id: string }[]>`select id from channels where slot_incarnation is not null limit 1`;
     return slot && `the channel ${slot.id} has its slot taken`;
   }
@@ -266,11 +349,23 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
     const all = await sql<{ id: string }[]>`select id from posts order by id`;
     for (const row of await rows(all.map(({ id }) => id))) outcome(row);
     await comments();
+    await deliveries();
+  }
+  /** Whatever a receiver got is a delivery that it can be told of again. */
+  async function deliveries(): Promise<void> {
+    const made = await sql<{ id: string; webhookId: string }[]>`
+      select id, webhook_id as "webhookId" from webhook_deliveries order by id`;
+    const known = new Map(made.map(({ id, webhookId }) => [`msg_${id}`, webhookId]));
+    for (const { id, webhook } of receivers().got.values())
+      if (known.get(id) !== webhook) fail(`W: the receiver ${webhook} got ${id}, which is no delivery of it`);
   }
   function outcome(row: Row): void {
     const out = networks().findAll('post', row.id);
     if (row.state === 'PUBLISHED') {
       if (out.length === 0) fail(`I1: the post ${row.id} is said to be published, and the network does not have it`);
+      const known = people().posts.get(row.id);
+      if (known && !known.texts.has(out[0]!.request.text))
+        fail(`the post ${row.id} is out as "${out[0]!.request.text}", and a newer edit was confirmed`);
       if (row.releaseId !== out[0]!.release) fail(`the post ${row.id} has the release of another`);
     } else if (row.state === 'ERROR') {
       if (row.errorKind === null || row.error === null) fail(`I1: the post ${row.id} failed without a reason`);
@@ -297,5 +392,5 @@ export function openChecks({ kernel, sql, people, networks, faults }: Options) {
     }
   }
 
-  return { asked, received, taken, planned, standing, unsettled, ended };
+  return { asked, received, taken, planned, changed, limited, standing, unsettled, ended };
 }

@@ -3,9 +3,10 @@ import { actorTypes, startActors } from '../../actors/host/start.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { readConfig } from '../../src/platform/config/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
+import type { Outbound } from '../../src/platform/outbound/index.ts';
 import type { SocialAdapter } from '../../src/providers/registry/index.ts';
 import type { Kernel, Process } from './kernel.ts';
-import { type Cut, openWires } from './wire.ts';
+import { type Cut, openWires, type WireOptions } from './wire.ts';
 
 export const JWT_SECRET = 'a-secret-of-the-simulation-that-is-long';
 
@@ -18,6 +19,9 @@ export interface HostOptions {
   skewMs: number;
   rate: number;
   cut(label: string): Cut;
+  happened(host: Process, cut: 'stands' | 'dies'): void;
+  /** The way out to receivers of webhooks. */
+  stream: Outbound['stream'];
   /** Lines of the product that a person must see. */
   onError(line: string): void;
 }
@@ -56,13 +60,19 @@ const clockOf = (kernel: Kernel, process: Process): Clock => ({
 /** Listeners that tell the world outside; the others look as often and would only cost time. */
 const HEARD = new Set(['webhooks']);
 const LOOK_MS = 2_000;
-const SWEEPS = new Set<string>([]);
+/** Billing is on; the processor of payments is never called. */
+const PAYMENTS = {
+  PAYMENTS_PUBLISHABLE_KEY: 'pk_sim',
+  PAYMENTS_SECRET_KEY: 'sk_sim',
+  PAYMENTS_SIGNING_KEY: 'whsec_sim',
+};
 
 /** The product in one process, as `rookery start` joins it, with what is at its edges replaced. */
 export function startHost(options: HostOptions) {
-  const { kernel, name, url, folder, adapters, skewMs, rate, cut, onError } = options;
+  const { kernel, name, url, folder, adapters, skewMs, rate, cut, stream, onError } = options;
   const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity };
-  const wires = openWires({ url, kernel, process, cut });
+  const happened: WireOptions['happened'] = (what) => options.happened(process, what);
+  const wires = openWires({ url, kernel, process, cut, happened });
   const clock = clockOf(kernel, process);
   const host = {
     process,
@@ -83,7 +93,12 @@ export function startHost(options: HostOptions) {
             onError(line);
           },
         };
-        const { config } = readConfig({ JWT_SECRET, BACKEND_LISTEN_HOST: '127.0.0.1', DATA_FOLDER: folder });
+        const { config } = readConfig({
+          JWT_SECRET,
+          BACKEND_LISTEN_HOST: '127.0.0.1',
+          DATA_FOLDER: folder,
+          ...PAYMENTS,
+        });
         const context = await openContext(config, {
           logs: { of: () => log },
           actorTypes,
@@ -93,9 +108,10 @@ export function startHost(options: HostOptions) {
           clock,
           adapters,
         });
+        context.outbound.stream = stream;
         host.running = await startActors({
           ...context,
-          sweeps: context.sweeps.filter((sweep) => SWEEPS.has(sweep.name)),
+          sweeps: [],
           listeners: context.listeners
             .filter((listener) => HEARD.has(listener.name))
             .map((listener) => ({ ...listener, lookMs: LOOK_MS })),

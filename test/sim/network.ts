@@ -1,13 +1,28 @@
 import { z } from 'zod';
 import { ProviderError } from '../../src/platform/kernel/index.ts';
 import type { OnceClass, Post, Published, SocialAdapter } from '../../src/providers/registry/index.ts';
-import { social } from '../../src/providers/social/_contract.ts';
+import { type Repost, social } from '../../src/providers/social/_contract.ts';
 import type { Kernel, Process } from './kernel.ts';
 import type { Random } from './random.ts';
 
 /** A network of each class, each an adapter of its own beside those of the product. */
 export const CLASSES: readonly OnceClass[] = ['key', 'two-phase', 'own-id', 'read-back', 'at-most-once'];
 export const providerOf = (once: OnceClass): string => `sim-${once}`;
+
+/** Likes that every post has, as soon as it is out. */
+const LIKES = 10;
+/** Repeats a post that has them, at one of three looks that lie close to each other. */
+export const plugOf = (once: OnceClass) => ({
+  kind: 'auto' as const,
+  act: 'repost' as const,
+  identifier: `simRepost${once.replaceAll('-', '')}`,
+  title: 'Repost',
+  description: 'Repeats a post that has likes.',
+  runEveryMilliseconds: 10_000,
+  totalRuns: 3,
+  disabled: false,
+  fields: [{ name: 'likesAmount', type: 'number' as const, description: 'Likes', placeholder: '1' }],
+});
 
 /** How long a call of an adapter lasts at most. */
 const CALL_MS = 20_000;
@@ -39,7 +54,7 @@ export type Answer =
 export interface Request {
   readonly process: Process;
   readonly once: OnceClass;
-  readonly kind: 'post' | 'comment';
+  readonly kind: 'post' | 'comment' | 'repost';
   readonly channelId: string;
   /** The post, or the follow-up. */
   readonly id: string;
@@ -251,6 +266,20 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
         ({ account, post, saved }: { account: string; post: Post; saved: { container?: string } | undefined }) =>
           find(once, 'post', { ...post, account, container: saved?.container }),
       ),
+      plugs: [plugOf(once)],
+      metricsAtOnce: 100,
+      metrics: ({ posts }: { posts: readonly Published[] }) =>
+        exchange(`${providerOf(once)} counts`, ['unavailable'], (answer) => {
+          if (answer === 'unavailable') throw failures.unavailable!();
+          return posts.map(({ id }) => ({ id, counts: { likes: LIKES } }));
+        }),
+      repost: {
+        ...classOf(({ account, repost }: { account: string; repost: Repost }) =>
+          find(once, 'repost', { id: repost.id, text: repost.published.id, account }),
+        ),
+        send: ({ account, repost }: { account: string; repost: Repost }) =>
+          send(requestOf(once, 'repost', account, { id: repost.id, text: repost.published.id }), ANSWERS),
+      } as never,
       comment: {
         ...classOf(({ account, post }: { account: string; post: Post }) => find(once, 'comment', { ...post, account })),
         send: ({ account, post }: { account: string; post: Post }) =>
@@ -261,7 +290,10 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
 
   return {
     adapters: CLASSES.map(adapterOf),
+    exchange,
     requests,
+    /** A post that some network has at this moment. */
+    underWay: () => requests.findLast(({ endedAt, kind }) => endedAt === undefined && kind === 'post')?.id,
     findAll,
     limited,
     /** Its login is taken again. */

@@ -4,58 +4,8 @@ import { postActor } from '../../actors/post/contract.ts';
 import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Host } from './host.ts';
 import type { Kernel } from './kernel.ts';
+import type { Act, CreateKey, KnownBrake, KnownOrg, KnownPost } from './known.ts';
 import type { Random } from './random.ts';
-
-/** A post as those know it who made it: what they were answered, and what may be. */
-export interface KnownPost {
-  readonly id: string;
-  readonly orgId: string;
-  readonly channelId: string;
-  readonly root: string | undefined;
-  readonly comments: boolean;
-  readonly recurs: boolean;
-  /** Its organization asks for approval of what it says. */
-  readonly isHeld: boolean;
-  created: 'asked' | 'yes' | 'no';
-  /** What it may say on the network. */
-  texts: Set<string>;
-  /** The newest that was confirmed. */
-  text: string;
-  approved: Set<string>;
-  /** When its deletion was confirmed. */
-  deletedAt: number | undefined;
-  mayBeDeleted: boolean;
-  isDraft: boolean;
-  revision: number;
-}
-/** A pause that was confirmed, until somebody asks for its end. */
-export interface KnownBrake {
-  readonly orgId: string;
-  readonly channelId: string | undefined;
-  readonly from: number;
-  until: number;
-}
-export interface KnownOrg {
-  readonly id: string;
-  readonly userId: string;
-  readonly approvals: boolean;
-  readonly channels: readonly string[];
-}
-
-/** What somebody does. */
-export type Act = 'create' | 'edit' | 'move' | 'delete' | 'pause' | 'resume' | 'retry' | 'approve' | 'login' | 'enable';
-export const ACTS: readonly Act[] = [
-  'create',
-  'edit',
-  'move',
-  'delete',
-  'pause',
-  'resume',
-  'retry',
-  'approve',
-  'login',
-  'enable',
-];
 
 interface Options {
   kernel: Kernel;
@@ -65,6 +15,12 @@ interface Options {
   host(): Host | undefined;
   /** Told what a resume has answered, by channel. */
   planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void;
+  /** A post that a network has at this moment. */
+  underWay(): string | undefined;
+  /** Writes the plan of an organization. */
+  plan(org: KnownOrg): Promise<void>;
+  /** Takes a key of its own for a create, as the route does. */
+  claimKey(host: Host, key: CreateKey): Promise<boolean>;
   /** Accepts the login of a channel, in the rows and on the network. */
   logIn(host: Host, orgId: string, channelId: string): Promise<void>;
 }
@@ -75,7 +31,17 @@ const isRefusal = (error: unknown): boolean =>
 const HOUR = 3_600_000;
 
 /** People of a few organizations, and what they know by what they were answered. */
-export function openPeople({ kernel, random, orgs, host, logIn, planned: told }: Options) {
+export function openPeople({
+  kernel,
+  random,
+  orgs,
+  host,
+  logIn,
+  plan: writePlan,
+  underWay,
+  claimKey,
+  planned: told,
+}: Options) {
   const posts = new Map<string, KnownPost>();
   const brakes: KnownBrake[] = [];
   let count = 0;
@@ -110,10 +76,11 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     const items = random.chance(0.15) ? 2 : 1;
     const byMember = org.approvals && random.chance(0.7);
     const withComment = random.chance(0.25);
-    const recurs = items === 1 && random.chance(0.08);
+    const recurs = items === 1 && random.chance(0.15);
     const inMs = random.chance(0.2) ? 0 : random.below(within);
     const publishDate = random.chance(0.1) ? null : new Date(Math.floor(kernel.now + inMs));
     const group = freshId();
+    const key = random.chance(0.3) ? { orgId: org.id, scope: 'posts', key: freshId(), claim: freshId() } : undefined;
     const ids = Array.from({ length: items }, freshId);
     const made = ids.map((id, n): KnownPost => ({
       id,
@@ -122,6 +89,8 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
       root: n === 0 ? undefined : ids[0],
       comments: withComment && n === 0,
       recurs,
+      date: publishDate?.getTime() ?? kernel.now,
+      key: key?.key,
       isHeld: byMember,
       created: 'asked',
       texts: new Set([textOf(id, 0)]),
@@ -163,7 +132,11 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     };
     return ask(
       `create ${ids.join(' ')} on ${channelId}`,
-      ({ context }) => context!.actors(organizationActor, org.id).admit(input),
+      async (by) => {
+        if (key && !(await claimKey(by, key))) return;
+        const kept = key && { scope: key.scope, key: key.key, claim: key.claim, status: 201, reply: ids.join(' ') };
+        await by.context!.actors(organizationActor, org.id).admit({ ...input, ...(kept && { idempotency: kept }) });
+      },
       (answer) => {
         for (const one of made) one.created = answer === 'unknown' ? 'asked' : answer;
       },
@@ -176,12 +149,25 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     );
     return fitting.length > 0 ? random.pick(fitting) : undefined;
   };
+  /** One of those whose date is nearest: what is about to go out, or just does. */
+  const near = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
+    if (random.chance(0.3)) return some(fits);
+    const sent = random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
+    if (sent && sent.created === 'yes' && fits(sent)) return sent;
+    const far = ({ date }: KnownPost) => Math.abs(date - kernel.now);
+    const fitting = [...posts.values()]
+      .filter((one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one))
+      .toSorted((a, b) => far(a) - far(b));
+    return fitting.length > 0 ? random.pick(fitting.slice(0, 3)) : undefined;
+  };
   const actorOf = ({ context }: Host, { orgId, id }: KnownPost) => context!.actors(postActor, tenantKey(orgId, id));
   const orgOf = ({ orgId }: { orgId: string }) => orgs.find(({ id }) => id === orgId)!;
   const authorOf = (post: KnownPost) => ({ userId: orgOf(post).userId, schedulesFreely: !post.isHeld });
 
   function edit(): Promise<void> | undefined {
-    const post = some(() => true);
+    // what was approved is edited before it goes out, now and then
+    const approved = random.chance(0.3) ? some(({ approved: { size } }) => size > 0) : undefined;
+    const post = approved ?? near(() => true);
     if (!post) return undefined;
     const text = textOf(post.id, ++post.revision);
     post.texts.add(text);
@@ -202,6 +188,7 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     const post = some(({ root, recurs }) => root === undefined && !recurs);
     if (!post) return undefined;
     const date = new Date(Math.floor(kernel.now + random.below(within)));
+    post.date = date.getTime();
     return ask(
       `move ${post.id} to ${date.toISOString()}`,
       (by) => actorOf(by, post).edit({ publishDate: date, by: authorOf(post) }),
@@ -209,7 +196,7 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     );
   }
   function remove(): Promise<void> | undefined {
-    const post = some(() => true);
+    const post = near(() => true);
     if (!post) return undefined;
     const gone = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
     for (const one of gone) one.mayBeDeleted = true;
@@ -236,7 +223,7 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     );
   }
   function approve(): Promise<void> | undefined {
-    const post = some(({ isHeld, root }) => isHeld && root === undefined);
+    const post = near(({ isHeld, root }) => isHeld && root === undefined);
     if (!post) return undefined;
     const thread = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
     // whoever decides has the right to it; what is there by then is what they approve
@@ -249,8 +236,9 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
     );
   }
   function pause(): Promise<void> | undefined {
-    const org = random.pick(orgs);
-    const channelId = random.chance(0.4) ? undefined : random.pick(org.channels);
+    const about = near(() => true);
+    const org = about ? orgOf(about) : random.pick(orgs);
+    const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels));
     const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
     return ask(
       `pause ${channelId ?? org.id}`,
@@ -295,6 +283,20 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
       () => {},
     );
   }
+  /** A round of the sweep of auto plugs, which comes more often than the product's. */
+  const look = () =>
+    ask(
+      'look of plugs',
+      ({ context }) => context!.followUps.runAutoPlugs(50),
+      () => {},
+    );
+  /** Its plan has room for a few posts more, or for none. */
+  function changePlan(): Promise<void> {
+    const org = random.pick(orgs);
+    org.most = random.below(16);
+    kernel.note(`- the plan of ${org.id} has ${org.most} posts`);
+    return writePlan(org);
+  }
   function toggle(on: boolean, { orgId, channelId } = channelOf()): Promise<void> {
     return ask(
       `${on ? 'enable' : 'disable'} ${channelId}`,
@@ -330,8 +332,11 @@ export function openPeople({ kernel, random, orgs, host, logIn, planned: told }:
           return login();
         case 'enable':
           return toggle(random.chance(0.5));
+        case 'plan':
+          return changePlan();
       }
     },
+    look,
     login,
     resume,
     toggle,

@@ -1,33 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { claimKey } from '../../src/platform/db/index.ts';
 import { newId, tenantKey } from '../../src/platform/kernel/index.ts';
 import { channelActor } from '../../actors/channel/contract.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
 import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
-import { Kernel, START } from './kernel.ts';
-import { type Answer, openNetworks, type Weather } from './network.ts';
-import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
-import { saveChannel, seedOrgs } from './orgs.ts';
+import { Kernel, type Process, START } from './kernel.ts';
+import { openNetworks, type Request, type Weather } from './network.ts';
+import { type Act, ACTS, type KnownOrg } from './known.ts';
+import { openPeople } from './people.ts';
+import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from './random.ts';
+import { openReceivers, type Receivers } from './receivers.ts';
+import { drawSwarm, type Fault } from './swarm.ts';
 import type { Cut } from './wire.ts';
-
-/** What can go wrong; each seed draws which of it does. */
-export const FAULTS = [
-  'crash',
-  'freeze',
-  'cut',
-  'answers',
-  'slow',
-  'skew',
-  'outage',
-  'drain',
-  'reminders',
-  'people',
-] as const;
-export type Fault = (typeof FAULTS)[number];
 
 export interface SimulationOptions {
   server: string;
@@ -53,21 +42,13 @@ export interface Simulation {
   seen: Readonly<Record<string, number>>;
 }
 
+/** A statement that claims posts, deliveries or follow-ups. */
+const CLAIM = 'with asked';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** Steps between two looks at what must always hold. */
 const LOOK_EVERY = 40;
 const MOST_STEPS = 60_000;
-const ALL: readonly Answer[] = [
-  'rejected',
-  'rate_limited',
-  'unavailable',
-  'reauthorize',
-  'lost',
-  'cut',
-  'late',
-  'processing',
-];
 
 /** Runs one seed on a database of its own, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions): Promise<Simulation> {
@@ -100,6 +81,8 @@ class World {
   readonly #seen: Record<string, number> = {};
   readonly #checks: ReturnType<typeof openChecks>;
   readonly #networks: ReturnType<typeof openNetworks>;
+  readonly #withPlugs: boolean;
+  readonly #receivers: Receivers;
   #people!: ReturnType<typeof openPeople>;
   #calm = false;
   #starts = 0;
@@ -114,31 +97,39 @@ class World {
     this.#kernel = kernel;
     this.#database = database;
     this.#folder = folder;
-    const draw = new Random(seed, 'swarm');
-    const share = draw.pick([0.15, 0.5]);
-    this.#faults = new Set(FAULTS.filter((fault) => draw.chance(share) && !without.includes(fault)));
-    this.#most = draw.between(1, 3);
-    this.#acts = Math.min(draw.between(8, 40), acts ?? Infinity);
-    kernel.fifo = draw.chance(0.2);
+    const swarm = drawSwarm(seed, without);
+    this.#faults = swarm.faults;
+    this.#withPlugs = swarm.withPlugs;
+    this.#most = swarm.mostHosts;
+    this.#acts = Math.min(swarm.acts, acts ?? Infinity);
+    kernel.fifo = swarm.fifo;
     this.#random = new Random(seed, 'faults');
     this.#checks = openChecks({
       kernel,
       sql: database.sql,
       people: () => this.#people,
       networks: () => this.#networks,
+      receivers: () => this.#receivers,
+      incarnationOf: (process) => this.#hosts.find((one) => one.process === process)?.context?.incarnation,
       faults: () => this.#faults,
     });
-    const weather: Weather = {
-      faulty: draw.pick([0.1, 0.3, 0.6]),
-      kinds: ALL.filter(() => draw.chance(0.5)),
-      latencyMs: this.#faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
-    };
+    this.#receivers = openReceivers(
+      () => this.#networks,
+      (id) => this.#checks.changed(id),
+    );
+    const { weather } = swarm;
     const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
     this.#networks = openNetworks(
       kernel,
       new Random(seed, 'networks'),
       () => (this.#calm ? fair : this.#faults.has('answers') ? weather : { ...weather, faulty: 0 }),
-      this.#checks,
+      {
+        ...this.#checks,
+        asked: (request) => {
+          this.#checks.asked(request);
+          this.#inCall(request);
+        },
+      },
     );
   }
 
@@ -146,7 +137,7 @@ class World {
     const { seed } = this.#kernel;
     let violation: string | undefined;
     try {
-      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers);
+      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers, this.#withPlugs);
       this.#people = openPeople({
         kernel: this.#kernel,
         random: new Random(seed, 'people'),
@@ -157,6 +148,9 @@ class World {
         },
         planned: (times, spacingMs) => this.#checks.planned(times, spacingMs),
         logIn: (host, orgId, channelId) => this.#logIn(host, orgId, channelId),
+        plan: (org) => this.#plan(org),
+        underWay: () => this.#networks.underWay(),
+        claimKey: async (host, key) => (await claimKey(host.context!.sql, key, Buffer.alloc(32))).kind === 'claimed',
       });
       this.#kernel.busy = () => this.#hosts.some(({ wires }) => wires.isBusy) || this.#isReading();
       await this.#live(orgs);
@@ -165,6 +159,8 @@ class World {
       violation = error instanceof Violation ? error.message : String(error);
     }
     for (const host of this.#hosts) if (!host.process.dead) host.kill();
+    for (const { kind } of this.#networks.requests) this.#count(`sent ${kind}`);
+    for (const _ of this.#receivers.got) this.#count('told by a webhook');
     return {
       seed,
       hash: this.#kernel.hash,
@@ -199,7 +195,7 @@ class World {
 
   /** People act, and things break. */
   async #disorder(acts: number): Promise<void> {
-    const { kernel } = this;
+    const kernel = this.#kernel;
     const random = this.#random;
     const within = random.pick([5_000, 40_000, 2 * MINUTE]);
     const mix: readonly Act[] = this.#faults.has('people') ? [...ACTS, 'create', 'create', 'create'] : ['create'];
@@ -208,15 +204,12 @@ class World {
       const act = n < 3 ? 'create' : random.pick(mix);
       this.#count(act);
       await this.#people.act(act, within);
+      if (this.#withPlugs && random.chance(0.5)) await this.#people.look();
       await this.#break();
     }
     await this.#pass(random.below(30_000));
     kernel.note('- the disorder ends');
   }
-  get kernel(): Kernel {
-    return this.#kernel;
-  }
-
   /** A host is there: one that could not start is started again, as whoever supervises it does. */
   async #isUp(): Promise<void> {
     for (;;) {
@@ -235,14 +228,11 @@ class World {
     const random = this.#random;
     await this.#replaceFailed();
     const up = this.#hosts.filter(({ process }) => !process.dead);
-    if (up.length < this.#most && random.chance(0.3)) await this.#start();
+    if (up.length < this.#most && random.chance(0.5)) await this.#start();
     if (this.#faults.has('crash') && up.length > 0 && random.chance(0.15)) this.#crash(random.pick(up));
     if (this.#faults.has('freeze') && up.length > 0 && random.chance(0.15)) {
       const { process } = random.pick(up);
-      const ms = random.pick([2_000, 8_000, 30_000, 70_000]);
-      process.frozenUntil = this.#kernel.now + ms;
-      this.#count('freeze');
-      this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
+      this.#freeze(process, random.pick([2_000, 8_000, 30_000, 70_000]));
     }
     if (this.#faults.has('drain') && up.length > 1 && random.chance(0.1)) {
       const host = random.pick(up);
@@ -258,6 +248,11 @@ class World {
     }
     if (this.#faults.has('reminders') && random.chance(0.2)) await this.#loseReminders();
     if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+  }
+  #freeze(process: Process, ms: number): void {
+    process.frozenUntil = this.#kernel.now + ms;
+    this.#count('freeze');
+    this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
   }
   #crash(host: Host): void {
     this.#count('crash');
@@ -285,7 +280,7 @@ class World {
   /** Nothing breaks any more: everything that was confirmed comes to its end by itself. */
   async #settle(orgs: readonly KnownOrg[]): Promise<void> {
     this.#calm = true;
-    const { kernel } = this;
+    const kernel = this.#kernel;
     for (const { process } of this.#hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
     await this.#replaceFailed();
     await this.#isUp();
@@ -356,6 +351,8 @@ class World {
       skewMs: this.#faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
       rate: this.#faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
       cut: (label) => this.#cutFor(label),
+      happened: (process, what) => this.#happened(process, what),
+      stream: this.#receivers.stream,
       onError: (line) => void (this.#error ??= this.#faults.has('cut') ? undefined : line),
     });
     this.#hosts.push(host);
@@ -363,10 +360,37 @@ class World {
     await this.#kernel.run(host.process, () => void host.open());
   }
   #cutFor(label: string): Cut {
-    if (this.#calm || !this.#faults.has('cut') || label.startsWith('set ')) return 'none';
-    if (!this.#random.chance(0.02)) return 'none';
+    const faults = this.#faults;
+    const random = this.#random;
+    if (this.#calm || label.startsWith('set ')) return 'none';
+    // where the most depends on what this process does next
+    const isClaim = label.includes(CLAIM) || label === 'commit';
+    if (faults.has('freeze') && random.chance(isClaim ? 0.08 : 0.002)) return 'stands';
+    if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
+    if (!faults.has('cut') || !random.chance(label === 'commit' ? 0.06 : 0.02)) return 'none';
     this.#count('cut');
-    return this.#random.chance(0.5) ? 'before' : 'after';
+    return random.chance(0.5) ? 'before' : 'after';
+  }
+  /** While the network has what a host has sent. */
+  #inCall({ process }: Request): void {
+    if (this.#calm) return;
+    if (this.#faults.has('freeze') && this.#random.chance(0.08))
+      this.#freeze(process, this.#random.pick([8_000, 30_000]));
+    else if (this.#faults.has('crash') && this.#random.chance(0.03))
+      this.#kernel.after(1 + this.#random.below(500), undefined, 'dies in a call', () => {
+        const host = this.#hosts.find((one) => one.process === process)!;
+        if (!process.dead) this.#crash(host);
+      });
+  }
+  /** Between a commit and what follows it. */
+  #happened(process: Process, what: 'stands' | 'dies'): void {
+    const host = this.#hosts.find((one) => one.process === process)!;
+    if (what === 'dies') this.#crash(host);
+    else this.#freeze(process, this.#random.pick([8_000, 30_000, 70_000]));
+  }
+  async #plan(org: KnownOrg): Promise<void> {
+    await setLimit(this.#database.sql, org.id, org.most);
+    await this.#checks.limited(org);
   }
 
   async #logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {

@@ -18,11 +18,13 @@ async function simulate(...args: readonly string[]): Promise<{ code: number | nu
 }
 
 test('four simulations, each run twice with the same hash, keep what publishing promises under drawn faults', async () => {
-  const { code, output } = await simulate('--seeds', '4', '--replay', '2');
+  const { code, output } = await simulate('--from', '5', '--seeds', '4', '--replay', '2');
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
   const { seeds, seen } = JSON.parse(output.trim().split('\n').at(-1)!) as { seeds: number; seen: object };
   expect(seeds).toBe(4);
-  expect(Object.keys(seen)).toEqual(expect.arrayContaining(['create', 'cut', 'freeze']));
+  expect(Object.keys(seen)).toEqual(
+    expect.arrayContaining(['create', 'cut', 'freeze', 'sent post', 'sent comment', 'told by a webhook', 'plan']),
+  );
 }, 600_000);
 
 test.each(BUGS)('the bug $name applies to the product as it is', (bug) => {

@@ -16,14 +16,19 @@ const IDLE = 73; // I
 /** What ends the answer to a statement that is only described. */
 const DESCRIBED = new Set([84, 110, ERROR]); // T, n, E
 
-/** What a connection does with a statement, or the last one of a transaction. */
-export type Cut = 'none' | 'before' | 'after';
+/**
+ * What happens to a statement, or to the last one of a transaction: the connection is cut around it, its process stands
+ * still before it reads the answer, or is gone by then.
+ */
+export type Cut = 'none' | 'before' | 'after' | 'stands' | 'dies';
 export interface WireOptions {
   url: URL;
   kernel: Kernel;
   process: Process;
   /** Drawn for each statement that stands alone, and for each commit. */
   cut(label: string): Cut;
+  /** It happened to the process whose statement this was. */
+  happened(cut: 'stands' | 'dies'): void;
 }
 
 const reset = () => Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' });
@@ -155,7 +160,7 @@ class Wire extends EventEmitter {
   }
 
   async #open(): Promise<void> {
-    const { kernel, process, cut } = this.#options;
+    const { kernel, process, cut, happened } = this.#options;
     this.#stage = 'open';
     const asked = this.#label;
     const isTransaction = asked.startsWith('begin');
@@ -180,9 +185,14 @@ class Wire extends EventEmitter {
       if (cutting === 'after') return this.#break('after');
       const answer = this.#take();
       const isEnd = !this.#flushes && this.#status === IDLE;
-      if (isEnd) this.#stage = 'idle';
+      if (isEnd && (cutting === 'stands' || cutting === 'dies')) {
+        happened(cutting);
+        if (cutting === 'stands')
+          this.#withdraw = kernel.door({ process, label: 'reads', open: () => this.#tell(answer) });
+        return;
+      }
+      if (isEnd) return this.#tell(answer);
       this.emit('data', answer);
-      if (isEnd) return;
       await kernel.settle();
       // a transaction that waits for something else of its process: that goes on meanwhile
       while (this.#pending.length === 0 && !this.isOver) {
@@ -192,6 +202,12 @@ class Wire extends EventEmitter {
       }
       if (this.isOver) return;
     }
+  }
+  /** Hands the driver the end of an answer; what it has written meanwhile is asked next. */
+  #tell(answer: Buffer): void {
+    this.#stage = 'idle';
+    this.emit('data', answer);
+    if (this.#stage === 'idle' && this.#pending.length > 0 && !this.isOver) this.#ask();
   }
   #break(when: Cut): void {
     const { kernel, process } = this.#options;

@@ -73,6 +73,7 @@ export type {
   CommentRead,
   FileLimits,
   Handle,
+  Step,
   Limits,
   Login,
   LookUp,

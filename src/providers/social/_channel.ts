@@ -31,7 +31,8 @@ import type {
 /** A connected channel. Each operation may throw `ProviderError`. */
 export interface Social {
   profile(): Promise<Profile>;
-  prepare?(post: Post, settings: unknown, handle: Handle): Promise<Prepared>;
+  /** `isLater`: it comes behind the first item of a thread, of which `thread` need not show anything yet. */
+  prepare?(post: Post, settings: unknown, handle: Handle, isLater?: boolean): Promise<Prepared>;
   publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing>;
   poll?(post: Post, settings: unknown, attempt: { saved: unknown }): Promise<Polled>;
   find?(post: Post, settings: unknown, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
@@ -74,7 +75,7 @@ export function connected<F extends Fields, S extends z.ZodType>(
     published: thread[0]!,
     ...(spec.comment?.replies && thread.length > 1 && { parent: thread.at(-1)! }),
   });
-  const { prepare, poll, find, remove, comment, repost, metrics, channelMetrics } = spec;
+  const { prepare, prepareReply, poll, find, remove, comment, repost, metrics, channelMetrics } = spec;
   const { comments, hide, publicProfile, mentions, tools, pages, choose, channelLimits } = spec;
   return {
     async profile() {
@@ -82,8 +83,11 @@ export function connected<F extends Fields, S extends z.ZodType>(
       return told<Profile>({ ...profile, picture: profile.picture || undefined });
     },
     ...(prepare && {
-      prepare: async (post, settings, handle) =>
-        commenting(handle) ? 'ready' : prepare({ ...settled(post, settings), ...handle }),
+      async prepare(post, settings, handle, isLater = handle.thread.length > 0) {
+        if (!isLater) return prepare({ ...settled(post, settings), ...handle, isLater });
+        if (spec.threads === 'comment' && spec.comment) return 'ready';
+        return (prepareReply ?? prepare)({ ...settled(post, settings), ...handle, isLater });
+      },
     }),
     publish: (post, settings, handle) =>
       commenting(handle)?.send({ ...connection, ...itemOf(post, handle), ...handle }) ??

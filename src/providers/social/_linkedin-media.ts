@@ -3,7 +3,7 @@ import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { RangedFile } from '../kit/declare/media.ts';
 import { type PartsProtocol, uploadParts, uploadWhole } from '../kit/protocols/upload/parts.ts';
-import type { Connection, Handle, Media, Post, Prepared } from './_contract.ts';
+import type { Connection, Saving, Media, Post, Prepared } from './_contract.ts';
 import { encodedUrn, type Settings } from './_linkedin.ts';
 import { carouselOf } from './_linkedin-carousel.ts';
 
@@ -44,7 +44,7 @@ const Etag = z.object({ headers: z.object({ etag: z.string() }) }).transform(({ 
 const State = z.object({ status: z.string() });
 
 type Line = Pick<Connection, 'http' | 'clock'> & { author: string };
-export type MediaCall = Connection & Handle & { author: string; post: Post; settings: z.output<typeof Settings> };
+export type MediaCall = Connection & Saving & { author: string; post: Post; settings: z.output<typeof Settings> };
 
 /** Pictures become one document where the post asks for it. */
 export const isCarousel = (post: Post, settings: z.output<typeof Settings>): boolean =>
@@ -82,7 +82,7 @@ async function pagesOf({ media }: Post, name = 'carousel'): Promise<RangedFile> 
 }
 
 /** Answers the URN of the file; undefined while parts of it are missing. */
-async function uploadMedia(line: Line, file: Media, saved: unknown, save: Handle['save']) {
+async function uploadMedia(line: Line, file: Media, saved: unknown, save: Saving['save']) {
   if (file.kind === 'video') return uploadVideo(line, file, saved, save);
   if (file.kind === 'document') return uploadFile(line, file, 'document');
   return uploadFile(line, fitted(await file.fit(IMAGE), file), 'image');
@@ -102,7 +102,7 @@ async function uploadFile({ author, ...line }: Line, file: RangedFile, kind: 'im
   return urn;
 }
 
-async function uploadVideo({ author: owner, ...line }: Line, file: RangedFile, saved: unknown, save: Handle['save']) {
+async function uploadVideo({ author: owner, ...line }: Line, file: RangedFile, saved: unknown, save: Saving['save']) {
   const { http } = line;
   const protocol: PartsProtocol<z.output<typeof Video>> = {
     partBytes: PART_BYTES,

@@ -3,7 +3,7 @@ import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Body } from '../kit/declare/media.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
-import type { Connection, Handle, Media, Post, Prepared } from './_contract.ts';
+import type { Connection, Saving, Media, Post, Prepared } from './_contract.ts';
 
 const POLL_MS = 5_000;
 const BY_ADDRESS = { maxBytes: 20_000_000, types: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'] };
@@ -28,7 +28,7 @@ export async function prepareVideo({
   post,
   saved,
   save,
-}: Connection & Handle & { post: Post }): Promise<Prepared> {
+}: Connection & Saving & { post: Post }): Promise<Prepared> {
   const video = post.media.find(isVideo);
   if (!video) return 'ready';
   if (post.media.length > 2)

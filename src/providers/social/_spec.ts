@@ -27,6 +27,7 @@ import type {
   ReadHandle,
   Repost,
   Series,
+  Step,
 } from './_values.ts';
 
 export type SocialLine<F extends Fields = Fields> = Line<'http' | 'sockets', F>;
@@ -56,7 +57,12 @@ type Publishing<F extends Fields, S extends z.ZodType> = {
    * One step of what comes before: uploads, containers. Nothing is public after it. It fits into the time of one call,
    * and is called again until the network is ready, with what it saved.
    */
-  prepare?: (call: Attempt<F, S>) => Promise<Prepared>;
+  prepare?: (call: PostCall<F, S> & Step) => Promise<Prepared>;
+  /**
+   * The same for the later items of a thread, where a step names the item before: it is made when that one is out.
+   * Default: `prepare`, whose steps for all items of a thread are made ahead of its date.
+   */
+  prepareReply?: (call: Attempt<F, S>) => Promise<Prepared>;
 } & (
   | { publish(call: Attempt<F, S>): Promise<Published>; poll?: never; processesWithinMs?: never }
   | {

@@ -67,7 +67,8 @@ const answerOf = <C extends NewComment>(call: C) => ({ ...call, replyTo: call.pa
 
 /** Posts, threads, answers and reposts: but for reposts a container is prepared, then published. */
 export const threadsPosts = {
-  prepare: (call) => prepareContainer(containers(itemOf(call)), call),
+  prepare: (call) => prepareContainer(containers(call), call),
+  prepareReply: (call) => prepareContainer(containers(itemOf(call)), call),
   async publish(call) {
     await publishContainer(call.http, publishAt(call), call);
     return { processingMs: 0 };

@@ -49,14 +49,21 @@ export interface Profile {
   server?: string;
 }
 
-/** The saved data of an attempt, and its thread. */
-export interface Handle {
+export interface Saving {
   /**
    * Data that an earlier attempt saved. `save` is durable when it ends, and must be called before the step that cannot
    * be undone.
    */
   saved: unknown;
   save: (handle: unknown) => Promise<void>;
+}
+/** What a step before publishing is handed. Items ahead of it in a thread may not be out yet. */
+export interface Step extends Saving {
+  /** It comes behind the first item of a thread. */
+  isLater: boolean;
+}
+/** The saved data of an attempt, and its thread. */
+export interface Handle extends Saving {
   /** The published items of the thread, when this is a reply: root first, parent last. */
   thread: readonly Published[];
 }

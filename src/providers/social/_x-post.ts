@@ -28,8 +28,7 @@ type Thread = { thread: readonly Published[] };
 
 export const published = (id: string): Published => ({ id, url: `https://x.com/i/web/status/${id}` });
 /** Later items of a thread are posts, whatever the first one is. */
-export const isArticle = ({ post_type }: Settings, { thread }: Thread): boolean =>
-  post_type === 'article' && thread.length === 0;
+export const isArticle = ({ post_type }: Settings, isLater: boolean): boolean => post_type === 'article' && !isLater;
 /** The files to upload in order: of an article its cover first. */
 export const filesOf = ({ media, files }: Post, article: boolean): Media[] => [
   ...(article && files?.['article_cover'] ? [files['article_cover']] : []),

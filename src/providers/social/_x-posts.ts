@@ -25,8 +25,8 @@ const create = async (http: Http, json: object): Promise<Published> =>
 
 /** Posts, threads, articles and replies, and reposts. */
 export const xPosts = {
-  async prepare({ post, settings, thread, saved, ...line }) {
-    const article = isArticle(settings, { thread });
+  async prepare({ post, settings, isLater, saved, ...line }) {
+    const article = isArticle(settings, isLater);
     const state = Saved.parse(saved);
     // the limits of a network with limits of its own by account are the adapter's to check
     const [issue] = checkFiles(article ? { ...LIMITS, ...ARTICLE } : LIMITS, post.media);
@@ -44,7 +44,7 @@ export const xPosts = {
   },
   async publish({ http, post, settings, thread, saved }) {
     const { ids, draft } = Saved.parse(saved);
-    if (!isArticle(settings, { thread })) return create(http, bodyOf(post, settings, { thread, ids }));
+    if (!isArticle(settings, thread.length > 0)) return create(http, bodyOf(post, settings, { thread, ids }));
     if (settings.article_status === 'draft') return { id: draft!, url: `https://x.com/compose/articles/edit/${draft}` };
     const Article = z.object({ data: z.object({ post_id: z.string() }) });
     const { data } = await http.post(`/articles/${draft}/publish`, Article, { creates: true });
@@ -55,7 +55,7 @@ export const xPosts = {
       text: post.plain,
       parent: thread.at(-1)?.id,
       media: post.media.length,
-      ...(isArticle(settings, { thread }) && { title: settings.article_title }),
+      ...(isArticle(settings, thread.length > 0) && { title: settings.article_title }),
     }),
   remove: ({ http, published: { id } }) => http.delete(`/tweets/${id}`),
   comment: {

@@ -117,6 +117,7 @@ export async function connectChannel(
     timeoutMs: adapter.timeoutMs,
     settlesWithinMs: adapter.settlesWithinMs,
     processesWithinMs: adapter.processesWithinMs,
+    preparesReplies: adapter.prepareReply !== undefined,
     paces: pacesOf(adapter, account, app),
   };
 }

@@ -73,11 +73,15 @@ export const hasComments = (
   providers.list('social').find(({ id, version }) => id === providerId && version === providerVersion)?.comment !==
   undefined;
 
-/** The networks that posts are prepared at before they are published, each as `id@version`. */
-export const networksThatPrepare = ({ providers }: Pick<ChannelsDeps, 'providers'>): string[] =>
-  providers
-    .list('social')
-    .flatMap(({ id, version, capabilities }) => (capabilities.includes('prepare') ? [`${id}@${version}`] : []));
+/**
+ * The networks that posts are prepared at before they are published, each as `id@version`; `behind`: those of them that
+ * need no item of a thread to be out for the steps of the next one.
+ */
+export function networksThatPrepare({ providers }: Pick<ChannelsDeps, 'providers'>) {
+  const all = providers.list('social').filter(({ capabilities }) => capabilities.includes('prepare'));
+  const namesOf = (networks: typeof all) => networks.map(({ id, version }) => `${id}@${version}`);
+  return { networks: namesOf(all), behind: namesOf(all.filter(({ prepareReply }) => !prepareReply)) };
+}
 
 /** The version of each network that a new channel would get, previews included (S243). */
 async function newestOfEach(deps: NetworkDeps, orgId: string): Promise<SocialAdapter[]> {

@@ -62,6 +62,8 @@ export interface Connected {
   settlesWithinMs?: number | undefined;
   /** How long the network may work on a post, where the adapter says so. */
   processesWithinMs?: number | undefined;
+  /** The steps of a later item of a thread name the item before it, which has to be out. */
+  preparesReplies?: boolean | undefined;
   /** What the network allows of posts, where the adapter says so; sorted, so that two never wait for each other. */
   paces: readonly Paced[];
 }
@@ -92,8 +94,11 @@ export interface LoginFacts {
 export interface ChannelsPort {
   /** Whether posts of this network can be commented on by their channel; false for one that is not registered. */
   hasComments(providerId: string, providerVersion: string): boolean;
-  /** The networks that posts are prepared at before they are published, each as `id@version`. */
-  preparing(): readonly string[];
+  /**
+   * The networks that posts are prepared at before they are published, each as `id@version`; `behind`: those of them
+   * that need no item of a thread to be out for the steps of the next one.
+   */
+  preparing(): { networks: readonly string[]; behind: readonly string[] };
   /**
    * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`:
    * `reauthorize` when a person must log in, `unavailable` when it may be tried again. Nothing is sent over the

@@ -21,6 +21,10 @@ export const SKEW_MS = 30 * SECOND;
 /** How long before its publish date a post is prepared, and how long at least: later ones are left to their attempt. */
 export const AHEAD_MS = 15 * MINUTE;
 export const LEAST_AHEAD_MS = MINUTE;
+/** Items behind a root that is late are prepared for so long after its date, and then when the item before is out. */
+export const LATE_ROOT_MS = HOUR;
+/** What is ready so long before it goes out is made ready again: what was saved is used within an hour. */
+export const READY_TOO_EARLY_MS = 45 * MINUTE;
 /** How long somebody prepares a post without a sign of life. */
 export const AHEAD_LEASE_MS = 2 * MINUTE;
 /** When to prepare a post again after a failure, or undefined: its attempt does. */

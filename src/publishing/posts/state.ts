@@ -43,6 +43,14 @@ export const waiting: Predicate = (sql, alias = 'p') =>
 export const preparable: Predicate = (sql, alias = 'p') =>
   sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
 
+/** The same of an item behind a root. */
+export const preparableBehind: Predicate = (sql, alias = 'p') =>
+  sql`
+    (${ready(sql, alias)}
+      and ${sql(alias)}.deleted_at is null
+      and ${sql(alias)}.root_post_id is not null
+      and ${sql(alias)}.media <> '[]')`;
+
 /** It is out: the first item of its thread, and nobody has deleted it here. */
 export const published: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'PUBLISHED' and ${sql(alias)}.root_post_id is null and ${sql(alias)}.deleted_at is null)`;

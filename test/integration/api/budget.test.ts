@@ -177,6 +177,14 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
       ${userId}
     from generate_series(1, 20000) n`;
   await db.sql`
+    insert into posts (
+      id, org_id, channel_id, group_id, root_post_id, state, detail, content, media, publish_date, created_by)
+    select gen_random_uuid(), org_id, channel_id, 'g', id, state, detail, '', '[{"path": "https://a.example/b.png"}]',
+      publish_date, created_by
+    from posts
+    where org_id = ${orgId}
+    limit 2000`;
+  await db.sql`
     update channels
     set next_due_at = now() + interval '1 hour', reminder_due_at = now() + interval '1 hour'
     where org_id = ${orgId}`;

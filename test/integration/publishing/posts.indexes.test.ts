@@ -211,6 +211,7 @@ const ON_PREDICATES = {
   posts_waiting: state.waiting,
   posts_paused: state.paused,
   posts_to_prepare: state.preparable,
+  posts_behind_to_prepare: state.preparableBehind,
   posts_unsettled: state.unsettled,
   posts_undecided: state.outcomeUnknown,
   posts_to_repeat: state.toRepeat,

@@ -29,6 +29,7 @@ import type {
   Prepared,
   Published,
   SocialAdapter,
+  Step,
 } from '../../../src/providers/registry/index.ts';
 import { social } from '../../../src/providers/social/_contract.ts';
 import { JWT_SECRET } from './app.ts';
@@ -66,6 +67,7 @@ const DECLARED = [
   'settings',
   'pace',
   'fileSettings',
+  'prepareReply',
 ] as const;
 type Declared = Partial<Pick<SocialAdapter, (typeof DECLARED)[number]>>;
 
@@ -91,7 +93,7 @@ export function openNetwork() {
       | ((post: Post, sent: SentPost, accept: () => Published) => Promise<Published | { processingMs: number }>)
       | undefined,
     /** What comes before a publish, and what is answered of a post that is worked on. */
-    prepare: undefined as ((post: Post, handle: Handle) => Promise<Prepared>) | undefined,
+    prepare: undefined as ((post: Post, step: Step) => Promise<Prepared>) | undefined,
     poll: undefined as ((post: Post, saved: unknown) => Promise<Polled>) | undefined,
     processesWithinMs: undefined as number | undefined,
     /** What its adapter declares otherwise. */
@@ -142,7 +144,7 @@ export type Network = ReturnType<typeof openNetwork>;
 interface NetworkRules {
   once: Once;
   settlesWithinMs: number | undefined;
-  prepare: ((post: Post, handle: Handle) => Promise<Prepared>) | undefined;
+  prepare: ((post: Post, step: Step) => Promise<Prepared>) | undefined;
   poll: ((post: Post, saved: unknown) => Promise<Polled>) | undefined;
   processesWithinMs: number | undefined;
   declares: Declared;
@@ -183,7 +185,7 @@ function adapterOf(
       // asked only when a login was refused
       profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')),
       ...(network.prepare && {
-        prepare: ({ post, saved, save, thread }) => network.prepare!(post, { saved, save, thread }),
+        prepare: ({ post, saved, save, isLater }) => network.prepare!(post, { saved, save, isLater }),
       }),
       publish: ({ account, post, settings, saved, save, thread, clock }) =>
         publish(account, post, settings, { saved, save, thread }, (ms) => clock.sleep(ms)),

@@ -1,8 +1,8 @@
 import { dealt, type Fragment, type Sql } from '../../../platform/db/index.ts';
 import { type Clock, newId } from '../../../platform/kernel/index.ts';
-import { AHEAD_LEASE_MS, AHEAD_MS, LEAST_AHEAD_MS } from '../rules.ts';
+import { AHEAD_LEASE_MS, AHEAD_MS, LATE_ROOT_MS, LEAST_AHEAD_MS, READY_TOO_EARLY_MS } from '../rules.ts';
 import { insertTimeline } from '../journal.ts';
-import { preparable, waiting } from '../state.ts';
+import { preparable, preparableBehind, ready } from '../state.ts';
 import type { ClaimedPost } from './attempt.ts';
 import { attemptColumns, type AttemptRow, claimedOf, snapshot } from './claim.ts';
 import { works } from './recover.ts';
@@ -15,12 +15,19 @@ import { works } from './recover.ts';
 export interface Preparation extends ClaimedPost {
   /** Of this preparation alone. */
   id: string;
-  /** Until the publish date, by the database's clock. */
+  /** The item before it in its thread is not out: its steps can name none. */
+  isBehind: boolean;
+  /** By the database's clock: until it goes out, and until the item before it does, each at the earliest. */
   missingMs: number;
+  parentMissingMs: number;
 }
-/** What is prepared: posts on `networks`, as `id@version`, and posts with media that lie below none of `ownAddresses`. */
+/**
+ * What is prepared: posts on `networks`, as `id@version`, of which those in `behind` need no item to be out for the
+ * next one, and posts with media that lie below none of `ownAddresses`.
+ */
 export interface Preparable {
   networks: readonly string[];
+  behind: readonly string[];
   ownAddresses: readonly string[];
 }
 
@@ -32,28 +39,77 @@ const hasOutsideMedia = (sql: Sql, ownAddresses: readonly string[]): Fragment =>
         and not m ->> 'path' ^@ any(${[...ownAddresses]}::text[])
     )`;
 
-/** `p` can be prepared now, in the channel `c`, and nobody does. */
-const unprepared = (sql: Sql, { networks, ownAddresses }: Preparable): Fragment => sql`
-  (${preparable(sql)}
-    and p.publish_date > now() + ${LEAST_AHEAD_MS}::float8 * interval '1 ms'
-    and p.publish_date <= now() + ${AHEAD_MS}::float8 * interval '1 ms'
-    and (p.prepare_at is null or p.prepare_at <= now())
+const ms = (sql: Sql, time: number): Fragment => sql`${time}::float8 * interval '1 ms'`;
+/** When `p` goes out, at the earliest: of an item behind others after the delays of all of them. */
+const comes = (sql: Sql): Fragment => sql`
+  case
+    when p.root_post_id is null then p.publish_date
+    when p.due_at is not null then p.due_at
+    else p.publish_date + (
+      select sum(q.delay_minutes) * interval '1 minute'
+      from posts q
+      where q.org_id = p.org_id
+        and q.root_post_id = p.root_post_id
+        and q.seq <= p.seq
+    )
+  end`;
+
+/** The first item of a thread, near its date. */
+const isRoot = (sql: Sql): Fragment => sql`
+  ${preparable(sql)}
+    and p.publish_date <= now() + ${ms(sql, AHEAD_MS)}
+    and p.publish_date > now() + ${ms(sql, LEAST_AHEAD_MS)}`;
+/** An item that waits for the one before it, once the date of its root, which nothing holds up, is near. */
+const isBehindOthers = (sql: Sql): Fragment => sql`
+  ${preparableBehind(sql)}
+    and p.due_at is null
+    and p.publish_date <= now() + ${ms(sql, AHEAD_MS)}
+    and p.publish_date > now() - ${ms(sql, LATE_ROOT_MS)}
+    and exists (
+      select
+      from posts r
+      where r.id = p.root_post_id
+        and r.org_id = p.org_id
+        and r.state in ('QUEUE', 'PUBLISHED')
+        and r.detail is distinct from 'paused'
+        and r.deleted_at is null
+    )`;
+/** An item that waits for its delay alone: the one before it is out. */
+const isDelayed = (sql: Sql): Fragment => sql`
+  ${preparableBehind(sql)}
+    and p.due_at > now() + ${ms(sql, LEAST_AHEAD_MS)}`;
+
+/**
+ * `p` in the channel `c` has something to prepare, there is time for it, and nobody does it. What an attempt at an item
+ * has saved is the next attempt's.
+ */
+const isOpen = (sql: Sql, { networks, behind, ownAddresses }: Preparable): Fragment => sql`
+  (p.prepare_at is null or p.prepare_at <= now())
+    and (p.root_post_id is null or p.attempt = 0)
     and ${works(sql)}
-    and (c.provider_id || '@' || c.provider_version = any(${networks}::text[])
-      or ${hasOutsideMedia(sql, ownAddresses)}))`;
+    and ${comes(sql)} > now() + ${ms(sql, LEAST_AHEAD_MS)}
+    and (p.due_at is not null and c.provider_id || '@' || c.provider_version = any(${[...networks]}::text[])
+      or c.provider_id || '@' || c.provider_version = any(${[...behind]}::text[])
+      or ${hasOutsideMedia(sql, ownAddresses)})`;
 
 /** Selects posts that can be prepared now, for a scan over all organizations, dealt over them. */
-export const unpreparedPosts = (sql: Sql, what: Preparable, limit: number): Fragment => sql`
+export function unpreparedPosts(sql: Sql, what: Preparable, limit: number): Fragment {
+  const waiting = (condition: Fragment) => sql`
+        select p.org_id as "orgId", p.id as "postId", coalesce(p.due_at, p.publish_date) as at
+        from posts p
+        join channels c on c.id = p.channel_id and c.org_id = p.org_id
+        where ${condition}
+          and ${isOpen(sql, what)}`;
+  return sql`
   select 'prepare' as work, "orgId", "postId", now() as now
   from ${dealt(
     sql,
-    sql`
-        select p.org_id as "orgId", p.id as "postId", p.publish_date as at
-        from posts p
-        join channels c on c.id = p.channel_id and c.org_id = p.org_id
-        where ${unprepared(sql, what)}`,
+    sql`${waiting(isRoot(sql))}
+        union all ${waiting(isBehindOthers(sql))}
+        union all ${waiting(isDelayed(sql))}`,
     limit,
   )} unprepared`;
+}
 
 /** Takes a post for preparing it, if nobody else does. */
 export async function takePreparation(
@@ -63,21 +119,23 @@ export async function takePreparation(
 ): Promise<Preparation | undefined> {
   const id = newId();
   const heldSince = clock.monotonic();
-  const [row] = await sql<(AttemptRow & { missingMs: number; now: Date })[]>`
+  const [row] = await sql<(AttemptRow & { missingMs: number; delayMs: number; isBehind: boolean; now: Date })[]>`
     update posts p
-    set preparation = ${id}, prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms'
+    set preparation = ${id}, prepare_at = now() + ${ms(sql, AHEAD_LEASE_MS)}
     from channels c
     where p.org_id = ${orgId}
       and p.id = ${postId}
       and c.id = p.channel_id
       and c.org_id = p.org_id
-      and ${unprepared(sql, what)}
-    returning p.channel_id as "channelId", ${snapshot(sql)} as channel, now() as now,
-      (extract(epoch from p.publish_date - now()) * 1000)::float8 as "missingMs",${attemptColumns(sql, 'p')}`;
+      and (${isRoot(sql)} or ${isBehindOthers(sql)} or ${isDelayed(sql)})
+      and ${isOpen(sql, what)}
+    returning p.channel_id as "channelId", ${snapshot(sql)} as channel, now() as now, p.due_at is null as "isBehind",
+      (extract(epoch from ${comes(sql)} - now()) * 1000)::float8 as "missingMs",
+      p.delay_minutes * 60000 as "delayMs",${attemptColumns(sql, 'p')}`;
   if (!row) return undefined;
-  const { now, missingMs, ...read } = row;
+  const { now, missingMs, delayMs, isBehind, ...read } = row;
   const coming = { ...read, attempt: row.attempt + 1, claimedAt: now, lateMs: 0 };
-  return { ...claimedOf(coming, '', heldSince), id, missingMs };
+  return { ...claimedOf(coming, '', heldSince), id, isBehind, missingMs, parentMissingMs: missingMs - delayMs };
 }
 
 /** Whose results are written: while nobody else prepares the post, and it waits with what it had. */
@@ -86,13 +144,14 @@ const still = (sql: Sql, { orgId, postId, id, attempt }: Preparation): Fragment 
     and p.id = ${postId}
     and p.preparation = ${id}
     and p.attempt = ${attempt} - 1
-    and ${waiting(sql)}`;
+    and ${ready(sql)}
+    and p.deleted_at is null`;
 
 /** Gives a sign of life. False: somebody else has the post, or it has changed. */
 export async function keepPreparation(sql: Sql, preparation: Preparation): Promise<boolean> {
   const rows = await sql`
     update posts p
-    set prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms'
+    set prepare_at = now() + ${ms(sql, AHEAD_LEASE_MS)}
     where ${still(sql, preparation)}
     returning p.id`;
   return rows.length > 0;
@@ -102,10 +161,10 @@ export async function keepPreparation(sql: Sql, preparation: Preparation): Promi
 export async function saveAhead(sql: Sql, preparation: Preparation, value: unknown): Promise<boolean> {
   const rows = await sql`
     update posts p
-    set prepare_at = now() + ${AHEAD_LEASE_MS}::float8 * interval '1 ms',
+    set prepare_at = now() + ${ms(sql, AHEAD_LEASE_MS)},
       saved = jsonb_build_object(
         'value', ${JSON.stringify(value ?? null)}::text::jsonb,
-        'since', p.publish_date::text, -- time until then is a gift, and does not count
+        'since', (${comes(sql)})::text, -- time until then is a gift, and does not count
         'ahead', jsonb_build_object('attempt', ${preparation.attempt}::int, 'at', now(), 'isReady', false)
       )
     where ${still(sql, preparation)}
@@ -136,10 +195,15 @@ export const noteMediaFault = (sql: Sql, preparation: Preparation, reason: strin
     data: sql`${JSON.stringify({ ahead: preparation.attempt, reason })}::text::jsonb`,
   })}`;
 
+/** What is ready long before it goes out is of no use any more then, and is made ready again. */
+const nextAfterReady = (sql: Sql): Fragment => sql`
+    case
+      when ${comes(sql)} > now() + ${ms(sql, READY_TOO_EARLY_MS)} then ${comes(sql)} - ${ms(sql, AHEAD_MS)}
+      else 'infinity' end`;
 /** The network is ready for the attempt, which goes on from what was saved. */
 export const noteReady = (sql: Sql, preparation: Preparation) => sql`
   update posts p
-  set preparation = null, prepare_at = 'infinity',
+  set preparation = null, prepare_at = ${nextAfterReady(sql)},
     saved = p.saved || jsonb_build_object(
       'ahead', jsonb_build_object('attempt', ${preparation.attempt}::int, 'at', now(), 'isReady', true)
     )

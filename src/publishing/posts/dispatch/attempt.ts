@@ -26,6 +26,8 @@ export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   isCounted: boolean;
   /** Items of the thread that are out, root first; empty for a root. */
   thread: readonly Published[];
+  /** It comes behind the root of a thread. */
+  isLater: boolean;
   /**
    * By the database's clock: how long its answer has been missing (the request left before that), and how long after
    * its due time it was claimed.

@@ -92,9 +92,9 @@ const fileOfSetting = (value: unknown): PostMedia | undefined => {
 
 /** What the network takes in this item of a post. */
 export const limitsOfPost = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): Limits => {
-  const { channel, thread } = claimed;
+  const { channel, isLater } = claimed;
   const rules = channels.rules(channel.providerId, channel.providerVersion);
-  return limitsOfItem(rules, settingsOf(claimed), thread.length > 0);
+  return limitsOfItem(rules, settingsOf(claimed), isLater);
 };
 
 /** A post as its adapter is handed it: its text in the form of the network, with short links. */

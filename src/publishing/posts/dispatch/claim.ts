@@ -23,6 +23,7 @@ export interface AttemptRow extends ClaimColumns {
   channelId: string;
   postId: string;
   savedMs: number | null;
+  isLater: boolean;
   thread: Published[] | null;
   links: ClaimedPost['links'] | null;
   channel: Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null };
@@ -83,6 +84,7 @@ export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
 export const attemptColumns = (sql: Sql, alias: string): Fragment => sql`
         ${sql(alias)}.id as "postId", ${post.select(sql, 'claim', alias)},
         (extract(epoch from now() - (${sql(alias)}.saved ->> 'since')::timestamptz) * 1000)::float8 as "savedMs",
+        ${sql(alias)}.root_post_id is not null as "isLater",
         case when ${sql(alias)}.root_post_id is not null then (
           select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released)
           order by q.seq)
@@ -267,7 +269,7 @@ const isLocked = (sql: Sql): Fragment => sql`(
 
 /** What an attempt is told, from the row that was read for it. */
 export function attemptOf(row: AttemptRow) {
-  const { channel, channelId, postId } = row;
+  const { channel, channelId, postId, isLater } = row;
   const { tokenExpiresAt } = channel;
   return {
     ...post.pick('claim', row),
@@ -276,6 +278,7 @@ export function attemptOf(row: AttemptRow) {
     postId,
     ...savedOf(row),
     thread: row.thread ?? [],
+    isLater,
     links: row.links ?? [],
     channel: { ...channel, tokenExpiresAt: tokenExpiresAt === null ? null : new Date(tokenExpiresAt) },
   };

@@ -4,7 +4,7 @@ import { tracked } from './in-hand.ts';
 
 /** What this process prepares ahead of publish dates. */
 export const preparableBy = ({ channels, media }: Pick<PostsDeps, 'channels' | 'media'>): Preparable => ({
-  networks: channels.preparing(),
+  ...channels.preparing(),
   ownAddresses: media.ownAddresses,
 });
 

@@ -99,7 +99,10 @@ async function makeSteps(deps: SenderDeps, { preparation, ended }: Preparing): P
     await noteMediaFault(deps.sql, preparation, ready.message);
     return MEDIA_AGAIN_MS;
   }
-  if (!ready.connected.social.prepare) return 'ready';
+  const { social, preparesReplies } = ready.connected;
+  if (!social.prepare) return 'ready';
+  // the steps are made when the item before is out
+  if (preparation.isBehind && preparesReplies) return Math.max(preparation.parentMissingMs, MEDIA_AGAIN_MS);
   for (;;) {
     const answer = await makeStep(deps, { preparation, ended }, ready);
     if (answer === 'ready') return 'ready';
@@ -128,7 +131,12 @@ async function makeStep(deps: SenderDeps, { preparation, ended }: Preparing, rea
     if (!(await keepPreparation(sql, preparation))) throw OVER;
     called = clock.monotonic();
     const handle = handleOf(deps, preparation);
-    const step = social.prepare!(postOf(deps, preparation, ready), settingsOf(preparation), handle);
+    const step = social.prepare!(
+      postOf(deps, preparation, ready),
+      settingsOf(preparation),
+      handle,
+      preparation.isLater,
+    );
     const answer = await inTime(clock, step, ended);
     called = undefined;
     return answer;

@@ -63,7 +63,7 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
     if (prepare && !claimed.isPrepared) {
       const waitMs = await inTime(
         clock,
-        prepared(deps, work, () => prepare(post, settings, attempt)),
+        prepared(deps, work, () => prepare(post, settings, attempt, claimed.isLater)),
         work.ended,
       );
       if (waitMs !== undefined) return notReady(waitMs, claimed, connected);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Clock, ProviderError, systemClock } from '../../../../src/platform/kernel/index.ts';
 import type { NewPost } from '../../../../src/publishing/posts/index.ts';
-import type { Handle } from '../../../../src/providers/registry/index.ts';
+import type { Step } from '../../../../src/providers/registry/index.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
 import { picture } from '../../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -104,7 +104,7 @@ const found = async () => (await world.reconciler.sweep())!.prepared;
 /** A network that saves a step, and stands in the middle of the next one when `entered` has passed. */
 function standsInTheMiddle() {
   const [entered, goesOn] = [gate(), gate()];
-  const handles: Handle[] = [];
+  const handles: Step[] = [];
   network.prepare = async (_post, handle) => {
     handles.push(handle);
     if (handles.length > 1) return 'ready';

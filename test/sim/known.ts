@@ -1,0 +1,77 @@
+// What people know by what they were answered, and what they do.
+
+/** A post as those know it who made it: what they were answered, and what may be. */
+export interface KnownPost {
+  readonly id: string;
+  readonly orgId: string;
+  readonly channelId: string;
+  readonly root: string | undefined;
+  readonly comments: boolean;
+  readonly recurs: boolean;
+  /** The date that was asked for last. */
+  date: number;
+  /** Kept with its answer, in the commit of its create. */
+  readonly key: string | undefined;
+  /** Its organization asks for approval of what it says. */
+  readonly isHeld: boolean;
+  created: 'asked' | 'yes' | 'no';
+  /** What it may say on the network. */
+  texts: Set<string>;
+  /** The newest that was confirmed. */
+  text: string;
+  approved: Set<string>;
+  /** When its deletion was confirmed. */
+  deletedAt: number | undefined;
+  mayBeDeleted: boolean;
+  isDraft: boolean;
+  revision: number;
+}
+/** A pause that was confirmed, until somebody asks for its end. */
+export interface KnownBrake {
+  readonly orgId: string;
+  readonly channelId: string | undefined;
+  readonly from: number;
+  until: number;
+}
+export interface KnownOrg {
+  readonly id: string;
+  readonly userId: string;
+  readonly approvals: boolean;
+  readonly channels: readonly string[];
+  /** The posts that its plan has; more than that are there only where it had more before. */
+  most: number;
+}
+
+/** What somebody does. `plan`: an operator gives the organization room for more posts, or for fewer. */
+export type Act =
+  | 'create'
+  | 'edit'
+  | 'move'
+  | 'delete'
+  | 'pause'
+  | 'resume'
+  | 'retry'
+  | 'approve'
+  | 'login'
+  | 'enable'
+  | 'plan';
+export const ACTS: readonly Act[] = [
+  'create',
+  'plan',
+  'edit',
+  'move',
+  'delete',
+  'pause',
+  'resume',
+  'retry',
+  'approve',
+  'login',
+  'enable',
+];
+/** The key under which a create is kept with its answer. */
+export interface CreateKey {
+  readonly orgId: string;
+  readonly scope: string;
+  readonly key: string;
+  readonly claim: string;
+}

@@ -1,0 +1,68 @@
+import type { Answer, Weather } from './network.ts';
+import { Random } from './random.ts';
+
+/** What can go wrong; each seed draws which of it does. */
+export const FAULTS = [
+  'crash',
+  'freeze',
+  'cut',
+  'answers',
+  'slow',
+  'skew',
+  'outage',
+  'drain',
+  'reminders',
+  'people',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+/** Drawn more often than the others: most rules are about what networks answer, and what people do meanwhile. */
+const OFTEN: ReadonlySet<Fault> = new Set(['answers', 'people']);
+/** Hosts still do everything in time with them, so that being late can be judged. */
+const ORDERLY: Partial<Record<Fault, number>> = { skew: 0.7, slow: 0.7, answers: 0.3 };
+
+const ALL: readonly Answer[] = [
+  'rejected',
+  'rate_limited',
+  'unavailable',
+  'reauthorize',
+  'lost',
+  'cut',
+  'late',
+  'processing',
+];
+
+/** Answers that are missing for what was taken: what a network knows a repeat by is about them. */
+const MISSING: ReadonlySet<Answer> = new Set(['lost', 'late']);
+
+/** What a seed has of faults, hosts, acts and weather: swarms that differ reach more than one that has everything. */
+export interface Swarm {
+  faults: ReadonlySet<Fault>;
+  withPlugs: boolean;
+  mostHosts: number;
+  acts: number;
+  /** Doors are opened in the order of their coming. */
+  fifo: boolean;
+  weather: Weather;
+}
+export function drawSwarm(seed: number, without: readonly Fault[]): Swarm {
+  const draw = new Random(seed, 'swarm');
+  const share = draw.pick([0.15, 0.5]);
+  const isOrderly = draw.chance(0.15);
+  const shareOf = (fault: Fault) => {
+    if (isOrderly) return ORDERLY[fault] ?? 0;
+    return OFTEN.has(fault) ? Math.max(share, 0.6) : share;
+  };
+  const faults = new Set(FAULTS.filter((fault) => draw.chance(shareOf(fault)) && !without.includes(fault)));
+  return {
+    faults,
+    withPlugs: draw.chance(0.3),
+    mostHosts: draw.between(1, 3),
+    acts: draw.between(8, 40),
+    fifo: draw.chance(0.2),
+    weather: {
+      faulty: draw.pick([0.2, 0.4, 0.6]),
+      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : 0.5)),
+      latencyMs: faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
+    },
+  };
+}
