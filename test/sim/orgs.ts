@@ -7,7 +7,7 @@ import { saveLogin } from '../../src/publishing/channels/transitions.ts';
 import { JWT_SECRET } from './host.ts';
 import { CLASSES, providerOf } from './network.ts';
 import type { KnownOrg } from './people.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);
 /** The account of a channel is its id. */

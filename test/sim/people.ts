@@ -4,7 +4,7 @@ import { postActor } from '../../actors/post/contract.ts';
 import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Host } from './host.ts';
 import type { Kernel } from './kernel.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 /** A post as those know it who made it: what they were answered, and what may be. */
 export interface KnownPost {

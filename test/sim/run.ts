@@ -11,7 +11,7 @@ import { Kernel, START } from './kernel.ts';
 import { type Answer, openNetworks, type Weather } from './network.ts';
 import { type Act, ACTS, type KnownOrg, openPeople } from './people.ts';
 import { saveChannel, seedOrgs } from './orgs.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 import type { Cut } from './wire.ts';
 
 /** What can go wrong; each seed draws which of it does. */
