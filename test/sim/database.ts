@@ -1,25 +1,18 @@
 import postgres from 'postgres';
 import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
 import { ARRAY_TYPES } from '../../src/platform/db/arrays.ts';
+import { searchPathOf, timeSchema } from '../support/wire/virtual-time.ts';
 import { START } from './kernel.ts';
 
 // Databases whose time is that of a simulation: product SQL and the defaults of its migrations run unchanged.
 
 /**
- * Found before those of `pg_catalog`. A snapshot ends where everything of the simulation has ended, whatever others do
- * on the same server; the lock of the database is everybody's, so that several hosts work at once.
+ * Ids, time and snapshots of a simulation. A snapshot ends where everything of the simulation has ended, whatever others
+ * do on the same server; the lock of the database is everybody's, so that several hosts work at once.
  */
 const SCHEMA = `
-  create schema sim;
+  ${timeSchema("select pg_catalog.current_setting('sim.now')::timestamptz")}
   create sequence sim.ids;
-  create function sim.now() returns timestamptz language sql stable parallel safe
-    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
-  create function sim.clock_timestamp() returns timestamptz language sql stable parallel safe
-    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
-  create function sim.statement_timestamp() returns timestamptz language sql stable parallel safe
-    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
-  create function sim.transaction_timestamp() returns timestamptz language sql stable parallel safe
-    as $$ select pg_catalog.current_setting('sim.now')::timestamptz $$;
   create function sim.gen_random_uuid() returns uuid language sql volatile
     as $$ select pg_catalog.md5(pg_catalog.nextval('sim.ids')::text)::uuid $$;
   create function sim.pg_current_snapshot() returns pg_snapshot language sql stable
@@ -54,7 +47,7 @@ export async function buildTemplate(server: string, name: string): Promise<Async
   const drop = async () => void (await root.unsafe(`drop database if exists ${name} with (force)`));
   await drop();
   await root.unsafe(`create database ${name}`);
-  await root.unsafe(`alter database ${name} set search_path = public, sim, pg_catalog`);
+  await root.unsafe(searchPathOf(name));
   await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
   const sql = openDatabase({ url: urlOf(server, name).href, connections: 1 });
   await sql.unsafe(SCHEMA);
@@ -83,7 +76,7 @@ export async function copyTemplate(server: string, template: string, name: strin
   const root = openDatabase({ url: server, connections: 1 });
   await root.unsafe(`drop database if exists ${name} with (force)`);
   await root.unsafe(`create database ${name} template ${template} strategy file_copy`);
-  await root.unsafe(`alter database ${name} set search_path = public, sim, pg_catalog`);
+  await root.unsafe(searchPathOf(name));
   await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
   const url = urlOf(server, name);
   // open from before time is virtual: nothing of it may wait for a timer

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { type Kernel, START } from './kernel.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 // Replaces time and randomness of this whole process, which does nothing but simulate: the product's kernel, its driver
 // of the database and whatever bypasses them are then in virtual time. Import it before anything else.

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 /** A process of the simulation: a host of actors with a clock of its own. */
 export interface Process {

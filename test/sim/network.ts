@@ -3,7 +3,7 @@ import { ProviderError } from '../../src/platform/kernel/index.ts';
 import type { OnceClass, Post, Published, SocialAdapter } from '../../src/providers/registry/index.ts';
 import { type Repost, social } from '../../src/providers/social/_contract.ts';
 import type { Kernel, Process } from './kernel.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 /** A network of each class, each an adapter of its own beside those of the product. */
 export const CLASSES: readonly OnceClass[] = ['key', 'two-phase', 'own-id', 'read-back', 'at-most-once'];

@@ -7,7 +7,7 @@ import { saveLogin } from '../../src/publishing/channels/transitions.ts';
 import { JWT_SECRET } from './host.ts';
 import { CLASSES, plugOf, providerOf } from './network.ts';
 import type { KnownOrg } from './known.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 import { receiverOf } from './receivers.ts';
 
 const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey);

@@ -5,7 +5,7 @@ import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts'
 import type { Host } from './host.ts';
 import type { Kernel } from './kernel.ts';
 import type { Act, CreateKey, KnownBrake, KnownOrg, KnownPost } from './known.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 interface Options {
   kernel: Kernel;

@@ -13,7 +13,7 @@ import { openNetworks, type Request, type Weather } from './network.ts';
 import { type Act, ACTS, type KnownOrg } from './known.ts';
 import { openPeople } from './people.ts';
 import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 import { openReceivers, type Receivers } from './receivers.ts';
 import { drawSwarm, type Fault } from './swarm.ts';
 import type { Cut } from './wire.ts';

@@ -1,5 +1,5 @@
 import type { Answer, Weather } from './network.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 /** What can go wrong; each seed draws which of it does. */
 export const FAULTS = [
