@@ -26,7 +26,9 @@ export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promi
   const place = await limiter.enter(claimed.orgId, { lane });
   const call: Call = { latenessMs: 0, at: undefined, hasFailed: false };
   try {
-    return await circuits.guard({ ...claimed, waitsSince: claimed.publishDate }, lane, () => callAdapter(deps, work, ready, call));
+    return await circuits.guard({ ...claimed, waitsSince: claimed.publishDate }, lane, () =>
+      callAdapter(deps, work, ready, call),
+    );
   } finally {
     const { at, latenessMs, hasFailed } = call;
     place.leave(hasFailed && hasHung(clock, at));
