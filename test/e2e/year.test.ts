@@ -16,6 +16,7 @@ const NIGHT = 4 * HOUR + 35 * MINUTE;
 interface Ended {
   world: YearWorld;
   model: Model;
+  plan: ReturnType<typeof planOf>;
 }
 let year: Ended;
 let stack: AsyncDisposableStack;
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const model = openModel(cast, START);
   const db = stack.use(await virtualDatabase(START));
   const world = stack.use(await openYear(db, cast, countsOf(cast), START));
-  year = { world, model };
+  year = { world, model, plan };
   const nights = Array.from({ length: DAYS }, (_, day) => START + day * DAY + NIGHT);
   const coming = [...new Set([...plan.keys(), ...nights])].toSorted((a, b) => a - b);
   let reached = 0;
@@ -74,7 +75,7 @@ afterAll(() => stack?.disposeAsync(), 60_000);
 
 const isoOf = (at: number): string => new Date(at).toISOString().slice(0, 16);
 
-test('every mail leaves at its time with what it has to tell: at once, after a burst, at the end of quiet hours, or in a digest', () => {
+test('every mail leaves at its time with what it has to tell: at once, after a burst, at the end of quiet hours, or in a digest [NO27, NO28, S180, S238]', () => {
   const { world, model } = year;
   const lines = (mails: Model['mails']) =>
     mails.map(({ at, to, subject, titles }) => `${isoOf(at)} ${to} ${subject}: ${titles.join(' | ')}`).toSorted();
@@ -98,7 +99,7 @@ test('every push leaves at its time, and those of quiet hours as one', () => {
   expect(model.pushes.length).toBeGreaterThan(DAYS / 2);
 });
 
-test('every event reaches the webhook of its organization once, in order [WH16, WH19, WH20]', () => {
+test('every event reaches the webhook of its organization once, in order [WH16, WH17, WH19, WH20]', () => {
   const { world, model } = year;
   for (const orgId of new Set(model.hooks.map((hook) => hook.orgId))) {
     const of = (hooks: Model['hooks']) =>
@@ -109,7 +110,7 @@ test('every event reaches the webhook of its organization once, in order [WH16, 
   expect(kinds.size).toBe(4);
 });
 
-test('what is kept is what the model keeps, every thirty days and at the end', () => {
+test('what is kept is what the model keeps, every thirty days and at the end [RT2, RT3]', () => {
   for (const { at, stored, wanted } of judged)
     expect({ at: isoOf(at), ...(stored as object) }).toEqual({ at: isoOf(at), ...(wanted as object) });
   expect(judged.length).toBeGreaterThanOrEqual(DAYS / 33);
@@ -122,6 +123,21 @@ test('each channel is asked for its numbers once each night, and again when its 
   expect(nights.length).toBe(8 * (DAYS - 1));
   expect(nights.filter(([, n]) => n > 4)).toEqual([]);
   expect(model.numbers.anomalies.length).toBeGreaterThan(DAYS / 10);
+});
+
+test('below each post comments are looked for every day, for thirty days', () => {
+  const { world, plan } = year;
+  const looks = Map.groupBy(world.recorded.asked, ([what]) => what.split(' ')[1]!);
+  const posts = [...plan.values()]
+    .flat()
+    .flatMap((one) => (one.kind === 'post' && one.post.channel.network === 'words' ? [one.post] : []))
+    .filter(({ at }) => at < START + (DAYS - 32) * DAY);
+  expect(posts.length).toBeGreaterThan(DAYS / 10);
+  const times = posts.map(
+    ({ id, at }) => [isoOf(at), (looks.get(id) ?? []).reduce((sum, [, n]) => sum + n, 0)] as const,
+  );
+  // a look that is half a day late, as times are reached here, lets the next one leave out old posts
+  expect(times.filter(([, n]) => n < 27 || n > 31)).toEqual([]);
 });
 
 test('nothing went wrong that nobody foresaw', () => {
