@@ -2,7 +2,7 @@
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { AppError, newId } from '../../src/platform/kernel/index.ts';
 import { testApp } from '../support/worlds/app.ts';
-import { scriptedAi } from '../support/worlds/scripted-ai.ts';
+import { scriptedAi } from '../support/worlds/studio/scripted-ai.ts';
 import { answering } from './kit/answering.ts';
 import { raceFor } from './kit/grants.ts';
 

@@ -3,7 +3,7 @@
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../../src/platform/kernel/index.ts';
 import { testApp } from '../support/worlds/app.ts';
-import { openNetwork, sealedLogin, startPublisher } from '../support/worlds/publishing.ts';
+import { openNetwork, sealedLogin, startPublisher } from '../support/worlds/publishing/world.ts';
 import { answering } from './kit/answering.ts';
 import { usage } from './kit/usage.ts';
 

@@ -1,7 +1,7 @@
 // A process of the product for the benchmark `hot-org`: the embedded engine with the Organization, asked at its door.
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { WITH_BILLING } from '../support/worlds/billing.ts';
-import { admit, newPost, openNetwork, startPublisher } from '../support/worlds/publishing.ts';
+import { admit, newPost, openNetwork, startPublisher } from '../support/worlds/publishing/world.ts';
 import { answering } from './kit/answering.ts';
 import { raceFor } from './kit/grants.ts';
 

@@ -4,7 +4,7 @@ import type { Database } from '../../src/platform/db/index.ts';
 import type { TestDatabase } from '../support/wire/database.ts';
 import { noEngine } from '../support/worlds/app.ts';
 import { override, subscribe, WITH_BILLING } from '../support/worlds/billing.ts';
-import { openPublishing } from '../support/worlds/publishing.ts';
+import { openPublishing } from '../support/worlds/publishing/world.ts';
 import type { Figures } from './kit/figures.ts';
 import { raceFor } from './kit/grants.ts';
 import type { Options } from './kit/options.ts';

@@ -2,7 +2,7 @@
 import { newId } from '../../src/platform/kernel/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { openMediaJobs } from '../../src/studio/media-jobs/index.ts';
-import { makerAdapter } from '../support/worlds/media-maker.ts';
+import { makerAdapter } from '../support/worlds/studio/media-maker.ts';
 import { mediaApp } from '../support/worlds/media.ts';
 import { answering } from './kit/answering.ts';
 import { measured } from './kit/memory.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
-import { type JobsSetup, mediaJobsWorld, setProvider } from '../support/worlds/media-jobs.ts';
+import { type JobsSetup, mediaJobsWorld, setProvider } from '../support/worlds/studio/media-jobs.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { testDatabase } from '../support/wire/database.ts';
 

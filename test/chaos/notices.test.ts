@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { postPayload } from '../support/worlds/notified.ts';
+import { postPayload } from '../support/worlds/mail/notified.ts';
 import { note } from '../support/processes/chaos.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { append, startListeners } from '../../src/platform/outbox/index.ts';

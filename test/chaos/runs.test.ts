@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { draftIdOf } from '../../src/studio/designer/drafts.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import type { InnerMoment, RunsSetup } from '../support/processes/runs-process.ts';
-import { type DesignerWorld, designerWorld, step, type Told } from '../support/worlds/designer-world.ts';
+import { type DesignerWorld, designerWorld, step, type Told } from '../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
 

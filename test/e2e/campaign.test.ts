@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../support/wire/played.ts';
-import { type FaultOf, type Faults, networks } from '../support/worlds/campaign-targets.ts';
-import { type Campaign, startCampaign } from '../support/worlds/campaign.ts';
+import { type FaultOf, type Faults, networks } from '../support/worlds/publishing/campaign-targets.ts';
+import { type Campaign, startCampaign } from '../support/worlds/publishing/campaign.ts';
 
 // Everything that users run, and every network as its documents say: one create for all of them.
 

@@ -10,7 +10,7 @@ import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { picture } from '../../support/worlds/samples.ts';
-import { announce } from '../../support/worlds/webhook-world.ts';
+import { announce } from '../../support/worlds/publishing/webhooks.ts';
 
 // The nodes for n8n, judged by its linter, and loaded and run by its execution core against the product.
 

@@ -9,7 +9,14 @@ import { describePeer } from '../../support/peers/peers.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Received, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, SIGNING_KEY, startHost, tls } from '../../support/worlds/webhook-world.ts';
+import {
+  addWebhook,
+  announce,
+  openRows,
+  SIGNING_KEY,
+  startHost,
+  tls,
+} from '../../support/worlds/publishing/webhooks.ts';
 
 // The files that receivers copy, against one list of vectors and against what the product sends.
 

@@ -8,7 +8,7 @@ import { describePeer } from '../../support/peers/peers.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { announce } from '../../support/worlds/webhook-world.ts';
+import { announce } from '../../support/worlds/publishing/webhooks.ts';
 
 // The definition for Zapier, judged by its schema and run by its platform against the product.
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { idFrom } from '../../../src/platform/kernel/index.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
-import { sealedLogin } from '../../support/worlds/publishing.ts';
+import { sealedLogin } from '../../support/worlds/publishing/world.ts';
 import type { Cast, Person } from './cast.ts';
 
 /** Stores the cast of a year; `subscribe` answers what the browser of somebody hands out. */

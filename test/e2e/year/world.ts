@@ -17,9 +17,9 @@ import { type SubscribedBrowser, subscribedBrowser, vapidSettings } from '../../
 import { virtualClock, type VirtualDatabase } from '../../support/wire/virtual-time.ts';
 import { watchedDatabase } from '../../support/wire/watched-database.ts';
 import { JWT_SECRET } from '../../support/worlds/app.ts';
-import { postPayload } from '../../support/worlds/notified.ts';
+import { postPayload } from '../../support/worlds/mail/notified.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { addWebhook } from '../../support/worlds/webhook-world.ts';
+import { addWebhook } from '../../support/worlds/publishing/webhooks.ts';
 import { type Cast, type Channel, type Comment, type Counts, DAY, type Happening, MINUTE, type Post } from './cast.ts';
 import { dateText, dayOf } from './clocks.ts';
 import { bodyOf, contentOf, type Hook, KEPT, type Said } from './model.ts';

@@ -13,7 +13,7 @@ import {
   seedOrg,
   settled,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 // Counts have no noise: these are tests. A budget may be lowered by anyone, raised only with a reason.
 

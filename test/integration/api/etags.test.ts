@@ -3,7 +3,7 @@ import { routes } from '../../../api/resources/routes.gen.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { counted } from '../../support/worlds/counted.ts';
-import { element, openPostRoutes } from '../../support/worlds/post-routes.ts';
+import { element, openPostRoutes } from '../../support/worlds/publishing/post-routes.ts';
 import { testApp, type TestApp } from '../../support/worlds/app.ts';
 
 const world = await openPostRoutes();

@@ -6,7 +6,7 @@ import { BOUNDS } from '../../../src/publishing/posts/dispatch/lateness.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { openLadder, probeState, probes, resetProbes } from '../../support/worlds/ladder.ts';
 import { startRedis } from '../../support/wire/services.ts';
 

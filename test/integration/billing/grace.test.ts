@@ -3,7 +3,7 @@ import { disable, enable } from '../../../src/publishing/channels/transitions.ts
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
 let world: PayingApp;

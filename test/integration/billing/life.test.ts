@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { WITH_MAIL } from '../../support/worlds/app.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
 let world: PayingApp;

@@ -16,7 +16,7 @@ import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import type { Sql } from '../../../src/platform/db/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
-import { admit, newPost, openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing.ts';
+import { admit, newPost, openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing/world.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 // Random lives of an org, command by command, against the model: plans, packs, payments, events in any order and more

@@ -13,8 +13,8 @@ import {
   TELLERS,
   TOPIC,
 } from '../../support/peers/mail-events.ts';
-import { codeTo } from '../../support/worlds/mail-links.ts';
-import { type Elsewhere, startElsewhere, type ToldApp, toldApp } from '../../support/worlds/mail-told.ts';
+import { codeTo } from '../../support/worlds/mail/links.ts';
+import { type Elsewhere, startElsewhere, type ToldApp, toldApp } from '../../support/worlds/mail/told.ts';
 
 const sns = ses();
 const tellers: [string, Teller][] = [

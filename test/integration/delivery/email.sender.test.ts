@@ -3,7 +3,7 @@ import type { MailContent } from '../../../src/delivery/email/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
-import { openSender, type SenderSetup, startSenderProcess } from '../../support/worlds/mail-world.ts';
+import { openSender, type SenderSetup, startSenderProcess } from '../../support/worlds/mail/world.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { freePort } from '../../support/wire/ports.ts';
 

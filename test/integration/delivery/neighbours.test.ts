@@ -6,9 +6,9 @@ import { OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type Publishes, startFakePublisher } from '../../support/wire/fake-publisher.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { clockWhere, openPublishing } from '../../support/worlds/publishing.ts';
+import { clockWhere, openPublishing } from '../../support/worlds/publishing/world.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { announce, openRows } from '../../support/worlds/webhook-world.ts';
+import { announce, openRows } from '../../support/worlds/publishing/webhooks.ts';
 
 // The product as it is wired beside a sidecar that is played; actors run on the embedded engine, as they play no part.
 

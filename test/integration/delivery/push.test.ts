@@ -9,7 +9,7 @@ import { makeCertificate } from '../../support/wire/certificate.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Answer, testApp } from '../../support/worlds/app.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 
 // Devices of people, and pushes on the wire: a server stands where Google's are.
 

@@ -10,7 +10,7 @@ import { emptyTables } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
 import { type Answer, testApp } from '../../support/worlds/app.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 
 // Pushes to browsers: a server stands where their push services are, and the browser that has subscribed reads them.
 

@@ -5,10 +5,10 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Client, JWT_SECRET, type SignedUp } from '../../support/worlds/app.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { announce, openRows } from '../../support/worlds/webhook-world.ts';
+import { announce, openRows } from '../../support/worlds/publishing/webhooks.ts';
 
 let product: Product;
 let receiver: Receiver;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, startHost } from '../../support/worlds/webhook-world.ts';
+import { addWebhook, announce, openRows, startHost } from '../../support/worlds/publishing/webhooks.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let receiver: Receiver;

@@ -9,7 +9,7 @@ import { gate } from '../../support/wire/eventually.ts';
 import { setReadOnly } from '../../support/processes/read-only.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/webhook-world.ts';
+import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let rows: ReturnType<typeof openRows>;

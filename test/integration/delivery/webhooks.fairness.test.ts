@@ -5,7 +5,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { openRows } from '../../support/worlds/webhook-world.ts';
+import { openRows } from '../../support/worlds/publishing/webhooks.ts';
 
 // The dispatcher over real rows, with few places, and with receivers that answer when the test says so.
 

@@ -3,7 +3,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/webhook-world.ts';
+import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let rows: ReturnType<typeof openRows>;

@@ -5,7 +5,14 @@ import { append, type Topic } from '../../../src/platform/outbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, SIGNING_KEY, startHost, tls } from '../../support/worlds/webhook-world.ts';
+import {
+  addWebhook,
+  announce,
+  openRows,
+  SIGNING_KEY,
+  startHost,
+  tls,
+} from '../../support/worlds/publishing/webhooks.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let rows: ReturnType<typeof openRows>;

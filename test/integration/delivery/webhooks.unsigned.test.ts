@@ -5,7 +5,7 @@ import { append, type NewFact } from '../../../src/platform/outbox/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/webhook-world.ts';
+import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
 
 // Events of comments and analytics: flat, not signed, sent once.
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Dimension } from '../../../src/entitlements/index.ts';
 import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // What rooms ask of billing before they write: how many of each dimension an organization may have.
 

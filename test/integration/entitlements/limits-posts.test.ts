@@ -15,7 +15,7 @@ import {
   type Publisher,
   seedOrg,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 let db: TestDatabase;
 let world: Publisher;

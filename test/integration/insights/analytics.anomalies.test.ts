@@ -11,7 +11,7 @@ import {
   seedPost,
 } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // What stands out of a collected day, as the product finds and announces it.
 

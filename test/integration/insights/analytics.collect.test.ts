@@ -14,7 +14,7 @@ import {
   seedPost,
 } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // The nightly collection of numbers, over a network in the process of the test.
 

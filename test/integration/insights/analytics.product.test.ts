@@ -10,7 +10,7 @@ import { collectAll, daysAgo, seedPost } from '../../support/worlds/analytics.ts
 import { noEngine } from '../../support/worlds/app.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // Numbers from the network to the reader, over the wire, as a user runs the product.
 

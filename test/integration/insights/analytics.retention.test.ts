@@ -10,7 +10,7 @@ import {
   seedPost,
 } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // How long numbers are kept, and what becomes of them.
 

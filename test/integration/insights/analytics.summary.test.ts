@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { analyticsFacts, daysAgo, seedDays } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing.ts';
+import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // The summary of a week, told once on Mondays.
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 import { zoneAt } from '../../support/worlds/zones.ts';
 
 let world: Notified;

@@ -18,7 +18,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { HEADS, picture } from '../../support/worlds/samples.ts';
 

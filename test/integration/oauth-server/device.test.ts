@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

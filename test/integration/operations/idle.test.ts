@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startActors } from '../../../actors/host/start.ts';
 import { type Clock, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 
 // What a process asks of the database when nobody asks anything of it. Rests are over in the order of their times, one
 // after another, so that a minute has the same rounds on every machine.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
-import { codeTo } from '../../support/worlds/mail-links.ts';
+import { codeTo } from '../../support/worlds/mail/links.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Visit } from '../../support/wire/outside.ts';
 import { effectsOf } from '../../support/worlds/settings-table.ts';

@@ -3,7 +3,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { testApp } from '../../support/worlds/app.ts';
-import { openNetwork, sealedLogin, startPublisher } from '../../support/worlds/publishing.ts';
+import { openNetwork, sealedLogin, startPublisher } from '../../support/worlds/publishing/world.ts';
 import { picture } from '../../support/worlds/samples.ts';
 
 let db: TestDatabase;

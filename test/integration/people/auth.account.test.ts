@@ -6,8 +6,8 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail-links.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 /** With mail; and without, where who registers is active at once. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { JWT_SECRET, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 // Tokens are made here by hand, from the bytes up: not by what the product signs and checks with.

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { fc } from '../../support/properties.ts';
 import { Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { contentsTo } from '../../support/worlds/mail-links.ts';
+import { contentsTo } from '../../support/worlds/mail/links.ts';
 
 // Ann reads one mailbox. Eve does not, and types its address wherever one can be typed. Whatever both do, in whatever
 // order: no password that Eve typed opens the account of that address, and no account of Eve's gets it.

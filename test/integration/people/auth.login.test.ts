@@ -4,7 +4,7 @@ import { verifyPassword } from '../../../src/people/auth/password.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
-import { workOf } from '../../support/worlds/work.ts';
+import { workOf } from '../../support/worlds/publishing/work.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

@@ -5,8 +5,8 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail-links.ts';
-import { workOf } from '../../support/worlds/work.ts';
+import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
+import { workOf } from '../../support/worlds/publishing/work.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

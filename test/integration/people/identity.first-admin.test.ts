@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { appointSuperAdmin } from '../../../src/people/identity/index.ts';
 import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { codeTo } from '../../support/worlds/mail-links.ts';
+import { codeTo } from '../../support/worlds/mail/links.ts';
 
 // Who becomes the first super-admin of an empty instance: whoever brings what only the operator has, or, outside
 // production, the first who registers on this machine. It is asked of every way in, each time with nobody there.

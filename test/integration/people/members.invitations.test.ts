@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { newId, sha256Hex } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
-import { linkTo } from '../../support/worlds/mail-links.ts';
+import { linkTo } from '../../support/worlds/mail/links.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Answer } from '../../support/worlds/app.ts';
 import { emptyTables } from '../../support/wire/database.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 
 let world: Notified;
 type Member = Awaited<ReturnType<Notified['member']>>;

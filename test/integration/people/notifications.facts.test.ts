@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Fact, NewFact, Topic } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
-import { type Notified, notified, postPayload } from '../../support/worlds/notified.ts';
+import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
 // Who is told of which facts, and by which ways.
 

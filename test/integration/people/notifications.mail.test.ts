@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { Client } from '../../support/worlds/app.ts';
-import { mailsOf } from '../../support/worlds/mails.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { type Notified, notified, postPayload } from '../../support/worlds/notified.ts';
+import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
 let world: Notified;
 type Member = Awaited<ReturnType<Notified['member']>>;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { type EventStream, openEventStream } from '../../support/wire/event-stream.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';

@@ -8,7 +8,7 @@ import { SEALED } from '../../../src/platform/db/index.ts';
 import { deriveSecrets } from '../../../src/platform/config/secrets.ts';
 import { newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase } from '../../support/wire/database.ts';
-import { seedOrg } from '../../support/worlds/publishing.ts';
+import { seedOrg } from '../../support/worlds/publishing/world.ts';
 
 const db = await testDatabase();
 afterAll(async () => db[Symbol.asyncDispose]());

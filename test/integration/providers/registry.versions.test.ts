@@ -10,7 +10,7 @@ import { noEngine, type SignedUp, testApp, type TestApp } from '../../support/wo
 import { testDatabase } from '../../support/wire/database.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

@@ -4,7 +4,7 @@ import { tokenOf } from '../../../sandbox/rules.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Client, SignedUp } from '../../support/worlds/app.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { holdSweeper } from '../../support/worlds/comments.ts';
+import { holdSweeper } from '../../support/worlds/publishing/comments.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 
 // The inbox as clients use it, with the sandbox network behind.

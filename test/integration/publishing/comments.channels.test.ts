@@ -8,8 +8,14 @@ import {
   saidBelow,
   type SaidBelow,
   sweepNow,
-} from '../../support/worlds/comments.ts';
-import { type Network, openNetwork, type Publisher, seedOrg, startPublisher } from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/comments.ts';
+import {
+  type Network,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  startPublisher,
+} from '../../support/worlds/publishing/world.ts';
 
 // Which channels are read, when, and by whom.
 

@@ -11,8 +11,8 @@ import {
   publishedPost,
   saidBelow,
   sweepNow,
-} from '../../support/worlds/comments.ts';
-import { abandon, followUpsOf, lostAnswer, makeDue } from '../../support/worlds/follow-ups.ts';
+} from '../../support/worlds/publishing/comments.ts';
+import { abandon, followUpsOf, lostAnswer, makeDue } from '../../support/worlds/publishing/follow-ups.ts';
 import {
   type Network,
   openNetwork,
@@ -20,7 +20,7 @@ import {
   type Publisher,
   seedOrg,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 // Replies of channels to comments: each is written once, whatever becomes of hosts and answers.
 

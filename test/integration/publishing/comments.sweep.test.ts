@@ -9,8 +9,14 @@ import {
   saidBelow,
   type SaidBelow,
   sweepNow,
-} from '../../support/worlds/comments.ts';
-import { type Network, openNetwork, type Publisher, seedOrg, startPublisher } from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/comments.ts';
+import {
+  type Network,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  startPublisher,
+} from '../../support/worlds/publishing/world.ts';
 
 // What is read from the networks, over one that says what the test has it say.
 

@@ -5,7 +5,7 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { handleOf, postOf } from '../../support/worlds/providers.ts';
 import { startProxy } from '../../support/wire/proxy-server.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { startSocialServer } from '../../support/peers/social-server.ts';
 
 const stack = new AsyncDisposableStack();

@@ -5,7 +5,7 @@ import { newId, openVault, sha256, type Vault } from '../../../src/platform/kern
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type ProxyServer, startProxy } from '../../support/wire/proxy-server.ts';
-import { openPublishing } from '../../support/worlds/publishing.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 
 const stack = new AsyncDisposableStack();

@@ -8,7 +8,7 @@ import type { SignedUp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 import { type ProxyServer, startProxy } from '../../support/wire/proxy-server.ts';
-import { settled, stateOf } from '../../support/worlds/publishing.ts';
+import { settled, stateOf } from '../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 

@@ -5,7 +5,7 @@ import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire
 import { gate } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { belowPosts, followUpsOf } from '../../support/worlds/follow-ups.ts';
+import { belowPosts, followUpsOf } from '../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -13,7 +13,7 @@ import {
   openPublishing,
   seedOrg,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 // One organization has thousands of things waiting, and another one, which came last: that is dealt with next.
 

@@ -12,7 +12,7 @@ import {
   lostAnswer,
   makeDue,
   told,
-} from '../../support/worlds/follow-ups.ts';
+} from '../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   clockWhere,
@@ -26,7 +26,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 // The first comment of a post: after its publication, once, whatever dies or is lost on the way.
 

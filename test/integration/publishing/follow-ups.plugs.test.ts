@@ -3,7 +3,14 @@ import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { plugsOf } from '../../../src/providers/social/_plugs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { abandon, type BelowPosts, belowPosts, followUpsOf, makeDue, told } from '../../support/worlds/follow-ups.ts';
+import {
+  abandon,
+  type BelowPosts,
+  belowPosts,
+  followUpsOf,
+  makeDue,
+  told,
+} from '../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -13,7 +20,7 @@ import {
   seedOrg,
   settled,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 
 // Plugs of posts and of channels, over a network that has all of them.
 

@@ -9,7 +9,7 @@ import {
   sealedLogin,
   settled,
   startPublisher,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 import {
   type FakeShortener,
   patientClock,

@@ -7,7 +7,7 @@ import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { belowPosts } from '../../support/worlds/follow-ups.ts';
+import { belowPosts } from '../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   clockWhere,
@@ -21,7 +21,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../support/worlds/publishing.ts';
+} from '../../support/worlds/publishing/world.ts';
 import {
   type FakeShortener,
   patientClock,

@@ -3,8 +3,8 @@ import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
 import { type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
-import { type Notified, notified } from '../../support/worlds/notified.ts';
-import { clockWhere } from '../../support/worlds/publishing.ts';
+import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
+import { clockWhere } from '../../support/worlds/publishing/world.ts';
 
 // The weekly brief of agents, as the sweep and the listener of the product tell it.
 

@@ -5,7 +5,7 @@ import { postSource } from '../../../api/collaboration/source.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openDocuments } from '../../../src/studio/collaboration/index.ts';
 import { fc } from '../../support/properties.ts';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 // Histories of one document in several processes: what is typed travels by messages that are lost, doubled and reordered,

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { testApp } from '../../support/worlds/app.ts';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import { counted } from '../../support/worlds/counted.ts';
 import { settles } from '../../support/wire/settles.ts';
 

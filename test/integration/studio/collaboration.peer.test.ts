@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { settles } from '../../support/wire/settles.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import { type TestApp, testApp } from '../../support/worlds/app.ts';
 import { startRedis } from '../../support/wire/services.ts';
 import { settles } from '../../support/wire/settles.ts';

@@ -4,7 +4,7 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { type CoEditor, openCoEditor } from '../../support/wire/co-editor.ts';
 import { settles } from '../../support/wire/settles.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
-import { designerWorld, step } from '../../support/worlds/designer-world.ts';
+import { designerWorld, step } from '../../support/worlds/studio/designer-world.ts';
 
 // Rooms that stand for something else than posts: each holds one map, which the room that owns the rows saves.
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import * as Y from 'yjs';
 import { isFull } from '../../support/processes/chaos.ts';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
-import { element, later } from '../../support/worlds/post-routes.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
+import { element, later } from '../../support/worlds/publishing/post-routes.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { syncFrame, varint } from '../../support/wire/co-editor.ts';
 import { gate } from '../../support/wire/eventually.ts';

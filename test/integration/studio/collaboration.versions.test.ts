@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { testApp } from '../../support/worlds/app.ts';
-import { clockWhere } from '../../support/worlds/publishing.ts';
-import { openCoEditing } from '../../support/worlds/co-editing.ts';
+import { clockWhere } from '../../support/worlds/publishing/world.ts';
+import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import type { CoEditor } from '../../support/wire/co-editor.ts';
 import { called } from '../../support/worlds/mcp.ts';
-import { element, later } from '../../support/worlds/post-routes.ts';
+import { element, later } from '../../support/worlds/publishing/post-routes.ts';
 import { settles } from '../../support/wire/settles.ts';
 
 const world = await openCoEditing();

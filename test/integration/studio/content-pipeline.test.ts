@@ -7,7 +7,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { wholeProduct } from '../../support/worlds/product.ts';
-import { startScriptedAgents, willing } from '../../support/worlds/scripted-agents.ts';
+import { startScriptedAgents, willing } from '../../support/worlds/studio/scripted-agents.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { openEventStream } from '../../support/wire/event-stream.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
-import { type DesignerWorld, designerWorld, step } from '../../support/worlds/designer-world.ts';
+import { type DesignerWorld, designerWorld, step } from '../../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { openEventStream } from '../../support/wire/event-stream.ts';
 

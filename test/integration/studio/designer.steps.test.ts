@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SignedUp } from '../../support/worlds/app.ts';
-import { type DesignerWorld, designerWorld, step, type Told } from '../../support/worlds/designer-world.ts';
-import { clockWhere } from '../../support/worlds/publishing.ts';
+import { type DesignerWorld, designerWorld, step, type Told } from '../../support/worlds/studio/designer-world.ts';
+import { clockWhere } from '../../support/worlds/publishing/world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 

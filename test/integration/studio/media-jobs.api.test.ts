@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer, SignedUp } from '../../support/worlds/app.ts';
-import type { Maker, Plan } from '../../support/worlds/media-maker.ts';
-import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/media-jobs.ts';
+import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
+import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { formOf, HEADS } from '../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';

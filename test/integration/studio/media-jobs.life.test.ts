@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
-import type { Maker, Plan } from '../../support/worlds/media-maker.ts';
-import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/media-jobs.ts';
+import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
+import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 

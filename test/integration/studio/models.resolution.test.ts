@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { type Clock, ProviderError, type ProviderFailure, systemClock } from '../../../src/platform/kernel/index.ts';
-import { scriptedAi } from '../../support/worlds/scripted-ai.ts';
-import { studioWorld } from '../../support/worlds/studio-world.ts';
+import { scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';
+import { studioWorld } from '../../support/worlds/studio/world.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 
 const acme = scriptedAi('acme');

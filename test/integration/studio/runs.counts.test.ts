@@ -4,7 +4,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
 import { testApp, type TestApp } from '../../support/worlds/app.ts';
 import { counted } from '../../support/worlds/counted.ts';
-import { startScriptedAgents, willing } from '../../support/worlds/scripted-agents.ts';
+import { startScriptedAgents, willing } from '../../support/worlds/studio/scripted-agents.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 

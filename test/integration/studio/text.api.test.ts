@@ -4,8 +4,8 @@ import type { TextRequest } from '../../../src/providers/registry/index.ts';
 import { INSTRUCTIONS } from '../../../src/studio/text/actions.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
-import { said, scriptedAi } from '../../support/worlds/scripted-ai.ts';
-import { studioWorld } from '../../support/worlds/studio-world.ts';
+import { said, scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';
+import { studioWorld } from '../../support/worlds/studio/world.ts';
 
 const acme = scriptedAi('acme');
 const globex = scriptedAi('globex');

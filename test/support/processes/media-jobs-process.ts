@@ -2,7 +2,7 @@
 // test/support/processes/media-jobs-process.ts <setup as JSON>`. It says `ready`, then works until it is killed.
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { openMediaJobs } from '../../../src/studio/media-jobs/index.ts';
-import { type JobsSetup, makerAdapters } from '../worlds/media-jobs.ts';
+import { type JobsSetup, makerAdapters } from '../worlds/studio/media-jobs.ts';
 import { mediaApp } from '../worlds/media.ts';
 
 const { databaseUrl, folder, servers, leaseMs } = JSON.parse(process.argv[2]!) as JobsSetup;

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { designerApp } from '../worlds/designer-app.ts';
+import { designerApp } from '../worlds/studio/designer-app.ts';
 
 /** What such a process needs of the world of a test. */
 export interface RunsSetup {

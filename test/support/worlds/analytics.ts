@@ -2,7 +2,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Context } from '../../../src/context.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 import type { Counts, Published } from '../../../src/providers/social/_contract.ts';
-import type { Network } from './publishing.ts';
+import type { Network } from './publishing/world.ts';
 
 const DAY_MS = 86_400_000;
 /** The UTC date so many days ago. */

@@ -5,7 +5,7 @@ import { startInternet } from '../wire/outside.ts';
 import { subscribedBrowser, type SubscribedBrowser, vapidSettings } from '../wire/push-service.ts';
 import { virtualDatabase } from '../wire/virtual-time.ts';
 import { type CrashingHost, openCrashing } from './crashing.ts';
-import { openNetwork, sealedLogin } from './publishing.ts';
+import { openNetwork, sealedLogin } from './publishing/world.ts';
 
 export const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,5 +1,5 @@
 import { testApp } from './app.ts';
-import { clockWhere } from './publishing.ts';
+import { clockWhere } from './publishing/world.ts';
 
 /** What addresses of files and of parts begin with. */
 export const BACKEND = 'https://api.example';

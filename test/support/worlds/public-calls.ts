@@ -1,6 +1,6 @@
 import type { Answer } from './app.ts';
-import { setProvider } from './media-jobs.ts';
-import { type Maker, makerAdapter, startMaker } from './media-maker.ts';
+import { setProvider } from './studio/media-jobs.ts';
+import { type Maker, makerAdapter, startMaker } from './studio/media-maker.ts';
 import { mcpWorld } from './mcp.ts';
 import { formOf, HEADS, picture } from './samples.ts';
 

@@ -5,7 +5,7 @@ import { newId, openVault } from '../../../../src/platform/kernel/index.ts';
 import { readConfig } from '../../../../src/platform/config/index.ts';
 import { JWT_SECRET } from '../../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
-import { openNetwork, openPublishing } from '../../../support/worlds/publishing.ts';
+import { openNetwork, openPublishing } from '../../../support/worlds/publishing/world.ts';
 
 let db: TestDatabase;
 let world: Awaited<ReturnType<typeof openPublishing>>;

@@ -4,8 +4,8 @@ import { testDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../../support/worlds/app.ts';
 import { override, subscribe, WITH_BILLING } from '../../../support/worlds/billing.ts';
-import { type PagedNetwork, startPagedNetwork } from '../../../support/worlds/paged-network.ts';
-import { type Publisher, startPublisher } from '../../../support/worlds/publishing.ts';
+import { type PagedNetwork, startPagedNetwork } from '../../../support/worlds/publishing/paged-network.ts';
+import { type Publisher, startPublisher } from '../../../support/worlds/publishing/world.ts';
 
 const env = { ...WITH_BILLING, FRONTEND_URL: 'https://app.example' };
 let db: Awaited<ReturnType<typeof testDatabase>>;

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../../support/worlds/app.ts';
-import { type PagedNetwork, startPagedNetwork } from '../../../support/worlds/paged-network.ts';
-import { clockWhere } from '../../../support/worlds/publishing.ts';
+import { type PagedNetwork, startPagedNetwork } from '../../../support/worlds/publishing/paged-network.ts';
+import { clockWhere } from '../../../support/worlds/publishing/world.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let network: PagedNetwork;

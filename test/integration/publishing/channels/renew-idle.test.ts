@@ -3,7 +3,7 @@ import type { Channels } from '../../../../src/publishing/channels/index.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
-import { openPublishing } from '../../../support/worlds/publishing.ts';
+import { openPublishing } from '../../../support/worlds/publishing/world.ts';
 
 let db: TestDatabase;
 let world: Awaited<ReturnType<typeof openPublishing>>;

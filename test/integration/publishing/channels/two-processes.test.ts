@@ -7,7 +7,7 @@ import type { SocialFixture } from '../../../support/peers/social-suite.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { startInternet } from '../../../support/wire/outside.ts';
 import { answer, type Exchange, whole } from '../../../support/wire/wire.ts';
-import { openPublishing } from '../../../support/worlds/publishing.ts';
+import { openPublishing } from '../../../support/worlds/publishing/world.ts';
 
 // What processes share of a login and of the pace of a network, for each network that has it.
 

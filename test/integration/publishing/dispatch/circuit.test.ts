@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ProviderError } from '../../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { settles } from '../../../support/wire/settles.ts';
-import { belowPosts } from '../../../support/worlds/follow-ups.ts';
+import { belowPosts } from '../../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -13,7 +13,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../../support/worlds/publishing.ts';
+} from '../../../support/worlds/publishing/world.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {

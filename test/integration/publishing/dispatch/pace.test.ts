@@ -12,7 +12,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../../support/worlds/publishing.ts';
+} from '../../../support/worlds/publishing/world.ts';
 
 const HOUR = 3_600_000;
 

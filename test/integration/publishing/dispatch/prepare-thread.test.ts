@@ -19,7 +19,7 @@ import {
   settled,
   startPublisher,
   stateOf,
-} from '../../../support/worlds/publishing.ts';
+} from '../../../support/worlds/publishing/world.ts';
 
 const MINUTE = 60_000;
 

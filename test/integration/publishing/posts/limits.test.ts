@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { Limits } from '../../../../src/providers/registry/index.ts';
-import { openPostRoutes } from '../../../support/worlds/post-routes.ts';
+import { openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
 const routes = await openPostRoutes();
 const { db, network, ann, key, channel, schedule, create, made, read } = routes;

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, testApp } from '../../../support/worlds/app.ts';
+import { callOf, type McpWorld, mcpWorld, rpc } from '../../../support/worlds/mcp.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
+import { openSse, type SseStream } from '../../../support/wire/sse.ts';
+import { startRedis } from '../../../support/wire/services.ts';
+import { makeApp, tokensFor } from '../../../support/worlds/oauth.ts';
+
+let world: McpWorld;
+beforeAll(async () => {
+  world = await mcpWorld();
+}, 60_000);
+afterAll(() => world[Symbol.asyncDispose]());
+
+const initialize = rpc('initialize', {
+  protocolVersion: '2024-11-05',
+  capabilities: {},
+  clientInfo: { name: 'old', version: '1' },
+});
+const open = (path: string, headers: Record<string, string>, address = world.product.address): Promise<SseStream> =>
+  openSse(`${address}${path}`, headers);
+const endpointOf = async (stream: SseStream): Promise<string> => {
+  const first = await stream.next();
+  expect(first.event).toBe('endpoint');
+  return first.data;
+};
+const answerOn = async (stream: SseStream) => JSON.parse((await stream.next()).data);
+
+describe('a legacy stream', () => {
+  test('names where messages go, and brings their answers [MC3, S198, AU8]', async () => {
+    const headers = { authorization: world.key.key };
+    for (const [path, given] of [
+      [`/sse/${world.ann.orgId}`, headers],
+      [`/api/sse/${world.ann.orgId}`, headers],
+      [`/sse/${world.key.key}`, {}],
+    ] as const) {
+      await using stream = await open(path, { ...given });
+      const endpoint = await endpointOf(stream);
+      expect(endpoint).toMatch(new RegExp(`^${path.replace('/sse/', '/message/')}\\?sessionId=[\\w.-]+$`));
+      const client = new Client(world.product.address);
+      client.headers = { ...given };
+      for (const message of [initialize, rpc('tools/list'), callOf('list_channels')]) {
+        expect([path, (await client.post(endpoint, message)).status]).toEqual([path, 202]);
+        const answer = await answerOn(stream);
+        expect([answer.id, answer.error]).toEqual([message.id, undefined]);
+      }
+    }
+  });
+
+  test('gets a refusal of a message as an error, and no HTTP status [S200]', async () => {
+    const app = await makeApp(world.ann);
+    const { access } = await tokensFor(world.product, world.ann, app, { scope: 'mcp:read' });
+    const reader = new Client(world.product.address);
+    reader.headers = { authorization: `Bearer ${access}` };
+    await using stream = await open(`/sse/${world.ann.orgId}`, reader.headers);
+    const endpoint = await endpointOf(stream);
+    const message = callOf('create_post', world.post());
+    expect((await reader.post(endpoint, message)).status).toBe(202);
+    expect(await answerOn(stream)).toMatchObject({
+      id: message.id,
+      error: { code: -32_003, data: { code: 'insufficient_scope' } },
+    });
+    // another credential of the same person, and another person, have no such stream
+    expect((await world.key.post(endpoint, rpc('ping'))).status).toBe(404);
+    expect((await reader.post(endpoint.replace(/sessionId=.*/, 'sessionId=x.y'), rpc('ping'))).status).toBe(404);
+  });
+
+  test('that is gone takes no messages, and a hundred of an organization are all there are [S198]', async () => {
+    const headers = { authorization: world.key.key };
+    const stream = await open(`/sse/${world.ann.orgId}`, headers);
+    const endpoint = await endpointOf(stream);
+    await stream[Symbol.asyncDispose]();
+    const status = async () => (await world.key.post(endpoint, rpc('ping'))).status;
+    while ((await status()) === 202) await new Promise((resolve) => setImmediate(resolve));
+    expect(await status()).toBe(404);
+    await using streams = new AsyncDisposableStack();
+    let refused: number | undefined;
+    for (let n = 0; n <= 100 && refused === undefined; n += 1)
+      await open(`/sse/${world.ann.orgId}`, headers).then(
+        (one) => void streams.use(one),
+        (error: Error) => (refused = Number(error.message)),
+      );
+    expect(refused).toBe(429);
+  });
+});
+
+test('ending the API ends its streams at once [S198]', async () => {
+  await using own = await mcpWorld();
+  const stream = await open(`/sse/${own.ann.orgId}`, { authorization: own.key.key }, own.product.address);
+  await endpointOf(stream);
+  const ended = stream.ended();
+  await own[Symbol.asyncDispose]();
+  await ended;
+}, 60_000);
+
+const redis = await startRedis();
+afterAll(async () => redis?.[Symbol.asyncDispose]()); // once more is no harm
+
+(redis ? describe : describe.skip)('two processes with one Redis', () => {
+  test('a message goes to the process that has the stream; 404 when that is gone, 503 while Redis is away [S198]', async () => {
+    await using first = await mcpWorld({ env: { REDIS_URL: redis!.url } });
+    await using second = await testApp({ sql: first.product.db.sql, env: { REDIS_URL: redis!.url } });
+    await using stream = await open(`/sse/${first.ann.orgId}`, { authorization: first.key.key }, first.product.address);
+    const endpoint = await endpointOf(stream);
+    const other = new Client(second.address);
+    other.headers = first.key.headers;
+    const message = callOf('list_channels');
+    expect((await other.post(endpoint, message)).status).toBe(202);
+    expect(await answerOn(stream)).toMatchObject({ id: message.id, result: { structuredContent: { output: [{}] } } });
+    await redis![Symbol.asyncDispose]();
+    await eventually('the message is refused', async () => (await other.post(endpoint, rpc('ping'))).status === 503);
+    expect((await other.post('/mcp', rpc('ping'))).status).toBe(200);
+  }, 60_000);
+});

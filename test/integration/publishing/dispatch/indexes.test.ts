@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Database } from '../../../../src/platform/db/index.ts';
+import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { CreateBody, type Posts } from '../../../../src/publishing/posts/index.ts';
+import * as state from '../../../../src/publishing/posts/state.ts';
+import { noEngine } from '../../../support/worlds/app.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
+import { openPublishing, seedOrg } from '../../../support/worlds/publishing/world.ts';
+
+// What a statement costs is what it reads. Rows and blocks read are counted by the database itself, over the statements
+// as the product sends them.
+
+const CHANNELS = 20;
+const START = new Date(Date.UTC(2100, 0, 1));
+/** A range with all posts: some 25 days before that, and some 25 after it. */
+const [BEFORE, BEHIND] = [new Date(Date.UTC(2099, 0, 1)), new Date(Date.UTC(2101, 0, 1))];
+
+let db: TestDatabase;
+let context: Awaited<ReturnType<typeof openPublishing>>;
+let sql: Database;
+let posts: Posts;
+let orgId: string;
+let channelIds: string[];
+let other: { orgId: string; channelIds: string[] };
+let seeded = 0;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  context = await openPublishing({
+    url: db.url,
+    connections: 1,
+    clock: { ...systemClock, now: () => START, in: (ms) => new Date(START.getTime() + ms) },
+    engine: noEngine,
+  });
+  ({ sql, posts } = context);
+  ({ orgId, channelIds } = await seedOrg(db.sql, CHANNELS));
+  other = await seedOrg(db.sql, CHANNELS);
+});
+afterAll(async () => {
+  await context[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const FEW = 36_000;
+/**
+ * Posts of one organization, one for each minute, two thirds of them queued; another organization has as many. Those
+ * that come on top are older.
+ */
+async function seedTo(count: number): Promise<void> {
+  for (const { org, channels } of [
+    { org: orgId, channels: channelIds },
+    { org: other.orgId, channels: other.channelIds },
+  ])
+    await db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+      select gen_random_uuid(), ${org}, (${channels}::uuid[])[1 + g % ${CHANNELS}], 'g' || g, case
+        when g % 3 < 2 then 'QUEUE'
+        else 'PUBLISHED' end,
+        case when g % 3 < 2 then 'scheduled' end, repeat('x', 200), at, case when g % 3 < 2 then at end
+      from generate_series(${seeded}::int, ${count - 1}::int) g
+      cross join lateral (select ${START}::timestamptz + case
+        when g < ${FEW}::int then g
+        else ${FEW}::int - 1 - g end * interval '1 minute' as at) t`;
+  // A tenth of the published ones are deleted, lately; a hundred were deleted long ago, and retention finds them.
+  await db.sql`
+    update posts
+    set deleted_at = now()
+    where state = 'PUBLISHED' and deleted_at is null and extract(minute from publish_date)::int % 10 = 2`;
+  await db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, deleted_at, created_at)
+    select gen_random_uuid(), ${orgId}, ${channelIds[0]!}, 'old', 'PUBLISHED', 'x', now(), now() - interval '40 days',
+      now() - interval '40 days'
+    from generate_series(1, 100)`;
+  await db.sql`
+    insert into post_timeline (org_id, post_id, kind, message) select org_id, id, 'x', 'x' from posts p
+    where not exists (select from post_timeline t where t.post_id = p.id)`;
+  seeded = count;
+  // a snapshot of the product's own loops keeps pages from being marked, and each of them would be read
+  for (const table of ['posts', 'channels', 'post_timeline'])
+    await eventually(`the pages of ${table} are marked as visible to all`, async () => {
+      await db.sql`vacuum analyze ${db.sql(table)}`;
+      const [row] = await db.sql<{ isDone: boolean }[]>`
+        select relallvisible > relpages * 0.95 as "isDone" from pg_class where oid = ${table}::regclass`;
+      return row!.isDone;
+    });
+}
+
+/** Entries of indexes and rows of tables that were read, and the blocks that they were read from. */
+async function reads(): Promise<{ rows: number; blocks: number }> {
+  await sql`select pg_stat_force_next_flush()`;
+  const [row] = await sql<{ rows: number; blocks: number }[]>`
+    select ((select sum(seq_tup_read)
+    from pg_stat_user_tables) + (select sum(idx_tup_read)
+    from pg_stat_user_indexes))::int as rows,
+      (select sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::int
+        from pg_statio_user_tables) as blocks`;
+  return row!;
+}
+async function readBy(work: () => Promise<unknown>): Promise<{ rows: number; blocks: number }> {
+  const before = await reads();
+  await work();
+  const after = await reads();
+  return { rows: after.rows - before.rows, blocks: after.blocks - before.blocks };
+}
+
+/** A body with a post for each channel, as the routes hand it on. */
+const drafted = () =>
+  CreateBody.parse({
+    type: 'schedule',
+    date: new Date(START.getTime() + 10 * 86_400_000).toISOString(),
+    posts: channelIds.map((id) => ({ integration: { id }, value: [{ content: 'x'.repeat(200) }] })),
+  });
+
+const statements: Record<string, () => Promise<unknown>> = {
+  'taking from a channel where nothing is due': () => posts.claimNext(orgId, channelIds[0]!),
+  'taking from all channels where nothing is due': () =>
+    Promise.all(channelIds.map((id) => posts.claimNext(orgId, id))),
+  'the first page': () => posts.listPage(orgId, { page: 0, limit: 50 }),
+  'a page behind it': () => posts.listPage(orgId, { page: 3, limit: 50 }),
+  'a page far behind it': () => posts.listPage(orgId, { page: 300, limit: 50 }),
+  'a page of a state that few have': () => posts.listPage(orgId, { page: 0, limit: 50, state: 'ERROR' }),
+  'a page of a state that many have': () => posts.listPage(orgId, { page: 0, limit: 50, state: 'PUBLISHED' }),
+  'a day of the calendar': () =>
+    posts.listPosts(orgId, { from: new Date(START.getTime() + 3_600_000), to: new Date(START.getTime() + 7_200_000) }),
+  'a part of a long range': () => posts.listPosts(orgId, { from: BEFORE, to: BEHIND, limit: 50 }),
+  'a part far behind it': () =>
+    posts.listPosts(orgId, {
+      from: BEFORE,
+      to: BEHIND,
+      limit: 50,
+      after: { at: '2100-01-20T00:00:00.000000', seq: 0 },
+    }),
+  'a range with more posts than one answer holds': () =>
+    expect(posts.listPosts(orgId, { from: BEFORE, to: BEHIND })).rejects.toMatchObject({ code: 'validation_failed' }),
+  'published posts up to a date': () => posts.listPublished(orgId, BEHIND),
+  'posts before they are created': () =>
+    posts.preflightPosts(orgId, drafted(), { userId: orgId, schedulesFreely: true }),
+  'the next free posting time': () => posts.findSlot(orgId),
+  'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
+  'slots to be taken over': () => posts.sweeps.takeOver(500),
+  'channels that are overdue': () => posts.sweeps.overdue(500),
+  'channels that come within the horizon': () => posts.sweeps.enter(500),
+  'questions that are overdue': () => posts.sweeps.unasked(500),
+  'posts to be prepared, and those whose series goes on': () => posts.sweeps.pending(500),
+  'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
+};
+
+test('rows read for lists, free times, claims, sweeps and retention do not grow with the posts of an organization', async () => {
+  for (const table of ['posts', 'channels', 'post_timeline'])
+    await db.sql`alter table ${db.sql(table)} set (autovacuum_enabled = off)`; // its reads would be counted
+  const read: Record<string, { rows: number; blocks: number }[]> = {};
+  for (const count of [FEW, 2 * FEW]) {
+    await seedTo(count);
+    for (const [name, work] of Object.entries(statements)) {
+      for (let n = 0; n < 7; n++) await work(); // the plan that the driver's prepared statement ends with
+      (read[name] ??= []).push(await readBy(work));
+    }
+  }
+  expect(
+    Object.entries(read).filter(([, [few, many]]) => many!.rows > few!.rows + 100 || many!.blocks > few!.blocks + 100),
+  ).toEqual([]);
+}, 300_000);
+
+test('a claim reads no more for what other channels have published while a backup holds a snapshot', async () => {
+  const third = await seedOrg(db.sql, 3);
+  const [own, ...others] = third.channelIds;
+  const backup = await db.sql.reserve();
+  await backup`begin isolation level repeatable read`;
+  await backup`select from posts`; // from here on no version of a row goes away
+  /** Posts go through their states one after another, and with each the channel takes its slot and gives it up. */
+  const publish = async (channels: readonly string[], count: number) => {
+    for (let n = 0; n < count; n++) {
+      const ids = channels.map(() => newId());
+      await db.sql`
+        insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+        select post_id, ${third.orgId}, channel_id, 'g', 'QUEUE', 'scheduled', 'x', now(), now()
+        from unnest(${ids}::uuid[], ${[...channels]}::uuid[]) t (post_id, channel_id)`;
+      for (const slot of [newId(), null])
+        await db.sql`
+          with changed as (
+            update posts
+            set state = ${slot ? 'QUEUE' : 'PUBLISHED'}, detail = ${slot && 'publishing'}
+            where id = any(${ids}::uuid[])
+          )
+          update channels set slot_incarnation = ${slot}, next_due_at = now() where id = any(${[...channels]}::uuid[])`;
+    }
+    for (const table of ['posts', 'channels']) await db.sql`analyze ${db.sql(table)}`;
+  };
+  const claimed = async (channelId: string) => {
+    for (let n = 0; n < 7; n++) await posts.claimNext(third.orgId, channelId);
+    return readBy(() => posts.claimNext(third.orgId, channelId));
+  };
+  try {
+    await publish(third.channelIds, 10);
+    const few = await claimed(own!);
+    await publish(others, 100);
+    const [many, ofOther] = [await claimed(own!), await claimed(others[0]!)];
+    expect(ofOther.rows).toBeGreaterThan(few.rows + 100); // the snapshot does hold the rows
+    expect(many.rows).toBeLessThanOrEqual(few.rows + 10);
+  } finally {
+    await backup`commit`;
+    backup.release();
+  }
+});
+
+// A statement uses a partial index only where its own words imply those of the index: both are compared as Postgres
+// writes them.
+
+const ON_PREDICATES = {
+  posts_waiting: state.waiting,
+  posts_paused: state.paused,
+  posts_to_prepare: state.preparable,
+  posts_behind_to_prepare: state.preparableBehind,
+  posts_unsettled: state.unsettled,
+  posts_undecided: state.outcomeUnknown,
+  posts_to_repeat: state.toRepeat,
+  posts_over_limit: state.overLimit,
+  posts_published: state.published,
+};
+
+const conditionsOf = async () => {
+  const rows = await db.sql<{ name: string; condition: string }[]>`
+    select c.relname as name, pg_get_expr(i.indpred, i.indrelid) as condition
+    from pg_index i
+    join pg_class c on c.oid = i.indexrelid
+    where i.indrelid = 'posts'::regclass
+      and i.indpred is not null`;
+  return new Map(rows.map(({ name, condition }) => [name, condition.replaceAll(/[()]/g, '')]));
+};
+
+test('partial indexes of posts use the predicates of post state word for word', async () => {
+  for (const [name, predicate] of Object.entries(ON_PREDICATES)) {
+    await db.sql`create index ${db.sql(`${name}_as_declared`)} on posts (id) where ${predicate(db.sql, 'posts')}`;
+  }
+  const conditions = await conditionsOf();
+  for (const name of Object.keys(ON_PREDICATES)) {
+    expect([name, conditions.get(name)]).toEqual([name, conditions.get(`${name}_as_declared`)]);
+    expect(conditions.get(name)).toBeDefined();
+  }
+});
+
+test('every partial index on a state or a detail is among those compared', async () => {
+  const named = [...(await conditionsOf())].filter(
+    ([name, condition]) => /\b(state|detail)\b/.test(condition) && !name.endsWith('_as_declared'),
+  );
+  expect(named.map(([name]) => name).toSorted()).toEqual(Object.keys(ON_PREDICATES).toSorted());
+});

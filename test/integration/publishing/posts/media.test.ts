@@ -1,0 +1,191 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { type Client, type SignedUp, testApp, type TestApp } from '../../../support/worlds/app.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { startReceiver } from '../../../support/wire/receiver.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../../support/worlds/publishing/world.ts';
+import { picture } from '../../../support/worlds/samples.ts';
+
+let db: TestDatabase;
+let app: TestApp;
+let world: Publisher;
+let ann: SignedUp;
+let key: Client;
+let channel: string;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  const env = { RESTRICT_UPLOAD_DOMAINS: 'cdn.example' };
+  world = await startPublisher({ url: db.url, network: openNetwork(), env });
+  app = await testApp({ sql: db.sql, env, ...world.beside });
+  ann = await app.signUp();
+  key = await ann.withKey();
+  channel = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${ann.orgId}, 'fake', 'v1', ${channel}, 'First', 'v2:none')`;
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+
+const rows = () => db.sql`select count(*)::int as n from posts`;
+const body = (type: string, image: object) => ({
+  type,
+  date: systemClock.in(3_600_000).toISOString(),
+  posts: [{ integration: { id: channel }, value: [{ content: 'x', image: [image] }] }],
+});
+
+test.each(['draft', 'schedule', 'now'])(
+  '%s with media outside the domain of RESTRICT_UPLOAD_DOMAINS is 400, and nothing is stored [PO11, S125, S260]',
+  async (type) => {
+    const before = await rows();
+    for (const path of [
+      'https://elsewhere.example/a.png',
+      'https://cdn.example.evil.example/a.png',
+      'https://notcdn.example/a.png',
+    ]) {
+      const { status, body: answer } = await key.post('/public/v1/posts', body(type, { path }));
+      expect([status, answer.code, answer.errors[0].field]).toEqual([
+        400,
+        'media_domain_not_allowed',
+        'posts.0.value.0.image.0.path',
+      ]);
+    }
+    const thumbnail = await key.post(
+      '/public/v1/posts',
+      body(type, { path: 'https://cdn.example/a.png', thumbnail: 'https://elsewhere.example/t.png' }),
+    );
+    expect([thumbnail.status, thumbnail.body.code]).toEqual([400, 'media_domain_not_allowed']);
+    expect(await rows()).toEqual(before);
+  },
+);
+
+test('media on an allowed domain or below it is claimed, and an edit is checked too [PO11, S125]', async () => {
+  const { status, body: answer } = await key.post(
+    '/public/v1/posts',
+    body('schedule', { path: 'https://cdn.example/a.png' }),
+  );
+  expect(status).toBe(201);
+  expect((await key.post('/public/v1/posts', body('schedule', { path: 'https://a.cdn.example/a.png' }))).status).toBe(
+    201,
+  );
+  const refused = await key.put(`/public/v1/posts/${answer[0].postId}`, {
+    image: [{ path: 'https://elsewhere.example/a.png' }],
+  });
+  expect([refused.status, refused.body.code]).toEqual([400, 'media_domain_not_allowed']);
+  expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
+});
+
+test.each([
+  'http://127.0.0.1/a.png',
+  'https://169.254.169.254/a.png',
+  'https://user:pass@cdn.example/a.png',
+  'ftp://cdn.example/a.png',
+  'nonsense',
+  'https://api.example/uploads/nothing.png',
+])('%s is refused at create', async (path) => {
+  const before = await rows();
+  const { status } = await key.post('/public/v1/posts', body('draft', { path }));
+  expect(status).toBe(400);
+  expect(await rows()).toEqual(before);
+});
+
+test('a file that the network does not take is 400 with its path, in a create, an edit and when a draft is scheduled [S108]', async () => {
+  const file = newId();
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, duration_ms)
+    values (${file}, ${ann.orgId}, 'film', 'film.mp4', ${`${ann.orgId}/film.mp4`}, 'video', 'video/mp4', 1000, 90000)`;
+  const film = { id: file, path: '' };
+  const before = await rows();
+  const created = await key.post('/public/v1/posts', {
+    ...body('schedule', film),
+    posts: [{ integration: { id: channel }, value: [{ content: 'x' }, { content: 'y', image: [film] }] }],
+  });
+  expect([created.status, created.body.code, created.body.errors]).toEqual([
+    400,
+    'invalid_content',
+    [
+      {
+        field: 'posts.0.value.1.image.0',
+        message: 'item 2 of the thread: video/mp4 is not taken (image/*)',
+        rule: 'type',
+      },
+    ],
+  ]);
+  expect(await rows()).toEqual(before);
+
+  const draft = (await key.post('/public/v1/posts', body('draft', film))).body[0].postId;
+  const scheduled = await key.put(`/public/v1/posts/${draft}/status`, { status: 'schedule' });
+  expect([scheduled.status, scheduled.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
+
+  const text = (await key.post('/public/v1/posts', { ...body('schedule', film), posts: [plain()] })).body[0].postId;
+  const edited = await key.put(`/public/v1/posts/${text}`, { image: [film] });
+  expect([edited.status, edited.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
+});
+test('a network that fetches pictures itself is not asked where it cannot reach this server, and the post says what to do', async () => {
+  await using own = await testDatabase();
+  const network = openNetwork();
+  network.declares = { limits: { ...network.adapter.limits, fetches: ['image'] } };
+  const folder = await mkdtemp(join(tmpdir(), 'rookery-fetches-'));
+  const png = await picture(8, 8);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  const media = [{ path: `${site.url}/a.png`, alt: '' }];
+  const publishedAs = async (address: string) => {
+    const env = { UPLOAD_FOLDER: folder, NEXT_PUBLIC_BACKEND_URL: address };
+    await using publisher = await startPublisher({ url: own.url, network, env });
+    const { orgId, channelId } = await seedOrg(own.sql);
+    const file = newId();
+    await own.sql`
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${file}, ${orgId}, 'a', 'a.png', ${`${orgId}/${'a'.repeat(32)}.png`}, 'image', 'image/png', ${png.length})`;
+    await mkdir(join(folder, orgId), { recursive: true });
+    await writeFile(join(folder, orgId, `${'a'.repeat(32)}.png`), png);
+    const posts = [newPost(channelId, { media: [{ id: file, path: '', alt: '' }] }), newPost(channelId, { media })];
+    await admit(publisher, orgId, posts);
+    await settled(own.sql, orgId);
+    return Promise.all(posts.map(({ id }) => stateOf(own.sql, id)));
+  };
+  const refused = { state: 'ERROR', error: expect.stringContaining('NEXT_PUBLIC_BACKEND_URL') };
+  expect(await publishedAs('http://127.0.0.1:3000')).toMatchObject([refused, refused]);
+  expect(network.asked).toEqual([]);
+  // the server can be reached, the address outside is one of this machine
+  expect(await publishedAs('https://api.example')).toMatchObject([{ state: 'PUBLISHED' }, refused]);
+  expect(network.asked).toHaveLength(1);
+  await rm(folder, { recursive: true });
+});
+
+test('files that settings name reach the network by their settings, beside those of the post', async () => {
+  await using own = await testDatabase();
+  const network = openNetwork();
+  network.declares = { fileSettings: ['thumbnail', 'cover'] };
+  const png = await picture(8, 8);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  await using publisher = await startPublisher({ url: own.url, network });
+  const { orgId, channelId } = await seedOrg(own.sql);
+  const settings = { thumbnail: { id: 'f1', path: `${site.url}/t.png` }, cover: `${site.url}/c.png`, title: 'A' };
+  const one = newPost(channelId, { media: [{ path: `${site.url}/a.png`, alt: 'A' }], settings });
+  const other = newPost(channelId, { settings: { thumbnail: '', title: 'A' } });
+  await admit(publisher, orgId, [one, other]);
+  await settled(own.sql, orgId);
+  const sent = network.asked.find(({ postId }) => postId === one.id)!;
+  expect(Object.keys(sent.files ?? {})).toEqual(['thumbnail', 'cover']);
+  expect(Object.values(sent.files ?? {}).map(({ size }) => size)).toEqual([png.length, png.length]);
+  expect(network.asked.find(({ postId }) => postId === other.id)!.files).toBeUndefined();
+});
+
+const plain = () => ({ integration: { id: channel }, value: [{ content: 'x' }] });

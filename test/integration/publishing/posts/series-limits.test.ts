@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../../../src/platform/kernel/index.ts';
+import { override, WITH_BILLING } from '../../../support/worlds/billing.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  postActorOf,
+  type Publisher,
+  seedOrg,
+  settled,
+  startPublisher,
+  stateOf,
+} from '../../../support/worlds/publishing/world.ts';
+
+const DAY = 86_400_000;
+
+let db: TestDatabase;
+let world: Publisher;
+let org: Awaited<ReturnType<typeof seedOrg>>;
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await startPublisher({ url: db.url, network: openNetwork(), env: WITH_BILLING });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  org = await seedOrg(db.sql);
+});
+
+const allow = (posts: number) => override(db.sql, org.orgId, { posts_per_month: posts });
+const recurrence = {
+  days: 'FREQ=DAILY',
+  timezone: 'UTC',
+  local: '2020-01-01T00:00:00.000',
+  until: null,
+  left: null,
+  inter: null,
+};
+/** A series whose first post is out and whose second one finds no room. */
+async function overLimit() {
+  await allow(1);
+  const root = newPost(org.channelId, { recurrence });
+  const item = newPost(org.channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
+  await admit(world, org.orgId, [root, item]);
+  await settled(db.sql, org.orgId);
+  await world.reconciler.sweep();
+  const [next] = await db.sql<{ id: string }[]>`
+    select id from posts where org_id = ${org.orgId} and root_post_id is null and id <> ${root.id}`;
+  return next!.id;
+}
+const used = async () => (await world.billing.usage(org.orgId)).limits.posts_per_month.used;
+/** The room is looked for every ten minutes. */
+const lookAgain = async () => {
+  await db.sql`update posts set look_up_at = now() - interval '1 second' where look_up_at is not null`;
+  return world.reconciler.sweep();
+};
+const kinds = async (id: string) =>
+  (await world.posts.getTimeline(org.orgId, id)).items.map(({ kind, message }) => `${kind}: ${message}`);
+
+test('a post of a series beyond the plan waits, uncounted, and says why; with room it goes on and counts [S120]', async () => {
+  const id = await overLimit();
+  expect(await stateOf(db.sql, id)).toMatchObject({
+    state: 'QUEUE',
+    detail: 'paused',
+    errorKind: 'billing_required',
+    error: 'Plan limit reached: posts_per_month (1)',
+  });
+  expect(await kinds(id)).toContain('paused: The plan has no room for this post');
+  expect(await db.sql`select payload from outbox where topic = 'post.paused' and entity_id = ${id}`).toEqual([
+    { payload: expect.objectContaining({ channelId: org.channelId, detail: 'paused', reason: 'billing' }) },
+  ]);
+  expect(await used()).toBe(1);
+  expect(await lookAgain()).toMatchObject({ series: 1 });
+  expect(await world.reconciler.sweep()).toMatchObject({ series: 0 }); // not before ten minutes are over
+  expect((await stateOf(db.sql, id)).detail).toBe('paused');
+
+  await allow(2);
+  await lookAgain();
+  expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', errorKind: null });
+  expect(await kinds(id)).toContain('resumed: The plan has room for this post');
+  expect(await used()).toBe(2);
+  await expect(admit(world, org.orgId, [newPost(org.channelId)])).rejects.toMatchObject({ code: 'limit_exceeded' });
+});
+
+test('it cannot be had past the plan by an edit, a channel that works again, or another host at once', async () => {
+  const id = await overLimit();
+  const post = postActorOf(world, org.orgId, id);
+  for (const status of ['draft', 'schedule'] as const)
+    await expect(post.setStatus({ status })).rejects.toMatchObject({ code: 'limit_exceeded' });
+  await post.edit({ content: '<p>other</p>' });
+  await world.context.channels.disable(org.orgId, org.channelId);
+  await world.context.channels.enable(org.orgId, org.channelId);
+  expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', errorKind: 'billing_required' });
+  await allow(2);
+  const quota = await world.billing.quota(org.orgId);
+  const released = await Promise.allSettled([
+    world.posts.releaseOverLimit(org.orgId, id, quota),
+    world.posts.releaseOverLimit(org.orgId, id, quota),
+  ]);
+  expect(released.filter((one) => one.status === 'fulfilled' && one.value)).toHaveLength(1);
+  expect(await used()).toBe(2);
+});
+
+test('what waited past its date goes on with a date that is due, and names those that were skipped [S120]', async () => {
+  const id = await overLimit();
+  const [before] = await db.sql<{ at: Date }[]>`
+    update posts
+    set publish_date = publish_date - interval '4 days', due_at = null
+    where id = ${id}
+    returning publish_date as at`;
+  await allow(5);
+  await lookAgain();
+  await settled(db.sql, org.orgId, { details: ['scheduled'] });
+  const { publishDate } = await stateOf(db.sql, id);
+  expect(publishDate.getTime() - before!.at.getTime()).toBeGreaterThanOrEqual(3 * DAY);
+  expect(publishDate.getTime()).toBeLessThanOrEqual(systemClock.in(DAY).getTime());
+  const { items } = await world.posts.getTimeline(org.orgId, id);
+  expect(items.find(({ kind }) => kind === 'resumed')?.data).toMatchObject({
+    skipped: expect.arrayContaining([before!.at.toISOString()]),
+  });
+});
