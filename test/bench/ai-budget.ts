@@ -6,7 +6,7 @@ import type { Report } from './kit/report.ts';
 import { openWorld } from './kit/world.ts';
 
 const CALLERS = 200;
-const HOST = fileURLToPath(new URL('./ai-budget-host.ts', import.meta.url));
+const HOST = fileURLToPath(new URL('./processes/ai-budget-host.ts', import.meta.url));
 
 interface Race {
   granted: number;

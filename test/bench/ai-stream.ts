@@ -33,10 +33,10 @@ export async function aiStream(options: Options): Promise<Report> {
   const events = options.size ?? (options.quick ? 200 : 1_000);
   const tries = options.quick ? 20 : 200;
   const { url: databaseUrl } = await world.database();
-  const upstream = world.script(path('./ai-stream-upstream.ts'), {});
+  const upstream = world.script(path('./processes/ai-stream-upstream.ts'), {});
   const { url } = (await upstream.ask({ do: 'address' })) as Place;
-  const own = world.script(path('./ai-stream-host.ts'), { databaseUrl, upstream: url });
-  const bare = world.script(path('./ai-stream-bare.ts'), { upstream: url });
+  const own = world.script(path('./processes/ai-stream-host.ts'), { databaseUrl, upstream: url });
+  const bare = world.script(path('./processes/ai-stream-bare.ts'), { upstream: url });
 
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const side = async (name: string, child: Child): Promise<Side> => {

@@ -46,7 +46,7 @@ export async function auth(options: Options): Promise<Report> {
     floor: await peerOf('floor'),
   };
   const limiters = {
-    own: world.script(script('./auth-limiter.ts'), { redisUrl: redis.url }),
+    own: world.script(script('./processes/auth-limiter.ts'), { redisUrl: redis.url }),
     flexible: await world.peer('limiter.mjs', { redisUrl: redis.url }, 'auth'),
   };
 

@@ -10,8 +10,8 @@ import type { Report } from './kit/report.ts';
 import { openWorld, type World } from './kit/world.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const HOST = path('./call-host.ts');
-const FLOOR = path('./call-floor.ts');
+const HOST = path('./processes/call-host.ts');
+const FLOOR = path('./processes/call-floor.ts');
 const CALLS = path('./kit/calls.ts');
 
 /** Calls of an actor that does nothing: what a turn costs in the process, and through sidecars. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Place } from './collab-clients.ts';
+import type { Place } from './processes/collab-clients.ts';
 import type { Child } from './kit/child.ts';
 import type { Figures } from './kit/figures.ts';
 import { CannotRun, type Options } from './kit/options.ts';
@@ -114,11 +114,11 @@ export async function collab(options: Options): Promise<Report> {
     usage: path('./kit/usage.ts'),
   });
   const programs = {
-    rookery: async () => world.script(path('./collab-host.ts'), await settings()),
+    rookery: async () => world.script(path('./processes/collab-host.ts'), await settings()),
     [HOCUSPOCUS]: async () => world.peer('collab-hocuspocus.mjs', await settings()),
-    ws: async () => world.script(path('./collab-bare.ts'), {}),
+    ws: async () => world.script(path('./processes/collab-bare.ts'), {}),
   };
-  const clients = world.script(path('./collab-clients.ts'), {});
+  const clients = world.script(path('./processes/collab-clients.ts'), {});
   const begin = async (program: () => Promise<Child>) => new Server(world, await program(), clients);
   const side = async (name: string, program: () => Promise<Child>): Promise<Side> => {
     const server = await begin(program);

@@ -66,7 +66,7 @@ export async function hotOrg(options: Options): Promise<Report> {
 
   const product = await orgs();
   await limited(product, most);
-  const door = world.script(path('./hot-org-host.ts'), { databaseUrl: product.database.url });
+  const door = world.script(path('./processes/hot-org-host.ts'), { databaseUrl: product.database.url });
   const served = await orgs();
   await limited(served, most);
   const { url, apps } = await world.product(served.database, { env: WITH_BILLING });

@@ -35,11 +35,11 @@ export async function publishFile(options: Options): Promise<Report> {
         logFile: join(folder, `${name}.log`),
       }),
     );
-  const sink = start('sink', './publish-file-sink.ts', {});
+  const sink = start('sink', './processes/publish-file-sink.ts', {});
   const { url } = (await sink.ask({ do: 'address' })) as { url: string };
   const shared = { bytes, partBytes: PART_BYTES, url };
-  const own = start('rookery', './publish-file-host.ts', { ...shared, folder: files, key: KEY });
-  const bare = start('bare', './publish-file-bare.ts', { ...shared, path: join(files, KEY) });
+  const own = start('rookery', './processes/publish-file-host.ts', { ...shared, folder: files, key: KEY });
+  const bare = start('bare', './processes/publish-file-bare.ts', { ...shared, path: join(files, KEY) });
 
   const side = (name: string, child: Child): Side => ({
     name,

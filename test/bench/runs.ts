@@ -18,10 +18,10 @@ export async function runs(options: Options): Promise<Report> {
   await using world = await openWorld(options);
   const size = options.size ?? (options.quick ? 20 : 100);
   const { url: databaseUrl } = await world.database();
-  const upstream = world.script(path('./runs-upstream.ts'), {});
+  const upstream = world.script(path('./processes/runs-upstream.ts'), {});
   const { url } = (await upstream.ask({ do: 'address' })) as { url: string };
-  const own = world.script(path('./runs-host.ts'), { databaseUrl, upstream: url });
-  const bare = world.script(path('./runs-bare.ts'), { upstream: url });
+  const own = world.script(path('./processes/runs-host.ts'), { databaseUrl, upstream: url });
+  const bare = world.script(path('./processes/runs-bare.ts'), { upstream: url });
 
   async function run(child: Child, more: object = {}): Promise<{ ms: number; commits: number; steps: number }> {
     await upstream.ask({ do: 'asked' });

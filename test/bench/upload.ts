@@ -46,7 +46,7 @@ export async function upload(options: Options): Promise<Report> {
   await peer.ask({ do: 'makeBucket' });
   const { accessKeyId, secretAccessKey, region, endpoint, bucket } = values as Record<string, string>;
   const own = start('rookery', [
-    path('./upload-host.ts'),
+    path('./processes/upload-host.ts'),
     JSON.stringify({ values: { accessKeyId, secretAccessKey, region, endpoint, bucket } }),
   ]);
 

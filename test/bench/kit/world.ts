@@ -23,7 +23,7 @@ const POSTGRES_SETTINGS = {
 export type Durability = 'always' | 'everysec';
 /** Seals what the seed writes, as the product would. */
 export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
-const PROVIDER = fileURLToPath(new URL('../provider.ts', import.meta.url));
+const PROVIDER = fileURLToPath(new URL('../processes/provider.ts', import.meta.url));
 
 /** What all sides of one benchmark share: a Postgres and a Redis of their own, one provider, one folder for logs. */
 export interface World extends AsyncDisposable {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { HEADS } from '../support/worlds/samples.ts';
-import { answering } from './kit/answering.ts';
+import { HEADS } from '../../support/worlds/samples.ts';
+import { answering } from '../kit/answering.ts';
 
 const MIB = 1024 * 1024;
 /** When each job was asked about first, by its name. */

@@ -2,7 +2,7 @@
 // else.
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 const { upstream } = JSON.parse(process.argv[2]!) as { upstream: string };
 const agent = new Agent({ keepAlive: true });

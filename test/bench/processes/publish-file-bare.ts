@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { answering } from './kit/answering.ts';
-import { measured } from './kit/memory.ts';
+import { answering } from '../kit/answering.ts';
+import { measured } from '../kit/memory.ts';
 
 interface Settings {
   path: string;

@@ -1,7 +1,7 @@
 // A social network with the API of the sandbox that keeps nothing but who came when: the same one for all sides.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 /** Who came when, by idempotency key, and how many came twice. */
 const emptyBook = () => ({ arrived: new Map<string, number>(), doubled: 0 });

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 const { upstream } = JSON.parse(process.argv[2]!) as { upstream: string };
 const agent = new Agent({ keepAlive: true });

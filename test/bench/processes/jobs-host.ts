@@ -1,11 +1,11 @@
 // A process of the product for the benchmark `jobs`: a worker over rows of running jobs.
-import { newId } from '../../src/platform/kernel/index.ts';
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { openMediaJobs } from '../../src/studio/media-jobs/index.ts';
-import { makerAdapter } from '../support/worlds/studio/media-maker.ts';
-import { mediaApp } from '../support/worlds/media.ts';
-import { answering } from './kit/answering.ts';
-import { measured } from './kit/memory.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { openMediaJobs } from '../../../src/studio/media-jobs/index.ts';
+import { makerAdapter } from '../../support/worlds/studio/media-maker.ts';
+import { mediaApp } from '../../support/worlds/media.ts';
+import { answering } from '../kit/answering.ts';
+import { measured } from '../kit/memory.ts';
 
 interface Settings {
   databaseUrl: string;

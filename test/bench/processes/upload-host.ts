@@ -1,9 +1,9 @@
 // A process of the product for the benchmark `upload`: a bucket as an organization has set it, opened by its adapter.
-import { systemClock } from '../../src/platform/kernel/index.ts';
-import { openOutbound } from '../../src/platform/outbound/index.ts';
-import { openProviders } from '../../src/providers/registry/index.ts';
-import { answering } from './kit/answering.ts';
-import { measured } from './kit/memory.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import { openProviders } from '../../../src/providers/registry/index.ts';
+import { answering } from '../kit/answering.ts';
+import { measured } from '../kit/memory.ts';
 
 const { values } = JSON.parse(process.argv[2]!) as { values: Record<string, string> };
 const outbound = openOutbound({ timeoutMs: 60_000, allowedPrivateCidrs: ['127.0.0.1/32'] });

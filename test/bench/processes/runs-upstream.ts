@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 const AFTER_MS = 200;
 let asked = 0;

@@ -1,7 +1,7 @@
 // The product's limiter on Redis, alone.
-import { openCache } from '../../src/platform/cache/index.ts';
-import { newId, systemClock } from '../../src/platform/kernel/index.ts';
-import { answering } from './kit/answering.ts';
+import { openCache } from '../../../src/platform/cache/index.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { answering } from '../kit/answering.ts';
 
 const { redisUrl } = JSON.parse(process.argv[2]!) as { redisUrl: string };
 const cache = await openCache(redisUrl, systemClock);

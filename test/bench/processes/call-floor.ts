@@ -3,8 +3,8 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
-import { answering } from './kit/answering.ts';
-import { allCalls } from './kit/calls.ts';
+import { answering } from '../kit/answering.ts';
+import { allCalls } from '../kit/calls.ts';
 
 const poolOf = (url: string) => new Pool(url, { connections: 128, pipelining: 1 });
 const textOf = async (stream: AsyncIterable<Buffer> | IncomingMessage): Promise<string> => {

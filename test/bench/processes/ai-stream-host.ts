@@ -1,7 +1,7 @@
 // A process of the product for the benchmark `ai-stream`: an organization with a key of OpenAI and a cap.
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { testApp } from '../support/worlds/app.ts';
-import { answering } from './kit/answering.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { answering } from '../kit/answering.ts';
 
 const { databaseUrl, upstream } = JSON.parse(process.argv[2]!) as { databaseUrl: string; upstream: string };
 const app = await testApp({

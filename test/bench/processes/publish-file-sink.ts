@@ -2,7 +2,7 @@
 // (`/whole`), keeps nothing but the number of its bytes, and answers as networks do.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 let received = 0;
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

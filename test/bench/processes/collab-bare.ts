@@ -3,8 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import * as Y from 'yjs';
-import { answering } from './kit/answering.ts';
-import { usage } from './kit/usage.ts';
+import { answering } from '../kit/answering.ts';
+import { usage } from '../kit/usage.ts';
 
 const doc = new Y.Doc();
 const state = Y.encodeStateAsUpdate(doc);

@@ -1,11 +1,11 @@
 // A process of the product for the benchmark `collab`, with its actors: drafts of one organization, written by people with
 // a key each.
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { newId, randomBase62, sha256 } from '../../src/platform/kernel/index.ts';
-import { testApp } from '../support/worlds/app.ts';
-import { openNetwork, sealedLogin, startPublisher } from '../support/worlds/publishing/world.ts';
-import { answering } from './kit/answering.ts';
-import { usage } from './kit/usage.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { newId, randomBase62, sha256 } from '../../../src/platform/kernel/index.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { openNetwork, sealedLogin, startPublisher } from '../../support/worlds/publishing/world.ts';
+import { answering } from '../kit/answering.ts';
+import { usage } from '../kit/usage.ts';
 
 /** A person may have so many connections. */
 const OF_A_PERSON = 20;

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answering } from './kit/answering.ts';
+import { answering } from '../kit/answering.ts';
 
 let events = 1;
 let held = 0;

@@ -1,13 +1,13 @@
 // A process of the product for the benchmark `runs`: organizations with a key of OpenAI and a cap, and the worker of
 // runs over content pipelines that were begun before.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { newId } from '../../src/platform/kernel/index.ts';
-import { sealCredentials } from '../../src/publishing/channels/credentials.ts';
-import { testApp } from '../support/worlds/app.ts';
-import { answering } from './kit/answering.ts';
-import { counted, idleRate } from './kit/counters.ts';
-import { usage } from './kit/usage.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
+import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { answering } from '../kit/answering.ts';
+import { counted, idleRate } from '../kit/counters.ts';
+import { usage } from '../kit/usage.ts';
 
 const ORGS = 10;
 const LOOK_MS = 10;

@@ -1,13 +1,13 @@
 // A process with an engine for the benchmark `call`: hosts the actor, or only calls it.
-import { openDaprEngine } from '../../src/platform/actor-runtime/dapr/index.ts';
-import { openEmbeddedEngine } from '../../src/platform/actor-runtime/embedded/index.ts';
-import { actorsOf, createHost, type Engine } from '../../src/platform/actor-runtime/index.ts';
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { newId, systemClock } from '../../src/platform/kernel/index.ts';
-import { quietLog } from '../support/worlds/quiet-log.ts';
-import { answering } from './kit/answering.ts';
-import { benchActorOf, implementationOf, waysOf } from './kit/bench-actor.ts';
-import { allCalls } from './kit/calls.ts';
+import { openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
+import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
+import { actorsOf, createHost, type Engine } from '../../../src/platform/actor-runtime/index.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { quietLog } from '../../support/worlds/quiet-log.ts';
+import { answering } from '../kit/answering.ts';
+import { benchActorOf, implementationOf, waysOf } from '../kit/bench-actor.ts';
+import { allCalls } from '../kit/calls.ts';
 
 interface Setup {
   databaseUrl: string;

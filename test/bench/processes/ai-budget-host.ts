@@ -1,10 +1,10 @@
 // A process of the product for the benchmark `ai-budget`: texts by a provider that answers at once, a cent each.
-import { openDatabase } from '../../src/platform/db/index.ts';
-import { AppError, newId } from '../../src/platform/kernel/index.ts';
-import { testApp } from '../support/worlds/app.ts';
-import { scriptedAi } from '../support/worlds/studio/scripted-ai.ts';
-import { answering } from './kit/answering.ts';
-import { raceFor } from './kit/grants.ts';
+import { openDatabase } from '../../../src/platform/db/index.ts';
+import { AppError, newId } from '../../../src/platform/kernel/index.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';
+import { answering } from '../kit/answering.ts';
+import { raceFor } from '../kit/grants.ts';
 
 const { databaseUrl } = JSON.parse(process.argv[2]!) as { databaseUrl: string };
 let commits = 0;

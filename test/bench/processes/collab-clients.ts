@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import * as Y from 'yjs';
-import { answering } from './kit/answering.ts';
-import { median, percentile } from './kit/figures.ts';
+import { answering } from '../kit/answering.ts';
+import { median, percentile } from '../kit/figures.ts';
 
 export interface Place {
   url: string;

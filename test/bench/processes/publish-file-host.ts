@@ -1,16 +1,16 @@
 // A process of the product for the benchmark `publish-file`: a file of the library, sent by each helper for uploads.
 import { z } from 'zod';
-import { openBodies } from '../../src/library/media/bodies.ts';
-import { systemClock } from '../../src/platform/kernel/index.ts';
-import { openOutbound } from '../../src/platform/outbound/index.ts';
-import type { RangedFile } from '../../src/providers/kit/declare/media.ts';
-import { uploadParts, uploadWhole } from '../../src/providers/kit/protocols/upload/parts.ts';
-import { uploadSession } from '../../src/providers/kit/protocols/upload/session.ts';
-import { contentRanges } from '../../src/providers/kit/protocols/upload/session-forms.ts';
-import { openHttp } from '../../src/providers/kit/wire/open-http.ts';
-import { openProviders } from '../../src/providers/registry/index.ts';
-import { answering } from './kit/answering.ts';
-import { measured } from './kit/memory.ts';
+import { openBodies } from '../../../src/library/media/bodies.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import type { RangedFile } from '../../../src/providers/kit/declare/media.ts';
+import { uploadParts, uploadWhole } from '../../../src/providers/kit/protocols/upload/parts.ts';
+import { uploadSession } from '../../../src/providers/kit/protocols/upload/session.ts';
+import { contentRanges } from '../../../src/providers/kit/protocols/upload/session-forms.ts';
+import { openHttp } from '../../../src/providers/kit/wire/open-http.ts';
+import { openProviders } from '../../../src/providers/registry/index.ts';
+import { answering } from '../kit/answering.ts';
+import { measured } from '../kit/memory.ts';
 
 interface Settings {
   folder: string;
