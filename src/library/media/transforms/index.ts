@@ -13,7 +13,8 @@ import { makeTransform } from './work.ts';
 
 /** Of one process: most of their time is spent on copies from and to the storage, each of which holds a file. */
 const AT_ONCE = 4;
-const REST_MS = 500;
+/** What another process was asked for is seen so late. */
+const REST_MS = 5_000;
 const LEASE_MS = 30_000;
 
 /** Opens the changes of files that are made here: durable jobs, one of an organization at a time. */

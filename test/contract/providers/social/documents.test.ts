@@ -114,7 +114,8 @@ const NETWORKS: readonly Described[] = [
 describe.each(NETWORKS)('$id by $document', ({ id, document, base, operations, beyond = {} }) => {
   const described = operations();
   (described ? test : test.skip)(`is asked as ${document} says`, async () => {
-    const fixture = ((await import(`../../fixtures/providers/social/${id}.ts`)) as { default: SocialFixture }).default;
+    const fixture = ((await import(`../../../fixtures/providers/social/${id}.ts`)) as { default: SocialFixture })
+      .default;
     const asked = fixture.cases
       .flatMap(({ exchanges }) => exchanges)
       .filter(({ asks }) => asks.url.startsWith(`${base}/`));

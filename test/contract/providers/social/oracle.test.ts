@@ -59,7 +59,7 @@ await describePeer(
     test.each(ORACLES)(
       '$id is asked as $sdk asks it',
       async ({ id, acts, answers = {}, everywhere = {}, beyond: there }) => {
-        const { default: fixture } = (await import(`../../fixtures/providers/social/${id}.ts`)) as {
+        const { default: fixture } = (await import(`../../../fixtures/providers/social/${id}.ts`)) as {
           default: SocialFixture;
         };
         const beyond = { ...everywhere, ...there };

@@ -45,7 +45,7 @@ const picture = async (alt: string): Promise<Media> => {
   });
 };
 
-/** The networks with a server of their own here; `networks.test.ts` shows the others by their exchanges. */
+/** The networks with a server of their own here; `social.test.ts` shows the others by their exchanges. */
 const withServers = new Set((await readdir(FOLDER)).map((file) => file.split('.')[0]));
 const registered = await Promise.all(
   social

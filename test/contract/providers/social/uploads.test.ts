@@ -51,7 +51,7 @@ function newProcess(id: string, fixture: SocialFixture) {
 }
 
 async function cutAndGoOn({ id, of, ...network }: UploadNetwork, cutAt: number) {
-  const fixture = ((await import(`../../fixtures/providers/social/${id}.ts`)) as { default: SocialFixture }).default;
+  const fixture = ((await import(`../../../fixtures/providers/social/${id}.ts`)) as { default: SocialFixture }).default;
   const { input, exchanges, result } = fixture.cases.find(
     ({ operation, name }) => operation === 'publish' && name === of,
   )!;

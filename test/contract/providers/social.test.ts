@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { SocialAdapter } from '../../../../src/providers/registry/index.ts';
-import { describeProviders } from '../../../support/peers/provider-suite.ts';
-import { socialSuite } from '../../../support/peers/social-suite.ts';
-import { localProviders } from '../../../support/worlds/providers.ts';
+import type { SocialAdapter } from '../../../src/providers/registry/index.ts';
+import { describeProviders } from '../../support/peers/provider-suite.ts';
+import { socialSuite } from '../../support/peers/social-suite.ts';
+import { localProviders } from '../../support/worlds/providers.ts';
 
 /** The networks of the specification, with the settings and methods that their clients name. */
 const NETWORKS: Readonly<Record<string, { settings?: string; tools?: string }>> = {
