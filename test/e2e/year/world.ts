@@ -240,7 +240,8 @@ export async function openYear(db: VirtualDatabase, cast: Cast, counts: Counts, 
     for (let waits = 0; ;) {
       await settle();
       const left = await leftIn(db.sql);
-      if (left.due) await pass(left.soon ? 1_000 : LONG_SLEEP_MS);
+      if (left.isHeld) await new Promise((over) => setTimeout(over, 5));
+      else if (left.due) await pass(left.soon ? 1_000 : LONG_SLEEP_MS);
       else if (left.underWay) {
         if (++waits > 5_000) throw new Error(`What is under way does not end: ${JSON.stringify(left)}`);
         await new Promise((over) => setTimeout(over, 1));
@@ -357,8 +358,10 @@ function whatOf(body: Buffer): string {
 
 /** What is due by now and not done: soon, or when collectors look again; and what somebody has begun. */
 async function leftIn(sql: Database) {
-  const [left] = await sql<{ soon: boolean; late: boolean; underWay: boolean }[]>`
+  const [left] = await sql<{ isHeld: boolean; soon: boolean; late: boolean; underWay: boolean }[]>`
     select
+      -- facts behind a transaction that is still open, in whatever database of the server: listeners wait for its end
+      exists (select from outbox where txid >= pg_snapshot_xmin(pg_current_snapshot())) as "isHeld",
       exists (select from outbox)
         or exists (select from emails where status = 'queued' and attempts = 0)
         or exists (select from pushes where attempts = 0) as soon,
