@@ -6,10 +6,9 @@ import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
 import { installPeer, peerEnv } from '../../support/peers/peer-install.ts';
 import { describePeer } from '../../support/peers/peers.ts';
-import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
+import type { Receiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { picture } from '../../support/worlds/samples.ts';
+import { type AutomationWorld, automationWorld } from '../../support/worlds/automation.ts';
 import { announce } from '../../support/worlds/publishing/webhooks.ts';
 
 // The nodes for n8n, judged by its linter, and loaded and run by its execution core against the product.
@@ -48,38 +47,22 @@ const find = async () => {
   return { start: () => Promise.reject(new Error('it is no server')) };
 };
 await describePeer('n8n', find, () => {
-  let product: Product;
+  let product: AutomationWorld['product'];
   let receiver: Receiver;
   let n8n: ReturnType<typeof startN8n>;
   let credentials: { url: string; apiKey: string };
   let orgId: string;
   let channel: string;
-  let own: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: Json }>;
+  let own: AutomationWorld['own'];
+  let world: AutomationWorld;
   beforeAll(async () => {
-    const small = await picture(4, 4);
-    receiver = await startReceiver({
-      answer: (response, { path }) =>
-        void response
-          .writeHead(200, { 'content-type': path.endsWith('.png') ? 'image/png' : 'text/plain' })
-          .end(path.endsWith('.png') ? small : ''),
-    });
-    product = await wholeProduct({
-      sandbox: true,
-      env: { SANDBOX_ENABLED: 'true', SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
-    });
-    const ann = await product.signUp();
-    const key = await ann.withKey();
-    orgId = ann.orgId;
-    own = (method, path, body) => key.send(method, path, body);
-    credentials = { url: `${product.address}/`, apiKey: key.key };
-    const connected = { fields: { name: 'n8n' }, allowPreview: true };
-    channel = (await ann.client.post('/integrations/social-connect/sandbox', connected)).body.id;
+    world = await automationWorld('n8n');
+    ({ product, receiver, orgId, channel, own, login: credentials } = world);
     n8n = startN8n(folder);
   });
   afterAll(async () => {
     n8n?.end();
-    await product?.[Symbol.asyncDispose]();
-    await receiver?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
   });
   const act = (resource: string, operation: string, parameters: object = {}, more: object = {}): Promise<Json[]> =>
     n8n.run('execute', { node: 'rookery', credentials, parameters: { resource, operation, ...parameters }, ...more });

@@ -5,18 +5,14 @@ import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
 import { installPeer, peerEnv } from '../../support/peers/peer-install.ts';
 import { describePeer } from '../../support/peers/peers.ts';
-import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
+import type { Receiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { type Product, wholeProduct } from '../../support/worlds/product.ts';
+import { type AutomationWorld, automationWorld } from '../../support/worlds/automation.ts';
 import { announce } from '../../support/worlds/publishing/webhooks.ts';
 
 // The definition for Zapier, judged by its schema and run by its platform against the product.
 
 const APP = new URL('../../../clients/automation/zapier/index.js', import.meta.url).href;
-const PICTURE = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
 
 /** Zapier's platform with the definition, in a process of its own. */
 function startZapier(folder: string) {
@@ -45,37 +41,22 @@ const find = async () => {
   return { start: () => Promise.reject(new Error('it is no server')) };
 };
 await describePeer('zapier', find, () => {
-  let product: Product;
+  let product: AutomationWorld['product'];
   let receiver: Receiver;
   let zapier: ReturnType<typeof startZapier>;
   let authData: { url: string; apiKey: string };
   let orgId: string;
   let channel: string;
-  let own: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: any }>; // oxlint-disable-line typescript/no-explicit-any -- bodies of any route
+  let own: AutomationWorld['own'];
+  let world: AutomationWorld;
   beforeAll(async () => {
-    receiver = await startReceiver({
-      answer: (response, { path }) =>
-        void response
-          .writeHead(200, { 'content-type': path.endsWith('.png') ? 'image/png' : 'text/plain' })
-          .end(path.endsWith('.png') ? PICTURE : ''),
-    });
-    product = await wholeProduct({
-      sandbox: true,
-      env: { SANDBOX_ENABLED: 'true', SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
-    });
-    const ann = await product.signUp();
-    const key = await ann.withKey();
-    orgId = ann.orgId;
-    own = (method, path, body) => key.send(method, path, body);
-    authData = { url: `${product.address}/`, apiKey: key.key };
-    const connected = { fields: { name: 'zapier' }, allowPreview: true };
-    channel = (await ann.client.post('/integrations/social-connect/sandbox', connected)).body.id;
+    world = await automationWorld('zapier');
+    ({ product, receiver, orgId, channel, own, login: authData } = world);
     zapier = startZapier(folder);
   });
   afterAll(async () => {
     zapier?.end();
-    await product?.[Symbol.asyncDispose]();
-    await receiver?.[Symbol.asyncDispose]();
+    await world?.[Symbol.asyncDispose]();
   });
   const act = (path: string, inputData: object = {}, more: object = {}) =>
     zapier.run(`${path}.operation.perform`, { authData, inputData, ...more });
