@@ -22,11 +22,12 @@ const SHORT_WAIT_MS = 5_000;
 export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<AttemptOutcome> {
   const { clock, limiter, circuits } = deps;
   const { claimed } = work;
+  const { channelId, channel, publishDate } = claimed;
   const { lane } = ready.connected;
   const place = await limiter.enter(claimed.orgId, { lane });
   const call: Call = { latenessMs: 0, at: undefined, hasFailed: false };
   try {
-    return await circuits.guard({ ...claimed, waitsSince: claimed.publishDate }, lane, () =>
+    return await circuits.guard({ channelId, channel, waitsSince: publishDate }, lane, () =>
       callAdapter(deps, work, ready, call),
     );
   } finally {
