@@ -1,5 +1,5 @@
 import { randomBase62 } from '../../src/platform/kernel/index.ts';
-import { placesOf, quoted } from './untrusted.ts';
+import { marked } from './untrusted.ts';
 
 type Answer = Readonly<Record<string, unknown>>;
 interface Text {
@@ -22,10 +22,10 @@ const text = (words: string): Text => ({ type: 'text', text: words });
  * write them beforehand; its places are named in `meta`.
  */
 export function quotedAnswer(answer: Answer, untrusted: readonly string[] = []) {
-  const places = placesOf(answer, untrusted);
   const mark = `untrusted-${randomBase62(12)}`;
+  const { value, places } = marked(answer, untrusted, mark);
   return {
-    text: JSON.stringify(quoted(answer, places, mark)),
+    text: JSON.stringify(value),
     ...(places.length > 0 && { mark, meta: { [UNTRUSTED]: places } }),
   };
 }

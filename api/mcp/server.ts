@@ -40,12 +40,12 @@ const jsonSchemaValidator = {
   },
 };
 
-/** What the transports hand to the handlers of a message. */
-export const authInfoOf = (caller: McpCaller): AuthInfo => ({
+/** What the transports hand to the handlers of a message. `kept`: where the answer of the only one is kept. */
+export const authInfoOf = (caller: McpCaller, kept?: Kept): AuthInfo => ({
   token: '',
   clientId: caller.call.principal.userId,
   scopes: [...caller.scopes],
-  extra: { caller },
+  extra: { caller, kept },
 });
 function callerOfContext({ http }: ServerContext): McpCaller {
   return http!.authInfo!.extra!['caller'] as McpCaller; // every transport of ours hands it over
@@ -136,6 +136,30 @@ interface Answered {
   status: number;
   text: string;
 }
+/** The result of a message, before a transport has encoded it. */
+interface Kept {
+  message?: object;
+}
+
+/**
+ * Keeps the result that a server sends, in whose place its transport gets an empty one: the transports make a `Response`
+ * of it, which encodes, copies and decodes it again, for a text that `JSON.stringify` makes at once.
+ */
+function keeping(server: Server, kept: Kept | undefined): Server {
+  if (!kept) return server;
+  const connect = server.connect.bind(server);
+  server.connect = (transport) => {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (!('result' in message)) return send(message, options);
+      kept.message = message;
+      return send({ ...message, result: {} }, options);
+    };
+    return connect(transport);
+  };
+  return server;
+}
+
 /** The headers that the protocol reads. */
 const READ = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
@@ -143,7 +167,12 @@ type Handler = ReturnType<typeof createMcpHandler>;
 const modern = new Map<Surface, Handler>();
 function handlerOf({ surface, call }: McpCaller): Handler {
   const { version } = call.rooms.config;
-  const known = modern.get(surface) ?? createMcpHandler(() => openServer(surface, version), { legacy: 'reject' });
+  const known =
+    modern.get(surface) ??
+    createMcpHandler(
+      ({ authInfo }) => keeping(openServer(surface, version), authInfo?.extra?.['kept'] as Kept | undefined),
+      { legacy: 'reject' },
+    );
   modern.set(surface, known);
   return known;
 }
@@ -159,22 +188,21 @@ export async function answerMessages(caller: McpCaller, body: Messages): Promise
       ...Object.fromEntries(READ.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))),
     },
   });
-  const given = { authInfo: authInfoOf(caller), parsedBody: body as unknown };
+  const kept: Kept | undefined = Array.isArray(body) ? undefined : {}; // the answers to several are put together there
+  const given = { authInfo: authInfoOf(caller, kept), parsedBody: body as unknown };
   const isLegacy = await isLegacyRequest(request, body);
   const response = isLegacy
-    ? await answerLegacy(caller, request, given)
+    ? await answerLegacy(keeping(openServer(caller.surface, caller.call.rooms.config.version), kept), request, given)
     : await handlerOf(caller).fetch(request, given);
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, text: kept?.message ? JSON.stringify(kept.message) : await response.text() };
 }
 
 async function answerLegacy(
-  { surface, call }: McpCaller,
+  server: Server,
   request: Request,
   given: { authInfo: AuthInfo; parsedBody: unknown },
 ): Promise<Response> {
-  await using server = disposable(openServer(surface, call.rooms.config.version));
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.server.connect(transport);
+  await server.connect(transport);
   return await transport.handleRequest(request, given);
 }
-const disposable = (server: Server) => ({ server, [Symbol.asyncDispose]: () => server.close() });

@@ -1,28 +1,50 @@
+type Steps = readonly string[];
+interface Marked {
+  value: unknown;
+  /** The JSON pointers (RFC 6901) of the texts that were marked. */
+  places: string[];
+}
+
 const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The JSON pointers (RFC 6901) of the texts at these places; in a place `*` is any element or key, `**` all below. */
-export function placesOf(answer: unknown, patterns: readonly string[]): string[] {
-  return [...new Set(patterns.flatMap((pattern) => find(answer, pattern.split('/').slice(1), '')))];
-}
-
-function find(value: unknown, [step, ...rest]: readonly string[], at: string): string[] {
-  if (typeof value === 'string') return (step === undefined || step === '**') && value !== '' ? [at] : [];
-  if (typeof value !== 'object' || value === null || step === undefined) return [];
-  const next = step === '**' ? ['**'] : rest;
-  return Object.entries(value).flatMap(([key, one]) =>
-    step === '*' || step === '**' || step === key ? find(one, next, `${at}/${escaped(key)}`) : [],
-  );
-}
-
-/** A copy in which the texts at these pointers stand between marks. */
-export function quoted(answer: unknown, places: readonly string[], mark: string): unknown {
-  if (places.length === 0) return answer;
-  const wanted = new Set(places);
-  const copy = (value: unknown, at: string): unknown => {
-    if (typeof value === 'string') return wanted.has(at) ? `<${mark}>${value}</${mark}>` : value;
-    if (Array.isArray(value)) return value.map((one, n) => copy(one, `${at}/${n}`));
+/**
+ * The answer with the texts at these places between marks. In a place `*` is any element or key, `**` all below. What
+ * holds no such text is not copied.
+ */
+export function marked(answer: unknown, patterns: readonly string[], mark: string): Marked {
+  const places: string[] = [];
+  const walk = (value: unknown, wanted: readonly Steps[], at: string): unknown => {
+    if (typeof value === 'string') {
+      if (value === '' || !wanted.some(([step]) => step === undefined || step === '**')) return value;
+      places.push(at);
+      return `<${mark}>${value}</${mark}>`;
+    }
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, copy(one, `${at}/${escaped(key)}`)]));
+    let copy: Record<string, unknown> | undefined;
+    for (const key of keysOf(value, wanted)) {
+      const one = (value as Record<string, unknown>)[key];
+      const walked = walk(one, below(wanted, key), `${at}/${escaped(key)}`);
+      if (walked === one) continue;
+      copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
+      copy[key] = walked;
+    }
+    return copy ?? value;
   };
-  return copy(answer, '');
+  const steps = patterns.map((pattern) => pattern.split('/').slice(1));
+  return { value: walk(answer, steps, ''), places };
 }
+
+const isAny = ([step]: Steps) => step === '*' || step === '**';
+const keysOf = (value: object, wanted: readonly Steps[]): string[] =>
+  wanted.some(isAny)
+    ? Object.keys(value)
+    : [...new Set(wanted.map(([step]) => step))].filter(
+        (step) => step !== undefined && Object.hasOwn(value, step),
+      ) as string[];
+/** What is wanted below a key. */
+const below = (wanted: readonly Steps[], key: string): Steps[] =>
+  wanted.flatMap((steps) => {
+    const [step, ...rest] = steps;
+    if (step === '**') return [steps];
+    return step === '*' || step === key ? [rest] : [];
+  });
