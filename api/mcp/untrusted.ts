@@ -38,9 +38,9 @@ const isAny = ([step]: Steps) => step === '*' || step === '**';
 const keysOf = (value: object, wanted: readonly Steps[]): string[] =>
   wanted.some(isAny)
     ? Object.keys(value)
-    : [...new Set(wanted.map(([step]) => step))].filter(
+    : ([...new Set(wanted.map(([step]) => step))].filter(
         (step) => step !== undefined && Object.hasOwn(value, step),
-      ) as string[];
+      ) as string[]);
 /** What is wanted below a key. */
 const below = (wanted: readonly Steps[], key: string): Steps[] =>
   wanted.flatMap((steps) => {

@@ -1,77 +1,17 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { MediaRoom } from '../../../src/library/media/index.ts';
-import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
-import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { override } from '../../support/worlds/billing.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { BACKEND, HASTY, mediaApp } from '../../support/worlds/media.ts';
-import { HEADS, picture } from '../../support/worlds/samples.ts';
+import { mediaApp } from '../../support/worlds/media.ts';
+import { begin, complete, film, MAX, openMultipart, put, sendParts, sign } from '../../support/worlds/multipart.ts';
+import { picture } from '../../support/worlds/samples.ts';
 
-const MAX = 3_000_000;
-let db: TestDatabase;
-let app: TestApp;
-/** Beside it over the same folder, with the limits of plans. */
-let paid: TestApp;
-let media: MediaRoom;
-let folder: string;
-let ann: SignedUp;
-let now = () => new Date();
-
-beforeAll(async () => {
-  db = await testDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  const env = { MEDIA_UPLOAD_MAX_BYTES: String(MAX) };
-  const parts = { sql: db.sql, folder, clock: { ...HASTY, now: () => now() } };
-  app = await mediaApp({ ...parts, env });
-  paid = await mediaApp({ ...parts, env: { ...env, ...WITH_BILLING } });
-  ({ media } = app.context);
-  ann = await app.signUp();
-});
-afterAll(async () => {
-  await paid?.[Symbol.asyncDispose]();
-  await app?.[Symbol.asyncDispose]();
-  await db?.[Symbol.asyncDispose]();
-  if (folder) await rm(folder, { recursive: true });
-});
-
-type Name = { uploadId: string; key: string };
-/** What lies in the storage: objects, parts, and what is on its way. */
-const lying = async () => ({
-  objects: (await readdir(folder, { recursive: true })).filter((name) => /^[0-9a-f-]{36}\/./.test(name)).toSorted(),
-  parts: await readdir(join(folder, '.parts')).catch(() => []),
-  incoming: await readdir(join(folder, '.incoming')),
-});
-const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length, 7)]);
-const begin = (who: SignedUp, size: number, more: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  who.client.post('/files/create-multipart-upload', {
-    file: { name: 'film.mp4', size, type: 'video/mp4', ...file },
-    ...more,
-  });
-const sign = async (who: SignedUp, { uploadId, key }: Name, partNumber: number): Promise<string> =>
-  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(
-    BACKEND,
-    who.client.address,
-  );
-/** As an uploader does it: by the address alone, without a cookie. */
-const put = (url: string, bytes: Uint8Array) => fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> });
-async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
-  const parts = [];
-  for (const [n, piece] of pieces.entries()) {
-    const answer = await put(await sign(who, name, n + 1), piece);
-    expect(answer.status).toBe(200);
-    parts.push({ PartNumber: n + 1, ETag: answer.headers.get('etag')! });
-  }
-  return parts;
-}
-const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) =>
-  who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
-const bytesOf = async (path: string) =>
-  Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
+const world = await openMultipart();
+afterAll(() => world[Symbol.asyncDispose]());
+const { db, app, paid, folder, lying, bytesOf, setNow } = world;
+const { media } = app.context;
+const ann = await app.signUp();
 
 describe('checks of a multipart upload', () => {
   test('size, kind and quota are checked when the upload is announced [S147, S149, LM20]', async () => {
@@ -176,9 +116,9 @@ describe('checks of a multipart upload', () => {
       ['a path', (one) => (one.pathname = '/uploads/..%2f..%2fetc/1'), 403],
     ];
     for (const [what, change, status] of cases) expect([what, (await changed(change)).status]).toEqual([what, status]);
-    now = () => new Date(Date.now() + 3_602_000);
+    setNow(() => new Date(Date.now() + 3_602_000));
     expect((await put(url.href, Buffer.alloc(10))).status).toBe(410);
-    now = () => new Date();
+    setNow(() => new Date());
     expect((await put(url.href, Buffer.alloc(10))).status).toBe(200);
     expect((await ann.client.post('/files/list-parts', { uploadId: other.uploadId, key: other.key })).body).toEqual([]);
   });
@@ -252,7 +192,7 @@ describe('checks of a multipart upload', () => {
     async (_, content) => {
       const before = (await lying()).objects;
       const name = (await begin(ann, content.length, {}, { name: 'nice.png', type: 'image/png' })).body;
-      const answer = await complete(ann, name, await send(ann, name, [content]));
+      const answer = await complete(ann, name, await sendParts(ann, name, [content]));
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media']);
       expect((await lying()).objects).toEqual(before);
       expect(await db.sql`select 1 from media_uploads where id = ${name.uploadId}`).toHaveLength(0);
@@ -263,7 +203,7 @@ describe('checks of a multipart upload', () => {
   test('content of another accepted kind than announced is kept as its own kind [S147, S149]', async () => {
     const png = await picture(30, 20);
     const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
-    const { body } = await complete(ann, name, await send(ann, name, [png]));
+    const { body } = await complete(ann, name, await sendParts(ann, name, [png]));
     expect(body).toMatchObject({
       mime: 'image/png',
       type: 'image',
@@ -280,7 +220,7 @@ describe('checks of a multipart upload', () => {
   test('a completion beyond the quota is 402, and nothing stays [LM20, S149]', async () => {
     const cat = await paid.signUp();
     const name = (await begin(cat, 5_000)).body;
-    const parts = await send(cat, name, [film(5_000)]);
+    const parts = await sendParts(cat, name, [film(5_000)]);
     await override(db.sql, cat.orgId, { storage_gb: 0 });
     const answer = await complete(cat, name, parts);
     expect([answer.status, answer.body.code]).toEqual([402, 'limit_exceeded']);

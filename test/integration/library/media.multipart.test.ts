@@ -1,82 +1,29 @@
 // oxlint-disable max-lines -- one product and its storages serve all cases
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import type { MediaRoom } from '../../../src/library/media/index.ts';
-import type { ProviderSettings } from '../../../src/providers/settings/index.ts';
-import type { SignedUp, TestApp } from '../../support/worlds/app.ts';
-import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { override } from '../../support/worlds/billing.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { BACKEND, HASTY, mediaApp } from '../../support/worlds/media.ts';
+import {
+  begin,
+  complete,
+  film,
+  openMultipart,
+  put,
+  sendParts,
+  sign,
+  type UploadName,
+} from '../../support/worlds/multipart.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
-import { HEADS, picture } from '../../support/worlds/samples.ts';
+import { picture } from '../../support/worlds/samples.ts';
 
-const MAX = 3_000_000;
-let db: TestDatabase;
-let app: TestApp;
-/** Beside it over the same folder, with the limits of plans. */
-let paid: TestApp;
-let media: MediaRoom;
-let settings: ProviderSettings;
-let folder: string;
-let ann: SignedUp;
-let ben: SignedUp;
-let now = () => new Date();
-
-beforeAll(async () => {
-  db = await testDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'rookery-media-'));
-  const env = { MEDIA_UPLOAD_MAX_BYTES: String(MAX) };
-  const parts = { sql: db.sql, folder, clock: { ...HASTY, now: () => now() } };
-  app = await mediaApp({ ...parts, env });
-  paid = await mediaApp({ ...parts, env: { ...env, ...WITH_BILLING } });
-  ({ media, providerSettings: settings } = app.context);
-  [ann, ben] = [await app.signUp(), await app.signUp()];
-});
-afterAll(async () => {
-  await paid?.[Symbol.asyncDispose]();
-  await app?.[Symbol.asyncDispose]();
-  await db?.[Symbol.asyncDispose]();
-  if (folder) await rm(folder, { recursive: true });
-});
-
-type Name = { uploadId: string; key: string };
-/** What lies in the storage: objects, parts, and what is on its way. */
-const lying = async () => ({
-  objects: (await readdir(folder, { recursive: true })).filter((name) => /^[0-9a-f-]{36}\/./.test(name)).toSorted(),
-  parts: await readdir(join(folder, '.parts')).catch(() => []),
-  incoming: await readdir(join(folder, '.incoming')),
-});
-const film = (bytes: number) => Buffer.concat([HEADS['mp4']!, Buffer.alloc(bytes - HEADS['mp4']!.length, 7)]);
-const begin = (who: SignedUp, size: number, more: Record<string, unknown> = {}, file: Record<string, unknown> = {}) =>
-  who.client.post('/files/create-multipart-upload', {
-    file: { name: 'film.mp4', size, type: 'video/mp4', ...file },
-    ...more,
-  });
-const sign = async (who: SignedUp, { uploadId, key }: Name, partNumber: number): Promise<string> =>
-  (await who.client.post('/files/sign-part', { uploadId, key, partNumber })).body.url.replace(
-    BACKEND,
-    who.client.address,
-  );
-/** As an uploader does it: by the address alone, without a cookie. */
-const put = (url: string, bytes: Uint8Array) => fetch(url, { method: 'PUT', body: bytes as Uint8Array<ArrayBuffer> });
-async function send(who: SignedUp, name: Name, pieces: readonly Uint8Array[]) {
-  const parts = [];
-  for (const [n, piece] of pieces.entries()) {
-    const answer = await put(await sign(who, name, n + 1), piece);
-    expect(answer.status).toBe(200);
-    parts.push({ PartNumber: n + 1, ETag: answer.headers.get('etag')! });
-  }
-  return parts;
-}
-const complete = (who: SignedUp, { uploadId, key }: Name, parts: unknown) =>
-  who.client.post('/files/complete-multipart-upload', { uploadId, key, parts });
-const bytesOf = async (path: string) =>
-  Buffer.from(await (await fetch(app.address + new URL(path).pathname)).arrayBuffer());
+const world = await openMultipart();
+afterAll(() => world[Symbol.asyncDispose]());
+const { db, app, paid, folder, lying, bytesOf } = world;
+const { media, providerSettings: settings } = app.context;
+const [ann, ben] = [await app.signUp(), await app.signUp()];
 
 describe('multipart upload', () => {
   test('a completed upload becomes a file of the library, with its address [S149]', async () => {
@@ -84,7 +31,7 @@ describe('multipart upload', () => {
     const begun = await begin(ann, whole.length);
     expect([begun.status, Object.keys(begun.body).toSorted()]).toEqual([200, ['key', 'partSize', 'uploadId']]);
     expect(begun.body.key).toMatch(new RegExp(`^${ann.orgId}/[0-9A-Za-z]{32}\\.mp4$`));
-    const parts = await send(ann, begun.body, [
+    const parts = await sendParts(ann, begun.body, [
       whole.subarray(0, 100_000),
       whole.subarray(100_000, 200_000),
       whole.subarray(200_000),
@@ -119,7 +66,7 @@ describe('multipart upload', () => {
   test('an interrupted upload goes on: stored parts are kept, and a part may be sent again [S149]', async () => {
     const whole = film(90_000);
     const first = (await begin(ann, whole.length, { fileHash: 'h1' })).body;
-    await send(ann, first, [whole.subarray(0, 30_000)]);
+    await sendParts(ann, first, [whole.subarray(0, 30_000)]);
     const second = (await begin(ann, whole.length, { fileHash: 'h1' })).body;
     expect(second).toEqual(first);
     for (const [who, more] of [
@@ -164,7 +111,7 @@ describe('multipart upload', () => {
     await bucket[Symbol.asyncDispose]();
     const second = await begin(cat, whole.length, { fileHash: 'h1' });
     expect([second.status, second.body.uploadId === first.uploadId]).toEqual([200, false]);
-    expect((await complete(cat, second.body, await send(cat, second.body, [whole]))).status).toBe(200);
+    expect((await complete(cat, second.body, await sendParts(cat, second.body, [whole]))).status).toBe(200);
     expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe(
       'provider_failed',
     );
@@ -261,7 +208,7 @@ describe('multipart upload', () => {
   test('a hundred completions at once make one file [S149]', async () => {
     const whole = film(60_000);
     const name = (await begin(ann, whole.length)).body;
-    const parts = await send(ann, name, [whole]);
+    const parts = await sendParts(ann, name, [whole]);
     const answers = await Promise.all(Array.from({ length: 100 }, () => complete(ann, name, parts)));
     expect([...new Set(answers.map(({ status }) => status))].filter((status) => ![200, 409].includes(status))).toEqual(
       [],
@@ -277,7 +224,7 @@ describe('multipart upload', () => {
   test('a completed upload always answers with its file, also for other content than announced; 409 after the file is deleted [S149]', async () => {
     const png = await picture(31, 17);
     const name = (await begin(ann, png.length, {}, { name: 'film.mp4', type: 'video/mp4' })).body;
-    const parts = await send(ann, name, [png]);
+    const parts = await sendParts(ann, name, [png]);
     const { body: file } = await complete(ann, name, parts);
     const again = await complete(ann, name, parts);
     expect([again.status, again.body.id, again.body.mime]).toEqual([200, file.id, 'image/png']);
@@ -289,7 +236,7 @@ describe('multipart upload', () => {
   test('a completion is 409 while another one holds the upload, and possible after that one fails [S149]', async () => {
     const whole = film(64_000);
     const name = (await begin(ann, whole.length)).body;
-    const parts = await send(ann, name, [whole]);
+    const parts = await sendParts(ann, name, [whole]);
     await db.sql`update media_uploads set held_until = now() + interval '1 minute' where id = ${name.uploadId}`;
     expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
     await db.sql`update media_uploads set held_until = now() - interval '1 second' where id = ${name.uploadId}`;
@@ -299,7 +246,7 @@ describe('multipart upload', () => {
   test('a completion that outlasts its claim is taken over: both callers get the one file [S149]', async () => {
     const whole = film(65_000);
     const name = (await begin(ann, whole.length)).body;
-    const parts = await send(ann, name, [whole]);
+    const parts = await sendParts(ann, name, [whole]);
     const id = newId();
     const late = await db.sql.begin(async (tx) => {
       await tx`
@@ -325,7 +272,7 @@ describe('multipart upload', () => {
     const cat = await paid.signUp();
     const whole = film(67_000);
     const name = (await begin(cat, whole.length)).body;
-    const parts = await send(cat, name, [whole]);
+    const parts = await sendParts(cat, name, [whole]);
     const id = newId();
     await override(db.sql, cat.orgId, { storage_gb: 0 });
     const late = await db.sql.begin(async (tx) => {
@@ -353,7 +300,7 @@ describe('multipart upload', () => {
   test('an upload whose parts are missing in the storage is 409 [S149]', async () => {
     const whole = film(66_000);
     const name = (await begin(ann, whole.length)).body;
-    const parts = await send(ann, name, [whole]);
+    const parts = await sendParts(ann, name, [whole]);
     for (const lost of await readdir(join(folder, '.parts')))
       await rm(join(folder, '.parts', lost), { recursive: true });
     expect(await complete(ann, name, parts)).toMatchObject({ status: 409, body: { code: 'conflict' } });
@@ -362,7 +309,7 @@ describe('multipart upload', () => {
   test('a process that ends between object and row leaves the completion to the next attempt [S149]', async () => {
     const whole = film(70_000);
     const name = (await begin(ann, whole.length)).body;
-    const parts = await send(ann, name, [whole]);
+    const parts = await sendParts(ann, name, [whole]);
     await db.sql.unsafe(
       'create function refuse() returns trigger language plpgsql as $$ begin raise exception $m$cut off$m$; end $$; create trigger refuse before insert on files for each row execute function refuse()',
     );
@@ -411,7 +358,7 @@ test('concurrent completions, aborts, parts, deletions and sweeps leave each fil
 test('an abandoned upload and its parts are deleted after MULTIPART_UPLOAD_RETENTION_DAYS [RT8, S149]', async () => {
   await media.sweep(1_000);
   const [old, young] = [(await begin(ann, 9_000)).body, (await begin(ann, 9_000)).body];
-  for (const name of [old, young]) await send(ann, name, [film(9_000)]);
+  for (const name of [old, young]) await sendParts(ann, name, [film(9_000)]);
   const before = (await lying()).parts.length;
   await db.sql`
     update media_uploads
@@ -421,6 +368,6 @@ test('an abandoned upload and its parts are deleted after MULTIPART_UPLOAD_RETEN
     where id in (${old.uploadId}, ${young.uploadId})`;
   expect(await media.sweep(100)).toBe(1);
   expect((await lying()).parts).toHaveLength(before - 1);
-  const list = ({ uploadId, key }: Name) => ann.client.post('/files/list-parts', { uploadId, key });
+  const list = ({ uploadId, key }: UploadName) => ann.client.post('/files/list-parts', { uploadId, key });
   expect([(await list(old)).status, (await list(young)).status]).toEqual([404, 200]);
 });

@@ -1,53 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { openAuth } from '../../../src/people/auth/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { type Clock, newId, sha256, systemClock } from '../../../src/platform/kernel/index.ts';
-import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
-import { testDatabase } from '../../support/wire/database.ts';
+import { newId, sha256, systemClock } from '../../../src/platform/kernel/index.ts';
+import { testApp } from '../../support/worlds/app.ts';
+import { create, list, openKeys } from '../../support/worlds/keys.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
-let ahead = 0;
-let wall = 0;
-/** Runs as always, and can be put forward. */
-const clock: Clock = {
-  ...systemClock,
-  monotonic: () => systemClock.monotonic() + ahead,
-  now: () => systemClock.in(wall),
-};
-/** What is known of keys may be a second old: from here on it is not older than this. */
-const aSecondLater = () => void (ahead += 1_000);
-
-let db: Awaited<ReturnType<typeof testDatabase>>;
-let app: TestApp;
-let ann: SignedUp;
-let eve: SignedUp;
-beforeAll(async () => {
-  db = await testDatabase();
-  app = await testApp({ sql: db.sql, clock });
-  await app.signUp();
-  ann = await app.signUp();
-  eve = await app.signUp();
-});
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
-});
-
+const world = await openKeys();
+afterAll(() => world[Symbol.asyncDispose]());
+const { db, app, clock, ann, eve, aSecondLater, works } = world;
 const hour = 3_600_000;
 const later = (ms: number) => new Date(new Date().getTime() + ms).toISOString();
-const create = (client: Client, body: unknown = { name: 'ci' }) => client.post('/user/api-keys', body);
-const list = async (client: Client) =>
-  (await client.get('/user/api-keys')).body as {
-    id: string;
-    name: string;
-    prefix: string;
-    expiresAt: string | null;
-    revokedAt: string | null;
-    lastUsedAt: string | null;
-    createdAt: string;
-  }[];
-const works = async (key: string) =>
-  (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
 
 describe('create', () => {
   test.each([

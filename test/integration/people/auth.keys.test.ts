@@ -1,50 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Clock, newId, sha256, systemClock } from '../../../src/platform/kernel/index.ts';
-import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
-import { testDatabase } from '../../support/wire/database.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
+import { create, list, openKeys } from '../../support/worlds/keys.ts';
 
-let ahead = 0;
-let wall = 0;
-/** Runs as always, and can be put forward. */
-const clock: Clock = {
-  ...systemClock,
-  monotonic: () => systemClock.monotonic() + ahead,
-  now: () => systemClock.in(wall),
-};
-/** What is known of keys may be a second old: from here on it is not older than this. */
-const aSecondLater = () => void (ahead += 1_000);
-
-let db: Awaited<ReturnType<typeof testDatabase>>;
-let app: TestApp;
-let ann: SignedUp;
-let eve: SignedUp;
-beforeAll(async () => {
-  db = await testDatabase();
-  app = await testApp({ sql: db.sql, clock });
-  await app.signUp();
-  ann = await app.signUp();
-  eve = await app.signUp();
-});
-afterAll(async () => {
-  await app[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
-});
-
+const world = await openKeys();
+afterAll(() => world[Symbol.asyncDispose]());
+const { db, app, ann, eve, aSecondLater, setWall, works } = world;
 const hour = 3_600_000;
 const later = (ms: number) => new Date(new Date().getTime() + ms).toISOString();
-const create = (client: Client, body: unknown = { name: 'ci' }) => client.post('/user/api-keys', body);
-const list = async (client: Client) =>
-  (await client.get('/user/api-keys')).body as {
-    id: string;
-    name: string;
-    prefix: string;
-    expiresAt: string | null;
-    revokedAt: string | null;
-    lastUsedAt: string | null;
-    createdAt: string;
-  }[];
-const works = async (key: string) =>
-  (await app.client().get('/public/v1/is-connected', { authorization: key })).status === 200;
 
 describe('a key', () => {
   test('has its exact form, is shown once and is stored only as a hash [AK3, AK4, AK5, AK6, AK17, S55, X10, X19]', async () => {
@@ -165,11 +127,11 @@ describe('a key', () => {
       where prefix = ${body.prefix}`; // known as living for an hour
     aSecondLater();
     expect(await works(body.plaintext)).toBe(true);
-    wall = 600_000;
+    setWall(600_000);
     try {
       expect(await works(body.plaintext)).toBe(false);
     } finally {
-      wall = 0;
+      setWall(0);
     }
   });
 });

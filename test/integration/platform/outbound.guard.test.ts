@@ -1,55 +1,12 @@
 import { Socket } from 'node:net';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openOutbound, type OutboundError, type OutboundRequest } from '../../../src/platform/outbound/index.ts';
-import { type Connector, socketConnector } from '../../../src/platform/outbound/pools.ts';
-import { makeCertificate } from '../../support/wire/certificate.ts';
-import { startReceiver } from '../../support/wire/receiver.ts';
+import { openOutbound, type OutboundRequest } from '../../../src/platform/outbound/index.ts';
+import { failed, openGuarded } from '../../support/worlds/guarded.ts';
 
-/**
- * What lies beneath the guard here: lets loopback pass, and refuses and records all else, so that nothing can leave.
- */
-const beyond: string[] = [];
-const beneath = (authorities: string[]): Connector => {
-  const real = socketConnector(authorities);
-  return (options, callback) => {
-    if (options.hostname === '127.0.0.1' || options.hostname === '::1') return real(options, callback);
-    beyond.push(options.hostname);
-    callback(new Error('refused by the test'), null);
-  };
-};
-
-const tls = makeCertificate(['hook.test', 'other.test', 'turn.test', 'rebind.test']);
-const receiver = await startReceiver({ tls });
-const names: Record<string, string[] | (() => string[])> = {};
-const resolver = async (name: string) => {
-  const answer = names[name];
-  if (!answer) throw new Error(`ENOTFOUND ${name}`);
-  return typeof answer === 'function' ? answer() : answer;
-};
-const strict = openOutbound({ timeoutMs: 30_000, allowedPrivateCidrs: [], resolver, connector: beneath([tls.cert]) });
-const local = openOutbound({
-  timeoutMs: 30_000,
-  allowedPrivateCidrs: ['127.0.0.1/32'],
-  resolver,
-  connector: beneath([tls.cert]),
-});
-afterAll(async () => {
-  await Promise.all([strict, local, receiver].map((one) => one[Symbol.asyncDispose]()));
-});
-beforeEach(() => {
-  beyond.length = 0;
-  receiver.ledger.length = 0;
-  receiver.answer = (response) => void response.writeHead(200).end('ok');
-  for (const name of Object.keys(names)) delete names[name];
-  names['hook.test'] = ['127.0.0.1'];
-  names['other.test'] = ['127.0.0.1'];
-});
-const at = (path: string, name = 'hook.test') => `https://${name}:${receiver.port}${path}`;
-const failed = async (promise: Promise<unknown>): Promise<OutboundError> =>
-  promise.then(
-    () => expect(undefined).toBe('an error'),
-    (error: unknown) => error,
-  ) as Promise<OutboundError>;
+const guarded = await openGuarded();
+afterAll(() => guarded[Symbol.asyncDispose]());
+beforeEach(guarded.reset);
+const { tls, receiver, beyond, beneath, names, resolver, strict, local, at } = guarded;
 
 // Every special range by its edges and middle, and every way to write it.
 const V4 = [

@@ -64,10 +64,7 @@ const STATES_OF_COMMENTS: Readonly<Record<string, PostRow['firstComment']['state
  * belongs to the first item of a thread. The row is completed in place: to copy so many columns takes longer than all
  * else that is done with it.
  */
-export function postRowOf(
-  { channels }: { channels: Pick<ChannelsPort, 'hasComments'> },
-  stored: StoredPost,
-): PostRow {
+export function postRowOf({ channels }: { channels: Pick<ChannelsPort, 'hasComments'> }, stored: StoredPost): PostRow {
   const { commented } = stored;
   const isAsked = stored.rootPostId === null && firstCommentOf(stored.settings) !== undefined;
   const state = commented
