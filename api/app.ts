@@ -9,7 +9,7 @@ import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
 import { exchangeOpening, openExchange } from './http/exchange.ts';
 import { hostCheck, noHost } from './http/host.ts';
 import { openLargeBodies } from './http/large-bodies.ts';
-import { climb, refuse, type Tools } from './http/ladder.ts';
+import { climb, openRooms, refuse, type Tools } from './http/ladder.ts';
 import { routeTable, mountOnExpress, type Open, type Serve } from './http/mount.ts';
 import type { AnyRoute } from './http/route.ts';
 import { traced } from './http/trace.ts';
@@ -48,6 +48,7 @@ export function createApp(
   const { config, clock } = context;
   const tools: Tools = {
     context,
+    roomsOf: openRooms(context),
     routes,
     writeCookie: cookieWriter(config),
     checkAnswers,

@@ -28,6 +28,8 @@ import { validate } from './validate.ts';
 /** The tools that every rung may use. */
 export interface Tools {
   context: Context;
+  /** The rooms that the handlers of a route are given. */
+  roomsOf: (route: AnyRoute) => Readonly<Record<string, unknown>>;
   routes: readonly AnyRoute[];
   writeCookie: CookieWriter;
   /** Judge each answer by its schema: for tests, which then see an answer that breaks its declaration as a 500. */
@@ -38,6 +40,16 @@ export interface Tools {
   largeBodies: LargeBodies;
   /** Places for handlers. */
   atWork: Limiter;
+}
+
+/** Chooses the rooms of a route out of all there are, once. */
+export function openRooms(context: Context): Tools['roomsOf'] {
+  const known = new Map<AnyRoute, Readonly<Record<string, unknown>>>();
+  return (route) => {
+    const rooms = known.get(route) ?? Object.fromEntries(route.rooms.map((room: Room) => [room, context[room]]));
+    known.set(route, rooms);
+    return rooms;
+  };
 }
 
 /** The status of a success by S2. */
@@ -129,7 +141,7 @@ async function perform(
 ): Promise<void> {
   const { context } = tools;
   const call = {
-    rooms: Object.fromEntries(route.rooms.map((room: Room) => [room, context[room]])),
+    rooms: tools.roomsOf(route),
     actors: context.actors,
     routes: tools.routes,
     principal: exchange.principal!, // absent only on routes for everybody, whose handlers do not ask

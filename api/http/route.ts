@@ -181,7 +181,7 @@ export interface Declaration<
    */
   output?: 'json' | 'text' | 'bytes';
   /** For OpenAPI: the type of an answer that is not JSON, where its form does not tell. */
-  mediaType?: 'text/html' | 'text/csv' | 'text/calendar';
+  mediaType?: 'text/html' | 'text/csv' | 'text/calendar' | 'text/event-stream';
   /**
    * Refusals as OAuth clients know them, `{error, error_description}`, by RFC 6749 or, when a client registers, RFC
    * 7591.
@@ -194,8 +194,8 @@ export interface Declaration<
    * first signal says that the client is gone, the second one that this process ends: events without an end stop then.
    */
   events?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>, gone: AbortSignal): AsyncIterable<ServerEvent>;
-  /** Events are what it is for: they are the answer unless JSON is asked for by name. */
-  isStream?: boolean;
+  /** Events are what it is for: they are the answer unless JSON is asked for by name, or `always`. */
+  isStream?: boolean | 'always';
   /** The same as a file, for `?format=csv`, which the query declares: text piece by piece. */
   csv?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): AsyncIterable<string>;
   /**

@@ -3,10 +3,13 @@ import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { accepts } from './accept.ts';
 
 /**
- * An event of a stream (HTML, server-sent events); `data` is sent as JSON, and `id` is what a client says when it comes
- * again. A comment is heard by nobody and keeps the connection.
+ * An event of a stream (HTML, server-sent events); `data` is sent as JSON, `line` as it is, and `id` is what a client says
+ * when it comes again. A comment is heard by nobody and keeps the connection.
  */
-export type ServerEvent = { event: string; data: unknown; id?: string } | { comment: string };
+export type ServerEvent =
+  | { event: string; data: unknown; id?: string }
+  | { event: string; line: string }
+  | { comment: string };
 
 /** Where the events go: a response whose head is not written yet. */
 interface Answering {
@@ -18,11 +21,12 @@ interface Answering {
  * Says whether a client asks for events in place of one answer: by name, or, where they are what a route is for
  * (`isStream`), unless it names JSON.
  */
-export const wantsEvents = (accept: string | undefined, isStream = false): boolean =>
-  accepts(accept, 'text/event-stream') || (isStream && !accepts(accept, 'application/json'));
+export const wantsEvents = (accept: string | undefined, isStream: boolean | 'always' = false): boolean =>
+  isStream === 'always' || accepts(accept, 'text/event-stream') || (isStream && !accepts(accept, 'application/json'));
 
 function textOf(sent: ServerEvent): string {
   if ('comment' in sent) return `: ${sent.comment}\n\n`;
+  if ('line' in sent) return `event: ${sent.event}\ndata: ${sent.line}\n\n`;
   const { event, data, id } = sent;
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,21 +1,26 @@
-import type { PassThrough } from 'node:stream';
 import { AppError } from '../../src/platform/kernel/index.ts';
+import type { ServerEvent } from '../http/server-events.ts';
 import { callerOf, checkMessage, type SurfaceCall } from './caller.ts';
 import { findRepeatedId, type Messages, messagesOf } from './message.ts';
 import { streamsOf } from './streams.ts';
 
-/** Opens the stream of a legacy client; its first event names the address of its messages, below the same path. */
-export async function openStream(call: SurfaceCall): Promise<PassThrough> {
-  const { request, reply, rooms } = call;
+/** Refuses a caller who may not open a stream. */
+export const checkStream = async (call: SurfaceCall): Promise<void> =>
   checkMessage(await callerOf('mcp', call), { jsonrpc: '2.0' });
+
+/**
+ * The events of the stream of a legacy client; the first one names the address of its messages, below the same path.
+ * `gone`: the client is.
+ */
+export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): AsyncGenerator<ServerEvent> {
+  const { request, rooms } = call;
+  await checkStream(call);
   const [path = ''] = request.url.split('?');
   const base = new URL(rooms.config.http.backendUrl).pathname.replace(/\/$/, '');
   const below = base !== '' && !path.startsWith(`${base}/`) ? base : ''; // a proxy may have taken it away
   const endpoint = `${below}${path.replace(/\/sse\/([^/]+)\/?$/, '/message/$1')}`;
-  reply.header('content-type', 'text/event-stream; charset=utf-8');
-  reply.header('cache-control', 'no-store');
-  reply.header('x-accel-buffering', 'no');
-  return streamsOf(rooms.cache).open(call, request.ending, (sessionId) => `${endpoint}?sessionId=${sessionId}`);
+  const ends = AbortSignal.any([gone, request.ending]);
+  yield* streamsOf(rooms.cache).open(call, ends, (sessionId) => `${endpoint}?sessionId=${sessionId}`);
 }
 
 /** Hands messages to the stream of their caller, in whatever process it is. */

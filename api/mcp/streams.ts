@@ -1,7 +1,7 @@
-import { PassThrough } from 'node:stream';
 import type { Cache } from '../../src/platform/cache/index.ts';
 import { AppError, newId, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
 import type { Principal, Reply } from '../http/route.ts';
+import type { ServerEvent } from '../http/server-events.ts';
 import { refusalOfMessage } from './answer.ts';
 import { callerOf, type SurfaceCall } from './caller.ts';
 import { type Messages, messagesOf } from './message.ts';
@@ -26,14 +26,17 @@ interface Stream {
   principal: Principal;
   /** The call that opened it. */
   call: SurfaceCall;
-  output: PassThrough;
+  write: (event: ServerEvent) => void;
   deliver: Deliver;
 }
 
 /** The streams of legacy clients (S198): each lives in one process, and its messages may come to any. */
 export interface Streams {
-  /** Opens a stream whose first event says where messages go. Throws `rate_limited` for too many of an organization. */
-  open(call: SurfaceCall, ending: AbortSignal, endpoint: (sessionId: string) => string): Promise<PassThrough>;
+  /**
+   * The events of a stream until one of the signals: the first says where messages go. Throws `rate_limited` for too many
+   * of an organization.
+   */
+  open(call: SurfaceCall, ends: AbortSignal, endpoint: (sessionId: string) => string): AsyncGenerator<ServerEvent>;
   /** Takes a message for a stream of this or another process. Throws `not_found` where there is none of this caller. */
   send(sent: Sent): Promise<void>;
 }
@@ -48,7 +51,7 @@ function openStreams(cache: Cache, commentMs = COMMENT_MS): Streams {
   const streams = new Map<string, Stream>();
   const owner = newId();
 
-  async function deliverTo({ call, deliver, output }: Stream, { principal, requestId, ip, body }: Sent): Promise<void> {
+  async function deliverTo({ call, deliver, write }: Stream, { principal, requestId, ip, body }: Sent): Promise<void> {
     const request = { ...call.request, id: requestId, ip };
     const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
     const authInfo = authInfoOf(caller);
@@ -56,7 +59,7 @@ function openStreams(cache: Cache, commentMs = COMMENT_MS): Streams {
       const refusal = refusalOfMessage(caller, message);
       if (!refusal) deliver(message as never, { authInfo }); // its form is judged by the server
       else if (message.id != null)
-        writeTo(output)('message', JSON.stringify({ jsonrpc: '2.0', id: message.id, error: refusal.error }));
+        write({ event: 'message', data: { jsonrpc: '2.0', id: message.id, error: refusal.error } });
     }
   }
   /** True when the stream is here and its caller's own. */
@@ -69,32 +72,43 @@ function openStreams(cache: Cache, commentMs = COMMENT_MS): Streams {
   const relay = openRelay<Sent>(cache, owner, take);
 
   return {
-    async open(call, ending, endpoint) {
-      const { orgId } = call.principal;
-      if ([...streams.values()].filter(({ principal }) => principal.orgId === orgId).length >= MOST_OF_ORG)
+    async *open(call, ends, endpoint) {
+      const { principal } = call;
+      const { orgId } = principal;
+      if ([...streams.values()].filter((stream) => stream.principal.orgId === orgId).length >= MOST_OF_ORG)
         throw new AppError('rate_limited', `At most ${MOST_OF_ORG} streams of an organization are possible at a time`, {
           retryAfterMs: commentMs,
         });
       const sessionId = `${owner}.${randomBase62(24)}`;
-      const output = new PassThrough();
-      const write = writeTo(output);
+      let waiting: ServerEvent[] = [];
+      let arrived = Promise.withResolvers<void>();
+      const wake = () => arrived.resolve();
+      const write = (event: ServerEvent) => {
+        waiting.push(event);
+        wake();
+      };
       const { transport, deliver } = openStreamTransport(sessionId, write);
       const server = openServer('mcp', call.rooms.config.version);
       const using = await relay.join();
       await server.connect(transport);
-      streams.set(sessionId, { principal: call.principal, call, output, deliver });
-      const comments = setInterval(() => output.write(': still here\n\n'), commentMs);
-      const end = () => output.end();
-      ending.addEventListener('abort', end, { once: true });
-      output.once('close', () => {
+      streams.set(sessionId, { principal, call, write, deliver });
+      const comments = setInterval(() => write({ comment: 'still here' }), commentMs);
+      ends.addEventListener('abort', wake, { once: true });
+      try {
+        yield { event: 'endpoint', line: endpoint(sessionId) };
+        while (!ends.aborted) {
+          await arrived.promise;
+          arrived = Promise.withResolvers();
+          const events = waiting;
+          waiting = [];
+          yield* events;
+        }
+      } finally {
         clearInterval(comments);
-        ending.removeEventListener('abort', end);
+        ends.removeEventListener('abort', wake);
         streams.delete(sessionId);
         void Promise.allSettled([server.close(), using.leave()]);
-      });
-      write('endpoint', endpoint(sessionId));
-      if (ending.aborted) end();
-      return output;
+      }
     },
 
     async send(sent) {
@@ -103,10 +117,6 @@ function openStreams(cache: Cache, commentMs = COMMENT_MS): Streams {
     },
   };
 }
-
-const writeTo = (output: PassThrough) => (event: string, data: string) => {
-  if (output.writable) output.write(`event: ${event}\ndata: ${data}\n\n`);
-};
 
 const known = new WeakMap<Cache, Streams>();
 /** The streams of this process. */

@@ -35,12 +35,10 @@ export function marked(answer: unknown, patterns: readonly string[], mark: strin
 }
 
 const isAny = ([step]: Steps) => step === '*' || step === '**';
-const keysOf = (value: object, wanted: readonly Steps[]): string[] =>
+const keysOf = (value: object, wanted: readonly Steps[]): Iterable<string> =>
   wanted.some(isAny)
     ? Object.keys(value)
-    : ([...new Set(wanted.map(([step]) => step))].filter(
-        (step) => step !== undefined && Object.hasOwn(value, step),
-      ) as string[]);
+    : new Set(wanted.flatMap(([step]) => (step !== undefined && Object.hasOwn(value, step) ? [step] : [])));
 /** What is wanted below a key. */
 const below = (wanted: readonly Steps[], key: string): Steps[] =>
   wanted.flatMap((steps) => {

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import type { Child } from './kit/child.ts';
 import { type Figures, rounded } from './kit/figures.ts';
 import { dayOf, DAYS, seedHistory, statementOfList } from './kit/history.ts';
 import type { Options } from './kit/options.ts';
@@ -7,6 +8,7 @@ import type { Report } from './kit/report.ts';
 import { openRequestLoad, type Target } from './kit/requests.ts';
 import { seedTenants, type Tenant } from './kit/seed.ts';
 import { openWorld } from './kit/world.ts';
+import { openSse } from '../support/wire/sse.ts';
 import type { LoadRequest } from './request-load.ts';
 
 const CALLERS = 32;
@@ -15,6 +17,7 @@ const PLACES = 8;
 /** Posts of one answer. */
 const LISTED = 30;
 const CONNECTIONS = 8;
+const HOST = fileURLToPath(new URL('./processes/mcp-host.ts', import.meta.url));
 const TOOLS = fileURLToPath(new URL('../../api/mcp/tools.ts', import.meta.url));
 /** The servers of the protocol's makers, each for its line. */
 const SDK = 'McpServer, @modelcontextprotocol/sdk@1.32.2';
@@ -22,7 +25,14 @@ const NEXT = 'McpServer, @modelcontextprotocol/server@2.4.0';
 const REVISION = { legacy: '2025-06-18', modern: '2026-07-28' } as const;
 type Line = keyof typeof REVISION;
 
-/** `list_posts` and the list of tools on /mcp in both lines of the protocol, and the same posts by the public API. */
+/** Legacy streams of one organization, and of all of them: as many as an organization may have. */
+const STREAMS = 100;
+const STREAMING = 10;
+
+/**
+ * `list_posts` and the list of tools on /mcp in both lines of the protocol, the same posts by the public API, and what a
+ * legacy stream takes of the memory.
+ */
 export async function mcp(options: Options): Promise<Report> {
   const { quick, say } = options;
   await using world = await openWorld(options);
@@ -79,6 +89,11 @@ export async function mcp(options: Options): Promise<Report> {
       [`${line}_bytes_per_list`]: tools.bytes,
     };
   };
+  /** A process of its own for each time: memory that was needed once is not given back. */
+  const streamed = async () => {
+    await using host = world.script(HOST, { databaseUrl: database.url });
+    return await memoryOfStreams(host, tenants.slice(0, STREAMING)); // the host must outlive it
+  };
   const sessions = await sessionsOf(peers.legacy, tenants);
   const ofSession = (tenant: Tenant) => ({ 'mcp-session-id': sessions.get(tenant.key)! });
   const sides: Side[] = [
@@ -91,6 +106,7 @@ export async function mcp(options: Options): Promise<Report> {
           ...(await measured('modern', product, calls('modern'), lists('modern'))),
           rest_per_s: read.perSecond,
           rest_cpu_ms_per_op: read.cpuMs,
+          kb_per_stream: await streamed(),
         };
       },
     },
@@ -120,7 +136,11 @@ export async function mcp(options: Options): Promise<Report> {
     skipped: [],
     figures,
     ratios,
-    goals: [beside('legacy'), beside('modern')],
+    goals: [
+      beside('legacy'),
+      beside('modern'),
+      { name: `kB of each of ${STREAMING * STREAMS} legacy streams`, value: own['kb_per_stream']!, most: 30 },
+    ],
     settings: {
       orgs: ORGS,
       posts: `${posts} of each`,
@@ -135,6 +155,25 @@ export async function mcp(options: Options): Promise<Report> {
       `${SDK} keeps a server for each caller, as its makers show; ${NEXT} makes one for each request`,
     ],
   };
+}
+
+/** What each stream takes of the memory of the product while all are open and none has a message, in kB. */
+async function memoryOfStreams(host: Child, tenants: readonly Tenant[]): Promise<number> {
+  const address = (await host.ask({ do: 'address' })) as string;
+  const open = async ({ key, orgId }: Tenant) => {
+    const stream = await openSse(`${address}/sse/${orgId}`, { authorization: key });
+    await stream.next(); // it is known to the product
+    return stream;
+  };
+  const used = async () => ((await host.ask({ do: 'use', isCollected: true })) as { rssMib: number }).rssMib;
+  await using _first = await open(tenants[0]!); // what is loaded by the first one is not of each
+  const before = await used();
+  const opened = await Promise.all(
+    tenants.flatMap((tenant, n) => Array.from({ length: n === 0 ? STREAMS - 1 : STREAMS }, () => open(tenant))),
+  );
+  const each = (((await used()) - before) * 1_024) / opened.length;
+  await Promise.all(opened.map((stream) => stream[Symbol.asyncDispose]()));
+  return rounded(each);
 }
 
 let lastId = 0;

@@ -25,7 +25,7 @@ function checkMayCreatePosts({ permissions }: Principal): void {
 
 /** Whether this event is the last one of a run. */
 const isEnd = (sent: ServerEvent): boolean =>
-  'event' in sent && sent.event === 'state' && (sent.data as { state: string }).state !== 'running'; // as the engine writes it
+  'data' in sent && sent.event === 'state' && (sent.data as { state: string }).state !== 'running'; // as the engine writes it
 
 export default [
   route({

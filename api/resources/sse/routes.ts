@@ -17,12 +17,20 @@ export default [
     planLimit: 'mcp',
     limit: '600/hour',
     buckets: () => ['mcp'],
-    output: 'bytes',
-    answer: z.unknown(),
+    isStream: 'always',
+    output: 'text',
+    mediaType: 'text/event-stream',
+    answer: z.string(),
     async handle(call) {
-      const { openStream } = await import('../../mcp/sse.ts'); // the library is loaded by the first call
-      return openStream(call);
+      const { checkStream } = await import('../../mcp/sse.ts'); // the library is loaded by the first call
+      await checkStream(call);
+      call.reply.header('content-type', 'text/event-stream; charset=utf-8');
+      return ''; // to HEAD
     },
-    present: (stream) => stream,
+    present: (text) => text,
+    async *events(call, gone) {
+      const { streamEvents } = await import('../../mcp/sse.ts');
+      yield* streamEvents(call, gone);
+    },
   }),
 ];

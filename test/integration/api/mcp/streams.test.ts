@@ -84,6 +84,23 @@ describe('a legacy stream', () => {
   });
 });
 
+test('a stream that is open takes no place of a request at work, and HEAD answers without one', async () => {
+  const { sql } = world.product.db;
+  await using other = await testApp({ sql, atWork: 2 }); // one for each organization
+  const client = new Client(other.address);
+  client.headers = world.key.headers;
+  await using first = await open(`/sse/${world.ann.orgId}`, world.key.headers, other.address);
+  await using second = await open(`/sse/${world.ann.orgId}`, world.key.headers, other.address);
+  await endpointOf(first);
+  await endpointOf(second);
+  expect((await client.get('/public/v1/is-connected')).status).toBe(200);
+  const { status, headers } = await fetch(`${other.address}/sse/${world.ann.orgId}`, {
+    method: 'HEAD',
+    headers: world.key.headers,
+  });
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+});
+
 test('ending the API ends its streams at once [S198]', async () => {
   await using own = await mcpWorld();
   const stream = await open(`/sse/${own.ann.orgId}`, { authorization: own.key.key }, own.product.address);
