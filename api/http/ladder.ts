@@ -104,7 +104,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   permit(route, exchange.principal);
   using _body = await placeForBody(exchange, route, tools.largeBodies);
   const input = early ?? (await readInput());
-  using _work = await placeForWork(exchange, route, tools.atWork);
+  using work = await placeForWork(exchange, route, tools.atWork);
   const { claim: mine, stored }: Claimed = route.idempotent ? await claim(exchange, route, context) : {};
   if (stored) {
     exchange.headers['idempotency-replayed'] = 'true';
@@ -112,7 +112,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   }
   await noteImpersonated(exchange, route, context);
   try {
-    await perform(exchange, route, tools, input, mine);
+    await perform(exchange, route, tools, { input, mine, work });
   } catch (thrown) {
     if (mine) await completeRefused(exchange, thrown, mine, context);
     throw thrown;
@@ -136,9 +136,9 @@ async function perform(
   exchange: Exchange,
   route: AnyRoute,
   tools: Tools,
-  input: ReturnType<typeof validate>,
-  mine: IdempotencyClaim | undefined,
+  given: { input: ReturnType<typeof validate>; mine: IdempotencyClaim | undefined; work: Disposable | undefined },
 ): Promise<void> {
+  const { input, mine, work } = given;
   const { context } = tools;
   const call = {
     rooms: tools.roomsOf(route),
@@ -171,8 +171,10 @@ async function perform(
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);
-  if (route.output === 'text' || route.output === 'bytes')
+  if (route.output === 'text' || route.output === 'bytes') {
+    work?.[Symbol.dispose](); // whoever reads it slowly keeps no other handler from working
     return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
+  }
   if (tools.checkAnswers && status !== 304) route.answer.parse(answer);
   const text = JSON.stringify(answer);
   if (mine) await complete(mine, { status, reply: text }, context);

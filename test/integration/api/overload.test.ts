@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { routes } from '../../../api/resources/routes.gen.ts';
@@ -185,5 +186,27 @@ describe('the API', () => {
     door.open();
     for (const { status } of await Promise.all([...served, other])) expect(status).toBe(200);
     expect((await ask(ann)).status).toBe(200);
+  });
+
+  test('a file that is read slowly keeps no other request from being handled [R15]', async () => {
+    await using db = await testDatabase();
+    const files: PassThrough[] = [];
+    const present = () => {
+      const file = new PassThrough();
+      file.write('begun');
+      files.push(file);
+      return file;
+    };
+    await using app = await testApp({
+      sql: db.sql,
+      routes: probes.map((route) => (route.path === '/probe/bytes' ? { ...route, present } : route)),
+      atWork: 2,
+    });
+    const first = await fetch(`${app.address}/probe/bytes`);
+    const second = await fetch(`${app.address}/probe/bytes`);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect((await app.client().get('/probe/rooms')).status).toBe(200);
+    for (const file of files) file.end();
+    expect(await Promise.all([first.text(), second.text()])).toEqual(['begun', 'begun']);
   });
 });
