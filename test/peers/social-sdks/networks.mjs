@@ -1,4 +1,5 @@
 // What each SDK does for an act of a fixture, `<operation> <name>`, with the input of that case. Media have their bytes as `bytes`.
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { blobOf, bytesOf, storedOf } from './files.mjs';
 import { PAGES } from './pages.mjs';
@@ -366,4 +367,24 @@ async function wordpress({ values: { domain, username, password } }) {
   };
 }
 
-export const NETWORKS = { ...PAGES, x, mastodon, pixelfed, youtube, slack, discord, telegram, tumblr, bluesky, wrapcast, whop, reddit, twitch, lemmy, vk, wordpress };
+async function nostr({ values: { password } }) {
+  const { finalizeEvent, nip10, nip19, verifyEvent } = await import('nostr-tools');
+  return {
+    /** Nothing is sent: events that relays have, and the addresses that were answered for them, are read. */
+    'read thread'(notes) {
+      const of = (note) => note && note.event.id;
+      for (const [n, { event, url, relays }] of notes.entries()) {
+        assert.ok(verifyEvent(event));
+        const { kind, created_at, tags, content } = event;
+        const { id, pubkey } = finalizeEvent({ kind, created_at, tags, content }, Buffer.from(password, 'hex'));
+        assert.deepEqual([event.id, event.pubkey], [id, pubkey]);
+        const { type, data } = nip19.decode(url.split('/').at(-1));
+        assert.deepEqual([type, data.id, data.relays], ['nevent', id, relays]);
+        const { root, reply } = nip10.parse(event);
+        assert.deepEqual([root?.id, reply?.id], n === 0 ? [undefined, undefined] : [of(notes[0]), of(notes[n - 1])]);
+      }
+    },
+  };
+}
+
+export const NETWORKS = { ...PAGES, x, mastodon, pixelfed, youtube, slack, discord, telegram, tumblr, bluesky, wrapcast, whop, reddit, twitch, lemmy, vk, wordpress, nostr };
