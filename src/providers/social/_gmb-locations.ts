@@ -3,6 +3,7 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
 import { reportByDay } from './_gmb-report.ts';
+import { allPages } from './_lists.ts';
 import { chosenPage, keepPage } from './_pages.ts';
 
 export const HOSTS = {
@@ -12,6 +13,8 @@ export const HOSTS = {
   people: 'https://www.googleapis.com',
 };
 const PAGE = '100';
+/** Number of pages: of accounts with 20 each, and of the locations of an account. */
+const MOST_PAGES = 50;
 
 const User = z.object({ id: z.string(), name: z.string().nullish(), email: z.string().nullish() });
 const Accounts = z.object({
@@ -35,10 +38,16 @@ export const locationOf = (values: object): string => {
 const shortName = (location: string): string => location.slice(location.indexOf('locations/'));
 
 async function locationsOf(http: Http, account: string) {
-  const { locations } = await http.get(`${HOSTS.locations}/${account}/locations`, Locations, {
-    query: { readMask: 'name,title,storefrontAddress', pageSize: PAGE },
+  const all = await allPages(MOST_PAGES, async (pageToken) => {
+    const query = { readMask: 'name,title,storefrontAddress', pageSize: PAGE, pageToken };
+    const { locations: items, nextPageToken: next } = await http.get(
+      `${HOSTS.locations}/${account}/locations`,
+      Locations,
+      { query },
+    );
+    return { items, next };
   });
-  return locations.map(({ name, title, storefrontAddress }) => ({
+  return all.map(({ name, title, storefrontAddress }) => ({
     id: `${account}/${name}`,
     name: title,
     handle: [...(storefrontAddress?.addressLines ?? []), storefrontAddress?.locality ?? ''].filter(Boolean).join(', '),
@@ -58,9 +67,13 @@ export const gmbLocations = {
     return { id: chosen, name: title, handle: storefrontAddress?.locality ?? '' };
   },
   async pages({ http }) {
-    const accounts = await http.get(`${HOSTS.accounts}/accounts`, Accounts);
-    const lists = await Promise.all(accounts.accounts.map(({ name }) => locationsOf(http, name)));
-    return lists.flat();
+    const accounts = await allPages(MOST_PAGES, async (pageToken) => {
+      const page = await http.get(`${HOSTS.accounts}/accounts`, Accounts, { query: { pageToken } });
+      return { items: page.accounts, next: page.nextPageToken };
+    });
+    const pages = [];
+    for (const { name } of accounts) pages.push(...(await locationsOf(http, name)));
+    return pages;
   },
   choose: keepPage('location'),
   channelMetrics: ({ http, values, ...days }) =>

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
 import { Canonical } from './_articles.ts';
-import type { Operations, Post, Published } from './_contract.ts';
+import type { Operations, Polled, Post, Published } from './_contract.ts';
 import { locationOf } from './_gmb-locations.ts';
 
 const date = z.union([z.literal(''), z.iso.date()]).optional();
@@ -86,16 +87,32 @@ const LocalPost = z.object({
 });
 const LocalPosts = z.object({ localPosts: z.array(LocalPost).default([]) });
 const PAGE = '100';
+const POLL_MS = 30_000;
+const Saved = z.object({ name: z.string() });
 const published = ({ name, searchUrl }: z.output<typeof LocalPost>): Published => ({ id: name, url: searchUrl ?? '' });
+
+/** Google looks at every post before it shows it, which takes seconds to hours, and names no reason for a refusal. */
+function stateOf(post: z.output<typeof LocalPost>): Polled {
+  if (post.state === 'PROCESSING') return { processingMs: POLL_MS };
+  if (post.state !== 'REJECTED') return published(post);
+  return { rejected: 'Google rejected the post, as one against its content policy, such as with a telephone number' };
+}
 
 /** Local posts: updates, events and offers. */
 export const gmbPosts = {
-  async publish({ http, values, post, settings }) {
+  async publish({ http, values, post, settings, save }) {
     const made = await http.post(`/${locationOf(values)}/localPosts`, LocalPost, {
       json: localPost(post, settings),
       creates: true,
     });
-    return published(made);
+    await save({ name: made.name });
+    const state = stateOf(made);
+    if ('rejected' in state) throw refused('rejected', state.rejected);
+    return 'id' in state ? state : { processingMs: POLL_MS };
+  },
+  async poll({ http, saved }) {
+    const post = await http.find(`/${Saved.parse(saved).name}`, LocalPost);
+    return post ? stateOf(post) : { rejected: 'Google took the post away' };
   },
   async find({ http, values, post, since }) {
     const { localPosts } = await http.get(`/${locationOf(values)}/localPosts`, LocalPosts, {
@@ -103,7 +120,8 @@ export const gmbPosts = {
     });
     return localPosts
       .filter(
-        ({ summary, createTime, media }) =>
+        ({ summary, createTime, media, state }) =>
+          state !== 'REJECTED' &&
           createTime !== undefined &&
           createTime >= since &&
           summary === post.text &&

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
-import type { Clock } from '../kit/declare/adapter.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { type Handle, type Limits, type Post, type Published, social, type SocialAdapter } from './_contract.ts';
 import {
@@ -18,8 +18,9 @@ import {
   statusesSince,
   uploadedBefore,
 } from './_mastodon-statuses.ts';
+import { mastodonLogin } from './_mastodon-login.ts';
 import { profileOfAnybody } from './_mastodon-profile.ts';
-import { limitsAt, upload } from './_mastodon-upload.ts';
+import { limitsAt, prepareMedia } from './_mastodon-upload.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
 
@@ -52,7 +53,6 @@ interface Brand {
   quirks?: Quirks;
 }
 
-const AppReply = z.object({ client_id: z.string(), client_secret: z.string() });
 const Totals = z.object({ id: z.string(), followers_count: z.int().nullish(), statuses_count: z.int().nullish() });
 const Shared = Status.extend({ reblogged: z.boolean().nullish() });
 /** Networks whose posts a channel can repeat and answer: its server fetches those of others. */
@@ -60,13 +60,14 @@ const FEDERATED = ['mastodon', 'pixelfed'];
 
 const NOT_TAKEN = 'can be chosen in the app of the network only';
 
-type Writing = Pick<Handle, 'saved' | 'save'> & { http: Http; clock: Clock; post: Post };
+type Writing = Pick<Handle, 'saved'> & { http: Http; post: Post };
 
 /** Declares a network with Mastodon's client API (https://docs.joinmastodon.org/methods/). */
 export const mastodonApi = (declared: Brand) => {
   const { quirks = {}, instance, scopes, visibilities, refuses = [], forbidden, limits, ...brand } = declared;
   /** The server knows a post by its key for an hour, and repeats a status for an account once. */
   const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
+  const mediaAt = quirks.mediaV1 ? '/v1/media' : '/v2/media';
 
   return social({
     ...brand,
@@ -98,7 +99,7 @@ export const mastodonApi = (declared: Brand) => {
         .optional(),
       ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),
     }),
-    login: loginOf(scopes, quirks),
+    login: mastodonLogin(scopes, quirks),
 
     async profile({ http, values }) {
       const me = await http.get('/v1/accounts/verify_credentials', Account);
@@ -113,6 +114,7 @@ export const mastodonApi = (declared: Brand) => {
     },
 
     channelLimits: ({ http }) => limitsAt(http, limits),
+    prepare: (call) => prepareMedia(call, call, mediaAt),
     async publish({ settings: { visibility, spoiler_text, sensitive, language }, thread, ...call }) {
       return written(quirks, call, {
         in_reply_to_id: thread.at(-1)?.id,
@@ -132,8 +134,13 @@ export const mastodonApi = (declared: Brand) => {
     comment: {
       once,
       replies: true,
-      send: async ({ published, parent, ...call }) =>
-        written(quirks, call, { in_reply_to_id: parent?.id ?? (await idHere(call, published)) }),
+      async send({ published, parent, saved, save, ...call }) {
+        const answered = parent?.id ?? (await idHere(call, published));
+        const attempt = { ...call, saved, save: async (state: unknown) => save((attempt.saved = state)) };
+        const ready = await prepareMedia(call, attempt, mediaAt);
+        if (ready !== 'ready') throw refused('unavailable', 'The server still works on the files', ready.againMs);
+        return written(quirks, attempt, { in_reply_to_id: answered });
+      },
       async find({ published, parent, post, saved, ...call }) {
         const id = await idHere(call, published);
         return findAmong(await ownComments(call, id), { post, saved, parent: parent?.id ?? id });
@@ -168,27 +175,13 @@ export const mastodonApi = (declared: Brand) => {
   });
 };
 
-const loginOf = (scopes: readonly string[], quirks: Quirks): SocialAdapter['login'] => ({
-  kind: 'oauth2',
-  authorize: '{instance}/oauth/authorize',
-  token: '{instance}/oauth/token',
-  scopes,
-  pkce: !quirks.noPkce,
-  // docs.joinmastodon.org/methods/oauth: ends this token alone
-  ...(!quirks.noRevocation && { revoke: { at: '{instance}/oauth/revoke' } }),
-  async registerApp({ http, redirectUri, appName }) {
-    const app = await http.post('/v1/apps', AppReply, {
-      form: { client_name: appName, redirect_uris: redirectUri, scopes: scopes.join(' ') },
-    });
-    return { clientId: app.client_id, clientSecret: app.client_secret };
-  },
-});
-
-/** Uploads the media and writes the status. */
-async function written(quirks: Quirks, call: Writing, fields: Readonly<Record<string, unknown>>): Promise<Published> {
-  const { http, post, saved, save } = call;
-  const mediaIds = await upload(call, post.media, quirks.mediaV1 ? '/v1/media' : '/v2/media');
-  if (mediaIds.length > 0) await save({ mediaIds: [...uploadedBefore(saved), ...mediaIds] });
+/** Writes the status, with the files that were uploaded for it. */
+async function written(
+  quirks: Quirks,
+  { http, post, saved }: Writing,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<Published> {
+  const mediaIds = uploadedBefore(saved);
   const status = await http.post('/v1/statuses', Status, {
     json: { status: post.text, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
     ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),

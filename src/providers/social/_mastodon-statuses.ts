@@ -33,7 +33,7 @@ const Context = z.object({
 });
 const FoundStatuses = z.object({ statuses: z.array(Status) });
 const FoundAccounts = z.object({ accounts: z.array(Account) });
-/** Ids of the media that attempts at this post uploaded: a status that shows one of them is this post. */
+/** Ids of the media that were uploaded for this post: a status that shows one of them is this post. */
 const Saved = z.object({ mediaIds: z.array(z.string()) });
 type Line = { http: Http; values: { instance: string } };
 

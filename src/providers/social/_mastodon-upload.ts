@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import type { Multipart } from '../kit/protocols/multipart.ts';
+import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Limits, Media, SocialLine } from './_contract.ts';
+import type { Handle, Limits, Media, Post, Prepared, SocialLine } from './_contract.ts';
 
 /** A limit of a server; an implausible one is ignored, since anybody may run the server. */
 const limit = (least: number, most: number) => z.int().min(least).max(most).nullish().catch(undefined);
@@ -33,10 +34,12 @@ const Instance = z
   })
   .refine((told) => Object.keys(told).length > 0);
 
-const POLLS = 30;
-/** Waits between two polls of media that the server processes: rising, up to 2 s. */
-const pollMs = (poll: number) => Math.min(200 * (poll + 1), 2_000);
-type Line = Pick<SocialLine, 'http' | 'clock'>;
+const POLL_MS = 2_000;
+/** Ids of the files of a post at its server, in order; `waiting`: those that the server still works on. */
+const Saved = z
+  .object({ mediaIds: z.array(z.string()), waiting: z.array(z.string()) })
+  .catch({ mediaIds: [], waiting: [] });
+type Line = Pick<SocialLine, 'http'>;
 
 /** The limits of a network, with those that this server tells. */
 export async function limitsAt(http: Http, limits: Limits): Promise<Limits> {
@@ -60,33 +63,50 @@ async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
   );
 }
 
-/** Uploads the media, converted where the server would refuse their size, and waits until each is ready. */
-export async function upload(line: Line, media: readonly Media[], path: string): Promise<string[]> {
-  if (media.length === 0) return [];
-  const { configuration } = await instanceOf(line.http);
-  const limits = configuration?.media_attachments;
-  const ids: string[] = [];
-  for (const item of media) {
-    const fitted = await item.fit({
-      maxBytes: limits?.image_size_limit ?? undefined,
-      maxPixels: limits?.image_matrix_limit ?? undefined,
-      types: limits?.supported_mime_types ?? [item.contentType],
-    });
-    const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
-    if (!fitted && item.size > (most ?? Infinity))
-      throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
-    ids.push(await uploaded(line, path, { file: fitted ?? item, description: item.alt || undefined }));
+/** One step: uploads the files that are missing, or asks whether the server has worked on the next one. */
+export async function prepareMedia(
+  line: Line,
+  { post: { media }, saved, save }: { post: Pick<Post, 'media'> } & Pick<Handle, 'saved' | 'save'>,
+  path: string,
+): Promise<Prepared> {
+  const { mediaIds, waiting } = Saved.parse(saved);
+  const missing = media.slice(mediaIds.length);
+  if (missing.length > 0) {
+    const { configuration } = await instanceOf(line.http);
+    let state = { mediaIds, waiting };
+    for (const item of missing) {
+      const { id, url } = await upload(line, item, { path, limits: configuration?.media_attachments });
+      state = { mediaIds: [...state.mediaIds, id], waiting: [...state.waiting, ...(url ? [] : [id])] };
+      await save(state);
+    }
+    return state.waiting.length > 0 ? { againMs: POLL_MS } : 'ready';
   }
-  return ids;
+  const [next, ...others] = waiting;
+  if (next === undefined) return 'ready';
+  const { url } = await line.http.get(`/v1/media/${encodeURIComponent(next)}`, Attachment);
+  if (!url) return { againMs: POLL_MS };
+  await save({ mediaIds, waiting: others });
+  return others.length > 0 ? { againMs: 0 } : 'ready';
 }
 
-async function uploaded({ http, clock }: Line, path: string, multipart: Multipart): Promise<string> {
-  let attachment = await http.post(path, Attachment, { multipart });
-  const { id } = attachment;
-  for (let poll = 0; !attachment.url; poll += 1) {
-    if (poll === POLLS) throw refused('unavailable', 'The server is still working on the media');
-    await clock.sleep(pollMs(poll));
-    attachment = await http.get(`/v1/media/${encodeURIComponent(id)}`, Attachment);
-  }
-  return id;
+type MediaLimits = NonNullable<z.output<typeof Instance>['configuration']>['media_attachments'];
+/** Uploads a file, converted where the server would refuse its size. */
+async function upload(
+  { http }: Line,
+  item: Media,
+  { path, limits }: { path: string; limits: MediaLimits | undefined },
+): Promise<z.output<typeof Attachment>> {
+  const fitted = await item.fit({
+    maxBytes: limits?.image_size_limit ?? undefined,
+    maxPixels: limits?.image_matrix_limit ?? undefined,
+    types: limits?.supported_mime_types ?? [item.contentType],
+  });
+  const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
+  if (!fitted && item.size > (most ?? Infinity))
+    throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
+  const file = fitted ?? item;
+  return http.post(path, Attachment, {
+    multipart: { file, description: item.alt || undefined },
+    timeoutMs: transferMs({ timeoutMs: TIMEOUT_MS }, file.size),
+  });
 }

@@ -1,17 +1,8 @@
 // What each SDK does for an act of a fixture, `<operation> <name>`, with the input of that case. Media have their bytes as `bytes`.
-import { createReadStream, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-
-const bytesOf = ({ bytes }) => Buffer.from(bytes);
-const blobOf = ({ bytes, contentType, name }) => new File([bytes], name, { type: contentType });
-
-/** A file on disk, for those who take no other. */
-function storedOf(file) {
-  const path = `${mkdtempSync(`${tmpdir()}/rookery-sdk-`)}/${file.name}`;
-  writeFileSync(path, file.bytes);
-  return createReadStream(path);
-}
+import { blobOf, bytesOf, storedOf } from './files.mjs';
+import { PAGES } from './pages.mjs';
 
 async function x({ token, account }) {
   const { TwitterApi } = await import('twitter-api-v2');
@@ -62,6 +53,30 @@ async function mastodon({ token, values }) {
     repost: ({ published }) => v1.statuses.$select(published.id).reblog(),
     channelMetrics: () => v1.accounts.$select('42').fetch(),
     mentions: (q) => v2.search.list({ q, type: 'accounts', resolve: false, limit: 10 }),
+  };
+}
+
+async function pixelfed({ token, values }) {
+  const { default: generator } = await import('megalodon');
+  const client = generator('pixelfed', values.instance, token);
+  /** It reads accounts in all statuses; those of a fixture name none. */
+  const sent = (call) =>
+    call.catch((error) => {
+      if (!(error instanceof TypeError)) throw error;
+    });
+  return {
+    profile: () => client.verifyAccountCredentials(),
+    async 'publish picture'({ media: [file] }) {
+      const { data } = await client.uploadMedia(storedOf(file), { description: file.alt });
+      await sent(client.postStatus('', { media_ids: [data.id] }));
+    },
+    'find picture': () => sent(client.getAccountStatuses('42', { limit: 40, exclude_reblogs: true })),
+    comment: ({ text, published }) => sent(client.postStatus(text, { in_reply_to_id: published.id })),
+    comments: ({ published }) => sent(client.getStatusContext(published.id)),
+    repost: ({ published }) => sent(client.reblogStatus(published.id)),
+    metrics: ([{ id }]) => sent(client.getStatus(id)),
+    channelMetrics: () => client.getAccount('42'),
+    remove: ({ id }) => sent(client.deleteStatus(id)),
   };
 }
 
@@ -352,4 +367,24 @@ async function wordpress({ values: { domain, username, password } }) {
   };
 }
 
-export const NETWORKS = { x, mastodon, youtube, slack, discord, telegram, tumblr, bluesky, wrapcast, whop, reddit, twitch, lemmy, vk, wordpress };
+async function nostr({ values: { password } }) {
+  const { finalizeEvent, nip10, nip19, verifyEvent } = await import('nostr-tools');
+  return {
+    /** Nothing is sent: events that relays have, and the addresses that were answered for them, are read. */
+    'read thread'(notes) {
+      const of = (note) => note && note.event.id;
+      for (const [n, { event, url, relays }] of notes.entries()) {
+        assert.ok(verifyEvent(event));
+        const { kind, created_at, tags, content } = event;
+        const { id, pubkey } = finalizeEvent({ kind, created_at, tags, content }, Buffer.from(password, 'hex'));
+        assert.deepEqual([event.id, event.pubkey], [id, pubkey]);
+        const { type, data } = nip19.decode(url.split('/').at(-1));
+        assert.deepEqual([type, data.id, data.relays], ['nevent', id, relays]);
+        const { root, reply } = nip10.parse(event);
+        assert.deepEqual([root?.id, reply?.id], n === 0 ? [undefined, undefined] : [of(notes[0]), of(notes[n - 1])]);
+      }
+    },
+  };
+}
+
+export const NETWORKS = { ...PAGES, x, mastodon, pixelfed, youtube, slack, discord, telegram, tumblr, bluesky, wrapcast, whop, reddit, twitch, lemmy, vk, wordpress, nostr };

@@ -2,6 +2,8 @@
 import { expect } from '@jest/globals';
 import { z } from 'zod';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
+import type { Outbound } from '../../../src/platform/outbound/index.ts';
+import { TIMEOUT_MS } from '../../../src/providers/kit/declare/adapter.ts';
 import type { Picture } from '../../../src/providers/kit/declare/media.ts';
 import type {
   App,
@@ -314,6 +316,7 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
     ...ownChecks(adapter, fixture),
     ...lostChecks(adapter, fixture),
     ...goingOnChecks(adapter, fixture),
+    ...timeChecks(adapter, fixture),
     ...limitChecks(adapter),
   ],
 };
@@ -508,6 +511,37 @@ const isResumedFrom = ({ operation, input, result }: Case, of: Case, saved: unkn
     same(result, of.result)
   );
 };
+
+/** Whether a request has bytes of a video in it. */
+const sendsVideo = ({ asks }: Exchange) =>
+  [asks.text, ...Object.values(asks.multipart ?? {})].some((value) => String(value).includes('of a video'));
+
+/** A large file takes longer than a call may: a request with a video has more time, by the size of the video. */
+const timeChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] =>
+  fixture.cases
+    .filter(({ operation, exchanges, failure }) => operation === 'publish' && !failure && exchanges.some(sendsVideo))
+    .map((one) => ({
+      name: `publish (${one.name}): has more time to send a video than for a call`,
+      async run() {
+        const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
+        const wire = await sharedWire();
+        const times: (number | undefined)[] = [];
+        const outbound: Outbound = {
+          ...wire.outbound,
+          fetch(url, request) {
+            times.push(request?.timeoutMs);
+            return wire.outbound.fetch(url, request);
+          },
+        };
+        await using providers = localProviders({ clock, outbound });
+        const values = { ...fixture.values, ...one.values };
+        wire.plays(one.exchanges);
+        await published(socialSuite.open(providers, adapter, values, fixture), one.input as PostInput);
+        const usual = adapter.timeoutMs ?? TIMEOUT_MS;
+        const short = one.exchanges.filter((exchange, n) => sendsVideo(exchange) && !(times[n]! > usual));
+        expect(short.map(({ asks }) => `${asks.method} ${asks.url}`)).toEqual([]);
+      },
+    }));
 
 /** For each limit a post that reaches it, which is taken, and one beyond it, which is refused with its field. */
 function limitChecks({ limits }: SocialAdapter): Check[] {

@@ -39,6 +39,7 @@ export async function startRecorder(real: Outbound): Promise<Recorder> {
   }
 
   const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
+  server.keepAliveTimeout = 0; // whoever asks closes the connection, so that none is closed under a request
   await once(server, 'listening');
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

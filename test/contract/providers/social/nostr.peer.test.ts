@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { schnorr } from '@noble/curves/secp256k1.js';
 import { decodeNpub, encodeNpub } from '../../../../src/providers/kit/protocols/nostr.ts';
+import type { Published } from '../../../../src/providers/registry/index.ts';
 import { failureOf } from '../../../support/peers/fake-network.ts';
 import { mediaOf } from '../../../support/worlds/media-of.ts';
 import { picture as pictureOf } from '../../../support/worlds/samples.ts';
@@ -106,6 +107,22 @@ await describePeer(
         [root.id, 'root'],
         [second.id, 'reply'],
       ]);
+    });
+
+    test('writes events and addresses that nostr-tools reads as its own', async () => {
+      const found = await npmPeer('social-sdks');
+      if ('missing' in found) throw new Error(found.missing);
+      await using sdks = await found.start();
+      const social = channel(urls());
+      const thread: Published[] = [];
+      for (const text of ['Grüße 👋 "quoted" \\ and\na new line', 'Second', 'Third'])
+        thread.push(await social.publish(postOf(text), {}, handleOf(undefined, [...thread])));
+      const notes = [];
+      for (const { id, url } of thread)
+        notes.push({ url, relays: urls(), event: (await stored(urls()[0]!, { ids: [id] }))[0] });
+      const asked = { recorder: sdks.url, network: 'nostr', act: 'read thread', input: notes };
+      const body = JSON.stringify({ ...asked, login: { values: { password: KEY } } });
+      expect(await (await fetch(sdks.url, { method: 'POST', body })).json()).toEqual({});
     });
 
     test('finds a note by its id, and none that no relay has', async () => {

@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals';
+import { localProviders } from '../../../support/worlds/providers.ts';
+
+// Values that a network refuses and whose type does not tell: they are named when a post is made, not when it is due.
+
+const dated = { eventTitle: 'Half price', eventStartDate: '2026-12-01' };
+const WRONG: readonly [id: string, field: string, settings: object, right: object][] = [
+  ['devto', 'tags', { title: 'A title', tags: ['web dev'] }, { title: 'A title', tags: ['WebDev', { value: 'go' }] }],
+  ['devto', 'tags', { title: 'A title', tags: ['a', 'b', 'c', 'd', 'e'] }, { title: 'A title', tags: [] }],
+  ['peertube', 'tags', { title: 'A title', tags: ['x'] }, { title: 'A title', tags: ['xy'] }],
+  [
+    'gmb',
+    'eventEndDate',
+    { topicType: 'EVENT', ...dated },
+    { topicType: 'EVENT', ...dated, eventEndDate: '2026-12-02' },
+  ],
+  ['gmb', 'callToActionUrl', { callToActionType: 'SHOP' }, { callToActionType: 'CALL' }],
+  ['tiktok', 'privacy_level', {}, { content_posting_method: 'UPLOAD' }],
+  ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
+];
+
+test.each(WRONG)('of %s: names %s where it is wrong, and takes what is right', (id, field, wrong, right) => {
+  const { settings } = localProviders().resolve('social', id);
+  expect(settings.safeParse(wrong).error?.issues.map(({ path }) => path[0])).toEqual([field]);
+  expect(settings.safeParse(right).error).toBeUndefined();
+});
