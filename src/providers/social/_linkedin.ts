@@ -4,8 +4,11 @@ import { clientApp } from '../kit/protocols/oauth.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Mention } from './_contract.ts';
 
-/** The month of the API. LinkedIn ends each about a year after it appeared; then every call is refused with 426. */
-const VERSION = '202601';
+/**
+ * The month of the API. LinkedIn keeps each for a year at least (learn.microsoft.com/linkedin/marketing/versioning); after
+ * its end every call is refused with 426.
+ */
+const VERSION = '202604';
 const UPLOADS = 'https://www.linkedin.com';
 
 const SCOPES = [

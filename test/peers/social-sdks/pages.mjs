@@ -82,7 +82,7 @@ const linkedinOf = (kind) =>
     const { RestliClient } = await import('linkedin-api-client');
     const client = new RestliClient();
     const author = `urn:li:${kind}:${account}`;
-    const line = { accessToken, versionString: '202601' };
+    const line = { accessToken, versionString: '202604' };
     const post = (commentary, more) =>
       client.create({
         ...line,
