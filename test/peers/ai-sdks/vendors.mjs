@@ -231,6 +231,7 @@ export async function runway({ values: { apiKey } }) {
     video: ({ model, prompt, seconds }) => ran(client.textToVideo.create({ model, promptText: prompt, ratio: '720:1280', duration: seconds })),
     'video from a picture': ({ model, seconds, sources: [picture] }) => ran(client.imageToVideo.create({ model, ratio: '1280:720', duration: seconds, promptImage: picture.publicUrl })),
     image: ({ model, prompt }) => ran(client.textToImage.create({ model, promptText: prompt, ratio: '1024:1024' })),
+    'image by Gemini': ({ model, prompt }) => ran(client.textToImage.create({ model, promptText: prompt, ratio: '1344:768' })),
     edit: ({ model, prompt, sources: [picture] }) => ran(client.textToImage.create({ model, promptText: prompt, ratio: '1920:1080', referenceImages: [{ uri: picture.publicUrl }] })),
     'edit of a film': ({ model, prompt, sources: [film] }) => ran(client.videoToVideo.create({ model, promptText: prompt, videoUri: film.publicUrl })),
     avatar: ({ model, sources: [picture, film] }) =>
