@@ -117,6 +117,13 @@ test.each([
   );
 });
 
+test('each model of OpenAI reads in its own voices', () => {
+  const voicesOf = (model: string) => takesOf(adapterOf('openai'), 'speech', model)!.voices;
+  const first = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
+  expect([voicesOf('tts-1'), voicesOf('tts-1-hd')]).toEqual([first, first]);
+  expect(voicesOf('gpt-4o-mini-tts')).toEqual([...first, 'ballad', 'verse', 'marin', 'cedar']);
+});
+
 describe('the bytes of a result', () => {
   const OUTPUT = 'https://replicate.delivery/clip.mp4?sig=s';
   const service = (providers: ReturnType<typeof localProviders>, id = 'replicate') =>
