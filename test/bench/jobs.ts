@@ -36,7 +36,7 @@ export async function jobs(options: Options): Promise<Report> {
   const database = await world.database();
   const start = (name: string, settings: object) =>
     begun.use(
-      startChild(name, ['--expose-gc', path(`./${name}.ts`), JSON.stringify(settings)], {
+      startChild(name, ['--expose-gc', path(`./processes/${name}.ts`), JSON.stringify(settings)], {
         logFile: join(folder, `${name}.log`),
       }),
     );

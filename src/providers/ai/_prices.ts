@@ -223,8 +223,8 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'gemini-3.1-pro-preview-customtools': [2, 12, 0.2, [200_000, 4, 18, 0.4]],
     'gemini-3.5-flash': [1.5, 9, 0.15],
     'gemini-embedding-001': [0.15, 0],
-    'gemini-flash-latest': [0.3, 2.5, 0.075],
-    'gemini-flash-lite-latest': [0.1, 0.4, 0.025],
+    'gemini-flash-latest': [1.5, 9, 0.15], // leads to a newer model again and again: the dearest so far
+    'gemini-flash-lite-latest': [0.25, 1.5, 0.025],
   },
   groq: {
     'llama-3.3-70b-versatile': [0.59, 0.79],

@@ -25,7 +25,10 @@ export default media({
       id: 'canopylabs/orpheus-v1-english',
       operations: { speech: { promptLength: 200, voices: ['autumn', 'diana', 'hannah', 'austin', 'daniel', 'troy'] } },
     },
-    { id: 'canopylabs/orpheus-arabic-saudi', operations: { speech: { promptLength: 200, voices: 'any' } } },
+    {
+      id: 'canopylabs/orpheus-arabic-saudi',
+      operations: { speech: { promptLength: 200, voices: 'any', anyOf: [['voice']] } },
+    },
     { id: 'whisper-large-v3-turbo', operations: { transcription: ONE_SOUND } },
     { id: 'whisper-large-v3', operations: { transcription: ONE_SOUND } },
   ],

@@ -6,8 +6,10 @@ import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
 const sizes = ['1024x1024', '1536x1024', '1024x1536'];
 const picture = { promptLength: 32_000, sizes, count: 10 };
 const drawing = { image: picture, edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 16 } } } as const;
-const voices = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'sage', 'shimmer', 'verse', 'marin', 'cedar'];
+const voices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 const speaking = { speech: { promptLength: 4_096, voices } };
+/** The older models have none of the later voices. */
+const speakingNow = { speech: { promptLength: 4_096, voices: [...voices, 'ballad', 'verse', 'marin', 'cedar'] } };
 
 /** https://platform.openai.com/docs/api-reference; its API of videos has ended. */
 export default media({
@@ -35,7 +37,7 @@ export default media({
     { id: 'gpt-image-2', operations: drawing },
     { id: 'gpt-image-2.6-sunburst', operations: drawing },
     { id: 'gpt-image-2.6-flare', operations: drawing },
-    { id: 'gpt-4o-mini-tts', operations: speaking },
+    { id: 'gpt-4o-mini-tts', operations: speakingNow },
     { id: 'tts-1', operations: speaking },
     { id: 'tts-1-hd', operations: speaking },
     { id: 'whisper-1', operations: { transcription: ONE_SOUND } },

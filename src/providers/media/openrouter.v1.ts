@@ -90,7 +90,7 @@ export default media({
   ],
   anyModel: {
     id: /^[\w.-]+\/[\w.:-]+$/,
-    operations: { image, edit, video, speech: { voices: 'any' }, transcription: ONE_SOUND },
+    operations: { image, edit, video, speech: { voices: 'any', anyOf: [['voice']] }, transcription: ONE_SOUND },
   },
   connect: (line) =>
     operations(

@@ -22,6 +22,17 @@ const PICTURE_RATIOS: Readonly<Record<string, string>> = {
   '3:4': '1080:1440',
   '21:9': '2112:912',
 };
+/** Models that take other pixels for the same ratios. */
+const OWN_RATIOS: Readonly<Record<string, typeof PICTURE_RATIOS>> = {
+  gemini_image3_pro: {
+    '16:9': '1344:768',
+    '9:16': '768:1344',
+    '1:1': '1024:1024',
+    '4:3': '1184:864',
+    '3:4': '864:1184',
+    '21:9': '1536:672',
+  },
+};
 const video = { ratios: ['16:9', '9:16'], promptLength: 1_000, secondsNeeded: true } satisfies Takes;
 const image: Takes = { ratios: Object.keys(PICTURE_RATIOS), promptLength: 1_000 };
 const edit: Takes = { ...image, sources: fetchedFiles(1, 3, 'image') };
@@ -39,9 +50,10 @@ const task = (bodyOf: (request: MediaRequest) => { path: string; json: object })
   failures: [[/SAFETY|ASSET\.INVALID|INPUT_PREPROCESSING/, 'rejected']],
   cancel: { method: 'delete', path: '/v1/tasks/{id}' },
 });
-const picture = task(({ ratio = '16:9', sources }) => {
+const picture = task(({ model, ratio = '16:9', sources }) => {
   const referenceImages = publicUrls(sources).image.map((uri) => ({ uri }));
-  const json = { ratio: PICTURE_RATIOS[ratio], ...(referenceImages.length > 0 && { referenceImages }) };
+  const pixels = (OWN_RATIOS[model!] ?? PICTURE_RATIOS)[ratio];
+  const json = { ratio: pixels, ...(referenceImages.length > 0 && { referenceImages }) };
   return { path: '/v1/text_to_image', json };
 });
 

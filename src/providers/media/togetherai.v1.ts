@@ -20,17 +20,17 @@ const jobs = jobPoll({
       submit: ({ model, prompt, size, seconds, sources }) => {
         const [first] = publicUrls(sources).image;
         return {
-          path: '/videos',
+          path: '/v2/videos',
           json: {
             model,
             prompt,
             seconds: seconds?.toString(),
             ...pixelsOf(size),
-            ...(first && { frame_images: [{ input_image: first, frame: 'first' }] }),
+            ...(first && { media: { frame_images: [{ input_image: first, frame: 'first' }] } }),
           },
         };
       },
-      poll: '/videos/{id}',
+      poll: '/v2/videos/{id}',
       states: { in_progress: 'running', completed: 'succeeded', failed: 'failed' },
       outputs: 'outputs.video_url',
       error: ['error.message'],
@@ -50,7 +50,7 @@ export default media({
   website: 'https://www.together.ai',
   authType: 'api_key',
   credentials: { apiKey: secret('API key', { help: 'api.together.ai/settings/api-keys' }) },
-  api: 'https://api.together.ai/v1',
+  api: 'https://api.together.ai',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   errors: { 403: 'reauthorize' },
   hub: true,
@@ -59,22 +59,22 @@ export default media({
     { id: 'black-forest-labs/FLUX.2-pro', operations: { image } },
     { id: 'minimax/hailuo-02', operations: { video } },
     { id: 'hexgrad/Kokoro-82M', operations: { speech: { voices: 'any' } } },
-    { id: 'cartesia/sonic', operations: { speech: { voices: 'any' } } },
+    { id: 'cartesia/sonic', operations: { speech: { voices: 'any', anyOf: [['voice']] } } },
     { id: 'openai/whisper-large-v3', operations: { transcription: ONE_SOUND } },
   ],
   connect: (line) =>
     operations(
       {
         image: ({ model, prompt, size, count }) =>
-          pictures(line, '/images/generations', {
+          pictures(line, '/v1/images/generations', {
             json: { model, prompt, n: count, ...pixelsOf(size), response_format: 'base64' }, // spares a second call
           }),
         speech: ({ model, prompt, voice = 'af_heart' }) =>
-          speech(line, '/audio/speech', { model, input: prompt, voice, response_format: 'mp3' }, prompt),
+          speech(line, '/v1/audio/speech', { model, input: prompt, voice, response_format: 'mp3' }, prompt),
         transcription: (request) =>
           transcription(
             line,
-            '/audio/transcriptions',
+            '/v1/audio/transcriptions',
             { multipart: transcriptForm(request, 'timestamp_granularities') },
             request,
           ),
@@ -82,7 +82,7 @@ export default media({
       jobs(line),
     ),
   async check({ http }) {
-    await http.get('/models', z.array(z.unknown()));
+    await http.get('/v1/models', z.array(z.unknown()));
     return 'The key is accepted';
   },
 });

@@ -64,6 +64,7 @@ test.each<[string, string, CallUsage, number]>([
   ['gateway', 'anthropic/claude-sonnet-5', { inputTokens: 500, outputTokens: 100 }, 2_000],
   ['gmihub', 'Qwen/Qwen3.7-Max', { inputTokens: 1_000, outputTokens: 1_000 }, 10_000],
   ['google', 'gemini-3.5-flash', { inputTokens: 1_000, outputTokens: 1_000 }, 10_500],
+  ['google', 'gemini-flash-latest', { inputTokens: 1_000, outputTokens: 1_000 }, 10_500],
   ['groq', 'llama-3.3-70b-versatile', { inputTokens: 1_000, outputTokens: 1_000 }, 1_380],
   ['kimi', 'kimi-k2.6', { inputTokens: 1_000, cachedTokens: 500, outputTokens: 100 }, 955],
   ['minimax', 'MiniMax-M3', { inputTokens: 600_000, outputTokens: 1_000 }, 362_400],

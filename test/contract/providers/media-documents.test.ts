@@ -7,7 +7,7 @@ import type { MediaFixture } from '../../support/peers/media-suite.ts';
 interface Described {
   id: string;
   document: string;
-  /** Requests below it are the document's. */
+  /** Requests to its host are the document's. */
   base: string;
   operations: () => Operation[] | undefined;
   /** What the document lacks or has otherwise, and why it is asked all the same. */
@@ -75,7 +75,7 @@ describe.each(PROVIDERS)('$id by $document', ({ id, document, base, operations, 
     const fixture = ((await import(`../../fixtures/providers/media/${id}.ts`)) as { default: MediaFixture }).default;
     const asked = fixture.cases
       .flatMap(({ exchanges }) => exchanges)
-      .filter(({ asks }) => asks.url.startsWith(`${base}/`));
+      .filter(({ asks }) => new URL(asks.url).origin === new URL(base).origin);
     expect(asked.length).toBeGreaterThan(0);
     const faults = new Set(asked.flatMap(({ asks, says }) => faultsOf(described!, base, asks, says)));
     expect([...faults].filter((fault) => !(fault in beyond))).toEqual([]);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
 import { media, type MediaAdapter, type MediaCalls, type MediaLine } from '../../../src/providers/media/_contract.ts';
 import {
+  checkMediaRequest,
   defaultModelOf,
   mediaInputOf,
   MEDIA_OPERATIONS,
@@ -102,6 +103,25 @@ test.each([
   wire.plays([{ asks, says: { json: { data: { image_urls: ['https://a.example/1.jpg'] } } } }]);
   const request = { operation: 'image', model: 'image-01', prompt: PROMPT, sources: [], key: 'k' } as const;
   expect(((await service.start(request)) as { cost?: unknown }).cost).toEqual(cost);
+});
+
+test.each([
+  ['groq', 'canopylabs/orpheus-arabic-saudi'],
+  ['togetherai', 'cartesia/sonic'],
+  ['openrouter', 'some-maker/some-voice'],
+])('%s is not asked to read by %s in the voice of another model', (id, model) => {
+  const spoken = { operation: 'speech' as const, model, prompt: PROMPT, sources: [] };
+  expect(() => checkMediaRequest(adapterOf(id), { ...spoken, voice: 'someone' })).not.toThrow();
+  expect(() => checkMediaRequest(adapterOf(id), spoken)).toThrow(
+    expect.objectContaining({ status: 400, extra: { errors: [expect.objectContaining({ field: 'voice' })] } }),
+  );
+});
+
+test('each model of OpenAI reads in its own voices', () => {
+  const voicesOf = (model: string) => takesOf(adapterOf('openai'), 'speech', model)!.voices;
+  const first = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
+  expect([voicesOf('tts-1'), voicesOf('tts-1-hd')]).toEqual([first, first]);
+  expect(voicesOf('gpt-4o-mini-tts')).toEqual([...first, 'ballad', 'verse', 'marin', 'cedar']);
 });
 
 describe('the bytes of a result', () => {

@@ -9,6 +9,8 @@ import { apiDocument } from './api-documents.ts';
 /** What a description says of one operation. `query`, `form`: the names that it knows, and which must be there. */
 export interface Operation {
   method: string;
+  /** Where it has a server of its own. */
+  base?: string;
   path: RegExp;
   query: Named;
   /** Of a form, and of a form with files. */
@@ -41,7 +43,9 @@ const read = (file: string): unknown => {
 
 const Parameter = z.object({ name: z.string(), in: z.string(), required: z.boolean().optional() });
 const Content = z.record(z.string(), z.object({ schema: z.unknown() }));
+const Servers = z.array(z.object({ url: z.string() })).optional();
 const Described = z.object({
+  servers: Servers,
   parameters: z.array(z.record(z.string(), z.unknown())).default([]),
   requestBody: z.object({ content: Content }).optional(),
   responses: z.record(z.string(), z.object({ content: Content.optional() }).catch({})).default({}),
@@ -107,7 +111,8 @@ export function openApi(file: string): Operation[] | undefined {
   return Object.entries(OpenApi.parse(raw).paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       if (!item[method]) return [];
-      const { parameters, requestBody, responses } = Described.parse(item[method]);
+      const { servers, parameters, requestBody, responses } = Described.parse(item[method]);
+      const own = servers ?? Servers.parse(item['servers']);
       const shared = z.array(z.record(z.string(), z.unknown())).catch([]).parse(item['parameters']);
       const all = z.array(Parameter).parse([...shared, ...parameters].map(deref));
       const content = requestBody?.content ?? {};
@@ -118,6 +123,7 @@ export function openApi(file: string): Operation[] | undefined {
       const fields = all.filter((one) => one.in === 'formData');
       return {
         method: method.toUpperCase(),
+        ...(own?.[0] && { base: own[0].url }),
         path: pattern(path),
         query: named(all.filter((one) => one.in === 'query')),
         ...(fields.length > 0 && { form: named(fields), multipart: named(fields) }),
@@ -283,10 +289,13 @@ export function faultsOf(
   asks: Request,
   answer: { status?: number; json?: unknown },
 ): string[] {
-  const { pathname, searchParams } = new URL(asks.url);
-  const path = pathname.slice(new URL(base).pathname.replace(/\/$/, '').length);
-  const told = `${asks.method} ${path}`;
-  const found = operations.find((one) => one.method === asks.method && one.path.test(path));
+  const { origin, pathname, searchParams } = new URL(asks.url);
+  const below = (server: string) => {
+    const root = server.replace(/\/$/, '');
+    return `${origin}${pathname}`.startsWith(`${root}/`) ? (origin + pathname).slice(root.length) : undefined;
+  };
+  const told = `${asks.method} ${below(base) ?? asks.url}`;
+  const found = operations.find((one) => one.method === asks.method && one.path.test(below(one.base ?? base) ?? ''));
   if (!found) return [`${told}: there is no such operation`];
   const { query, judge, judgeAnswer } = found;
   const sent = asks.form ?? asks.multipart;

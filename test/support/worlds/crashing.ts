@@ -46,10 +46,10 @@ export interface CrashingHost extends AsyncDisposable {
 }
 
 export interface Crashing {
-  db: VirtualDatabase;
+  db: Pick<VirtualDatabase, 'url' | 'sql'>;
   env: Record<string, string>;
   now(): number;
-  parts: Pick<ContextOptions, 'adapters' | 'network'>;
+  parts: Pick<ContextOptions, 'adapters' | 'network' | 'servers'>;
 }
 
 /** What this process does by itself is written before the work begins: a sleep that a death ends never ends. */
