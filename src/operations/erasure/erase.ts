@@ -20,7 +20,10 @@ export interface ErasureRequest {
   /** Only answers what would be erased. */
   dryRun: boolean;
 }
-/** `waiting`: the organization goes once the payment processor was told, by the hourly sweep. */
+/**
+ * `waiting`: the organization goes by the hourly sweep, once the payment processor was told; one with very many rows goes
+ * that way, too.
+ */
 export interface Erased extends store.ErasedCounts {
   id: string | null;
   kind: 'user' | 'org';
@@ -119,7 +122,7 @@ async function eraseOrganization(
   { tx, by, dryRun }: Acts,
   orgId: string,
 ): Promise<store.ErasedCounts> {
-  if (!(await store.isOrganization(tx, orgId))) throw notFound();
+  if (!(await (dryRun ? store.isOrganization(tx, orgId) : store.lockOrganization(tx, orgId)))) throw notFound();
   const counts = await countOrganizations(tx, [orgId]);
   if (dryRun) return counts; // its rows may be millions
   await organizations.end(tx, orgId, by, { own: true });
