@@ -27,6 +27,8 @@ const NAMES = [
   'preflight',
   'fairness',
   'runs',
+  'rollup',
+  'export',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -48,6 +50,8 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   preflight: async () => (await import('./preflight.ts')).preflight,
   fairness: async () => (await import('./fairness.ts')).fairness,
   runs: async () => (await import('./runs.ts')).runs,
+  rollup: async () => (await import('./rollup.ts')).rollup,
+  export: async () => (await import('./export.ts')).exportNumbers,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
 const WITHOUT_ACTORS: readonly Name[] = [
@@ -61,6 +65,8 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'collab',
   'jobs',
   'runs',
+  'rollup',
+  'export',
 ];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
