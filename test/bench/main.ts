@@ -29,6 +29,7 @@ const NAMES = [
   'runs',
   'rollup',
   'export',
+  'digest',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -51,6 +52,7 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   fairness: async () => (await import('./fairness.ts')).fairness,
   runs: async () => (await import('./runs.ts')).runs,
   rollup: async () => (await import('./rollup.ts')).rollup,
+  digest: async () => (await import('./digest.ts')).digest,
   export: async () => (await import('./export.ts')).exportNumbers,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
@@ -67,6 +69,7 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'runs',
   'rollup',
   'export',
+  'digest',
 ];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;

@@ -202,3 +202,16 @@ describe('each combination of digest, masters and choice', () => {
     expect(await faultsOf((person) => wantedBy({ inApp: 'row' }, person))).toEqual([]);
   });
 });
+
+test('the digests of everybody are one commit of two statements [NO27]', async () => {
+  const payload = postPayload(null);
+  await world.hear([{ orgId: world.orgId, topic: 'post.published', entityId: newId(), payload }]);
+  const { count } = await world.sql`update notification_windows set due_at = now() where kind = 'digest'`;
+  expect(count).toBeGreaterThan(20);
+  await world.sql`delete from emails`;
+  world.db.statements.length = 0;
+  expect(await world.context.notifications.closeDueWindows(500)).toBe(count);
+  const texts = world.db.statements.map((text) => text.trim());
+  expect(texts.filter((text) => !/^(begin|commit)/i.test(text))).toHaveLength(2);
+  expect((await world.sql`select from emails`).count).toBe(count);
+});
