@@ -3,7 +3,7 @@ import type { Accounts } from '../../people/auth/index.ts';
 import type { Identity } from '../../people/identity/index.ts';
 import type { Organizations } from '../../people/organizations/index.ts';
 import { countCascade, type Database, deleteKeysOfUser, type Sql } from '../../platform/db/index.ts';
-import { bind, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
+import { AppError, bind, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
 import * as store from './store.ts';
 
 export interface ErasureDeps {
@@ -123,6 +123,8 @@ async function eraseOrganization(
   orgId: string,
 ): Promise<store.ErasedCounts> {
   if (!(await (dryRun ? store.isOrganization(tx, orgId) : store.lockOrganization(tx, orgId)))) throw notFound();
+  // somebody else asked while this one waited for the lock: that receipt is answered
+  if (!dryRun && (await store.findReceipt(tx, sha256(orgId)))) throw new AppError('conflict', 'It is erased already');
   const counts = await countOrganizations(tx, [orgId]);
   if (dryRun) return counts; // its rows may be millions
   await organizations.end(tx, orgId, by, { own: true });
