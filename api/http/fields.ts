@@ -17,6 +17,12 @@ export const repeated = <T extends z.ZodType<{ password: string; repeatPassword:
 
 export const instant = z.iso.datetime();
 
+/**
+ * A date that somebody gives. Nothing here is older than computers' own count of time; what lies before the year 1 has
+ * no date in Postgres, and days before it have none that sorts as a text.
+ */
+export const dateText = z.iso.date().refine((text) => text >= '1970-01-01', 'must not be before 1970-01-01');
+
 /** An ISO 8601 time with `Z` or an offset, as a Date. */
 export const futureInstant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 

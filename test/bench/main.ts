@@ -27,6 +27,9 @@ const NAMES = [
   'preflight',
   'fairness',
   'runs',
+  'rollup',
+  'export',
+  'digest',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -48,6 +51,9 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   preflight: async () => (await import('./preflight.ts')).preflight,
   fairness: async () => (await import('./fairness.ts')).fairness,
   runs: async () => (await import('./runs.ts')).runs,
+  rollup: async () => (await import('./rollup.ts')).rollup,
+  digest: async () => (await import('./digest.ts')).digest,
+  export: async () => (await import('./export.ts')).exportNumbers,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
 const WITHOUT_ACTORS: readonly Name[] = [
@@ -61,6 +67,9 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'collab',
   'jobs',
   'runs',
+  'rollup',
+  'export',
+  'digest',
 ];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll } from '@jest/globals';
 import { postPayload } from '../support/worlds/mail/notified.ts';
-import { note } from '../support/processes/chaos.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { append, startListeners } from '../../src/platform/outbox/index.ts';
 import { newId } from '../../src/platform/kernel/index.ts';
-import type { CrashingHost, Place } from '../support/worlds/crashing.ts';
-import { type CrashWorld, crashWorld, HOUR, type Seeded } from '../support/worlds/crash-world.ts';
+import type { CrashingHost } from '../support/worlds/crashing.ts';
+import { describeDeaths, type DyingTask } from '../support/worlds/crash-deaths.ts';
+import { type CrashWorld, crashWorld } from '../support/worlds/crash-world.ts';
 
 // Notices, numbers, comments, retention and erasure in a process that is killed at each place where its work waits: at
 // each statement before it is sent and before its answer comes, and at each request of somebody else. Another process
@@ -15,27 +15,13 @@ let world: CrashWorld;
 beforeAll(async () => void (world = await crashWorld()), 60_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-interface Task {
-  name: string;
-  /** What there is to do, for an organization of its own. */
-  seed(): Promise<Seeded>;
-  /** Does it, as the product does; a second time it does what is left. */
-  work(host: CrashingHost, seeded: Seeded): Promise<unknown>;
-  /** Before two processes do the work at once: what a person asks for once. */
-  ask?(host: CrashingHost, seeded: Seeded): Promise<unknown>;
-  /** What is there afterwards, without ids and times. */
-  state(seeded: Seeded): Promise<unknown>;
-  /** What has reached others; the same message may have come twice. */
-  arrived?(seeded: Seeded): unknown;
-}
-
 /** Longer than any of this takes: nobody looks twice. */
 const REST_MS = 600_000;
 
 const sweep = (host: CrashingHost, name: string, limit = 500) =>
   host.context.sweeps.find((one) => one.name === name)!.run(limit);
 
-const TASKS: readonly Task[] = [
+const TASKS: readonly DyingTask[] = [
   {
     name: 'notices of facts',
     async seed() {
@@ -246,71 +232,4 @@ const TASKS: readonly Task[] = [
   },
 ];
 
-describe.each(TASKS)('$name', (task) => {
-  const { seed, state, arrived, ask } = task;
-  const work = task.work.bind(task);
-  let places: Place[];
-  let wanted: { state: unknown; arrived: unknown };
-
-  async function judge(seeded: Seeded) {
-    return { state: await state(seeded), arrived: arrived?.(seeded) };
-  }
-
-  test('come to their end where nothing happens', async () => {
-    await world.begin();
-    const seeded = await seed();
-    await using host = await world.open();
-    host.count();
-    await work(host, seeded);
-    const { sent, requests } = host;
-    wanted = await judge(seeded);
-    places = [
-      ...sent.flatMap(({ isInside }, n): Place[] => [
-        { at: n + 1, cut: 'before' },
-        ...(isInside ? [] : [{ at: n + 1, cut: 'after' } as const]), // inside a transaction it is as if it was not sent
-      ]),
-      ...Array.from({ length: requests }, (_, n) => ({ request: n + 1 })),
-    ];
-    expect(sent.length).toBeGreaterThan(0);
-    expect(await judge(seeded)).toEqual(wanted);
-  });
-
-  test('are ended by another process, once and whole, wherever the first one dies', async () => {
-    let deaths = 0;
-    for (const place of places) {
-      await world.begin();
-      const seeded = await seed();
-      await using host = await world.open();
-      host.count(place);
-      await Promise.race([work(host, seeded), host.died]);
-      if (host.isDead) {
-        deaths += 1;
-        await host.buried();
-      }
-      // until leases of the dead are over, and what it left is due
-      for (let rounds = 0; rounds < 3; rounds++) {
-        await world.pass(HOUR);
-        await work(world.host, seeded);
-      }
-      expect({ place, ...(await judge(seeded)) }).toEqual({ place, ...wanted });
-    }
-    note({ places: places.length, deaths });
-    expect(deaths).toBeGreaterThanOrEqual(0.9 * places.length); // what two loops ask is not always asked in one order
-  }, 240_000);
-
-  test('come to the same end by two processes at once', async () => {
-    await world.begin();
-    const seeded = await seed();
-    await using host = await world.open();
-    for (const { context } of [host, world.host])
-      await world.db.sql`
-        insert into actor_hosts (incarnation, engine, address, types)
-        values (${context.incarnation}, 'embedded', '', '{}')
-        on conflict (incarnation) do update set last_heartbeat = now()`; // both are there: neither takes over
-    await ask?.(host, seeded);
-    await Promise.all([work(host, seeded), work(world.host, seeded)]);
-    await world.pass(HOUR);
-    await work(world.host, seeded);
-    expect(await judge(seeded)).toEqual(wanted);
-  });
-});
+describeDeaths(() => world, TASKS);

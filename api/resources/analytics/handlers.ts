@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Metric, METRICS } from '../../../src/providers/registry/index.ts';
+import { dateText } from '../../http/fields.ts';
 import { type AuthKind, routesOf } from '../../http/route.ts';
 import { HistoryAnswer, Numbers, PostNumbers, presentHistory, presentNumbers, presentPostNumbers } from './shape.ts';
 
@@ -7,7 +8,7 @@ const route = routesOf('analytics');
 
 const METRIC_NAMES = Object.keys(METRICS) as [Metric, ...Metric[]]; // of the object itself
 export const MetricName = z.enum(METRIC_NAMES);
-export const Range = z.object({ from: z.iso.date().optional(), to: z.iso.date().optional() });
+export const Range = z.object({ from: dateText.optional(), to: dateText.optional() });
 /** Whole days back from yesterday; some clients write the number in quotes (T12). */
 const Days = z.object({
   date: z

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { CampaignRow } from '../../../src/publishing/posts/index.ts';
-import { nameText } from '../../http/fields.ts';
+import { dateText, nameText } from '../../http/fields.ts';
 import { TagColor } from '../posts/tags.shape.ts';
-
-const Day = z.iso.date();
 
 /** A campaign: a tag with dates (S188). */
 export const Campaign = z.strictObject({
@@ -30,8 +28,8 @@ export const presentCampaign = (row: CampaignRow): z.input<typeof Campaign> => (
 const Fields = {
   color: TagColor.optional(),
   description: z.string().trim().max(2_000).optional(),
-  startDate: Day.nullish(),
-  endDate: Day.nullish().meta({ description: 'The last day.' }),
+  startDate: dateText.nullish(),
+  endDate: dateText.nullish().meta({ description: 'The last day.' }),
 };
 export const NewCampaign = z.strictObject({
   name: nameText(1, 255).optional(),

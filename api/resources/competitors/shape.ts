@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CompetitorDay, CompetitorRow } from '../../../src/insights/competitors/index.ts';
-import { nameText } from '../../http/fields.ts';
+import { dateText, nameText } from '../../http/fields.ts';
 
 const Metrics = z.record(z.string(), z.number()).meta({ description: 'Counts, such as `followers` and `posts`.' });
 
@@ -41,4 +41,4 @@ export const NewCompetitor = z.strictObject({
 export const CompetitorChange = z.strictObject({
   name: Name.meta({ description: 'Null: the name that the network tells.' }),
 });
-export const CompetitorRange = z.object({ from: z.iso.date().optional(), to: z.iso.date().optional() });
+export const CompetitorRange = z.object({ from: dateText.optional(), to: dateText.optional() });

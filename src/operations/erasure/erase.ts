@@ -3,7 +3,7 @@ import type { Accounts } from '../../people/auth/index.ts';
 import type { Identity } from '../../people/identity/index.ts';
 import type { Organizations } from '../../people/organizations/index.ts';
 import { countCascade, type Database, deleteKeysOfUser, type Sql } from '../../platform/db/index.ts';
-import { bind, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
+import { AppError, bind, isId, newId, notFound, sha256 } from '../../platform/kernel/index.ts';
 import * as store from './store.ts';
 
 export interface ErasureDeps {
@@ -20,7 +20,10 @@ export interface ErasureRequest {
   /** Only answers what would be erased. */
   dryRun: boolean;
 }
-/** `waiting`: the organization goes once the payment processor was told, by the hourly sweep. */
+/**
+ * `waiting`: the organization goes by the hourly sweep, once the payment processor was told; one with very many rows goes
+ * that way, too.
+ */
 export interface Erased extends store.ErasedCounts {
   id: string | null;
   kind: 'user' | 'org';
@@ -119,7 +122,9 @@ async function eraseOrganization(
   { tx, by, dryRun }: Acts,
   orgId: string,
 ): Promise<store.ErasedCounts> {
-  if (!(await store.isOrganization(tx, orgId))) throw notFound();
+  if (!(await (dryRun ? store.isOrganization(tx, orgId) : store.lockOrganization(tx, orgId)))) throw notFound();
+  // somebody else asked while this one waited for the lock: that receipt is answered
+  if (!dryRun && (await store.findReceipt(tx, sha256(orgId)))) throw new AppError('conflict', 'It is erased already');
   const counts = await countOrganizations(tx, [orgId]);
   if (dryRun) return counts; // its rows may be millions
   await organizations.end(tx, orgId, by, { own: true });

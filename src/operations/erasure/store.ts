@@ -72,6 +72,15 @@ export async function isOrganization(sql: Sql, orgId: string): Promise<boolean> 
   return rows.length > 0;
 }
 
+/**
+ * The same of one that is to be erased, which is locked: who asks at the same time waits before counting, as what the
+ * other deletes meanwhile would be in no receipt.
+ */
+export async function lockOrganization(sql: Sql, orgId: string): Promise<boolean> {
+  const rows = await sql`select from organizations where id = ${orgId} for no key update`;
+  return rows.length > 0;
+}
+
 /** Organizations of a user that nobody else belongs to. */
 export const organizationsOfOnly = async (sql: Sql, userId: string): Promise<string[]> =>
   (

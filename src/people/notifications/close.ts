@@ -8,14 +8,16 @@ import { waysOf } from './rules.ts';
 import { type ClosedLine, closeWindows } from './window-store.ts';
 
 const MOST_LINES = 50;
+/** Windows of one commit for each one of `limit`: what a statement costs is shared by more of them. */
+const WINDOWS_AT_ONCE = 4;
 
 /**
  * Closes windows that are due, each with one mail or one push of what it collected, in one commit; without lines that
- * its reader still wants there is none. Answers how many were closed.
+ * its reader still wants there is none. Answers how many were closed; `limit` or more: there may be more that are due.
  */
 export const closeDueWindows = (deps: NotificationsDeps, limit: number): Promise<number> =>
   deps.sql.begin(async (tx) => {
-    const { closed, lines } = await closeWindows(tx, limit);
+    const { closed, lines } = await closeWindows(tx, limit * WINDOWS_AT_ONCE);
     const windows = [...Map.groupBy(lines.filter(isStillWanted), ({ userId, kind }) => `${userId} ${kind}`).values()];
     const [pushed, mailed] = [windows.filter(isPush), windows.filter((window) => !isPush(window))];
     const mailable = mailed.filter(([first]) => !first!.isUndeliverable);

@@ -1,11 +1,16 @@
-import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import { type AuditActor, changeAuditLog, writeAudit } from '../../platform/audit/index.ts';
+import { type Database, deleteInParts, type Sql, tablesWithMany } from '../../platform/db/index.ts';
+import type { Clock } from '../../platform/kernel/index.ts';
 import { membersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Endings } from './ports.ts';
 import * as store from './store.ts';
 
 /** The service itself. */
 const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
+/** Rows of one table that go with an organization in one statement; what is more goes before, in commits of as many. */
+const MOST_ROWS = 5_000;
+/** A run of the sweep begins no further part after so long: whether it is still this process's is looked at then. */
+const RUN_MS = 30_000;
 
 /**
  * Ends what is paid and the channels; then nobody may use it any more. `own`: members who belong nowhere else get an
@@ -25,8 +30,35 @@ export async function closeOrganization(
   await writeAudit(tx, by, done);
 }
 
+/** Erases one that has ended, at once where it is not large; the sweep does what is left. */
+export async function eraseOrganization(
+  deps: Pick<Endings, 'forgetBackground'>,
+  tx: Sql,
+  orgId: string,
+): Promise<void> {
+  await store.markErased(tx, orgId);
+  if ((await tablesWithMany(tx, orgId, MOST_ROWS)).length === 0) await dropOrganization(deps, tx, orgId);
+}
+
+/** Deletes at most `limit` that are due; answers how many, or `limit` where it stopped before that was done. */
+export async function dropOrganizations(
+  { sql, clock, ...deps }: Pick<Endings, 'forgetBackground'> & { sql: Database; clock: Clock },
+  limit: number,
+): Promise<number> {
+  const since = clock.monotonic();
+  const mayGoOn = () => clock.monotonic() - since < RUN_MS;
+  for (let dropped = 0; dropped < limit; dropped++) {
+    const orgId = await store.findRemoved(sql);
+    if (orgId === undefined) return dropped;
+    const inPart = (work: (tx: Sql) => Promise<number>) => changeAuditLog(sql, work); // its own entries go, too
+    if (!(await deleteInParts(sql, orgId, MOST_ROWS, { mayGoOn, inPart }))) return limit;
+    if (!(await sql.begin((tx) => dropOrganization(deps, tx)))) return dropped;
+  }
+  return limit;
+}
+
 /** Deletes the rows of one that is due, or of the one with an id if it is; false: there is none. */
-export async function dropOrganization(
+async function dropOrganization(
   { forgetBackground }: Pick<Endings, 'forgetBackground'>,
   tx: Sql,
   only?: string,

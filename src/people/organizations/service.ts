@@ -3,7 +3,7 @@ import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
-import { closeOrganization, dropOrganization } from './ending.ts';
+import { closeOrganization, dropOrganizations, eraseOrganization } from './ending.ts';
 import { type McpPolicies, openMcpPolicies } from './mcp-policy.ts';
 import type { Endings } from './ports.ts';
 import { type Settings, type SettingsChange, orgSettingsOf } from './rules.ts';
@@ -25,6 +25,7 @@ export interface Organizations extends McpPolicies {
   remove(orgId: string, by: AuditActor, confirm: string): Promise<void>;
   /**
    * Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many.
+   * Of a large one some rows at a time go before; `limit` is answered where there is more to do.
    */
   dropRemoved(limit: number): Promise<number>;
   /**
@@ -34,7 +35,7 @@ export interface Organizations extends McpPolicies {
   end(transaction: Sql, orgId: string, by: AuditActor, options: { own: boolean }): Promise<void>;
   /**
    * Deletes one that has ended without waiting 30 days, in the caller's transaction; where the payment processor has to
-   * be told first, the sweep does it.
+   * be told first, and where there are many rows, the sweep does it.
    */
   erase(transaction: Sql, orgId: string): Promise<void>;
   settings(orgId: string): Promise<Settings>;
@@ -118,16 +119,8 @@ export function openOrganizations({ mostOwned, providers, clock, ...deps }: Opti
       if (org) await closeOrganization(deps, tx, org, { by, own });
     },
 
-    async erase(tx, orgId) {
-      await store.markErased(tx, orgId);
-      await dropOrganization(deps, tx, orgId);
-    },
-
-    async dropRemoved(limit) {
-      let dropped = 0;
-      while (dropped < limit && (await sql.begin((tx) => dropOrganization(deps, tx)))) dropped++;
-      return dropped;
-    },
+    erase: (tx, orgId) => eraseOrganization(deps, tx, orgId),
+    dropRemoved: (limit) => dropOrganizations({ ...deps, clock }, limit),
 
     settings: async (orgId) => orgSettingsOf(known(await store.findOrganization(sql, orgId))),
 

@@ -92,6 +92,23 @@ export const markErased = (sql: Sql, orgId: string) => sql`
   where id = ${orgId}
     and deleted_at is not null`;
 
+/** The predicate of organizations `o` whose rows are to go. */
+const isDue = (sql: Sql) => sql`
+        o.deleted_at is not null
+        and (o.erased or o.deleted_at < now() - interval '30 days')
+        and not exists (select from payment_tasks t where t.org_id = o.id)`;
+
+/** The next org whose rows are to go. */
+export async function findRemoved(sql: Sql): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`/* all orgs */
+    select o.id
+    from organizations o
+    where ${isDue(sql)}
+    order by o.deleted_at
+    limit 1`;
+  return row?.id;
+}
+
 /**
  * Deletes one org that was deleted 30 days ago, or is erased, with all that was its own; answers its id. `only`: this
  * one, if it is. Files leave their bytes to the sweep of media. It waits while the payment processor has not been told
@@ -103,9 +120,7 @@ export async function dropRemoved(sql: Sql, only?: string): Promise<string | und
     where id = (
       select o.id
       from organizations o
-      where o.deleted_at is not null
-        and (o.erased or o.deleted_at < now() - interval '30 days')
-        and not exists (select from payment_tasks t where t.org_id = o.id)
+      where ${isDue(sql)}
         ${only === undefined ? sql`` : sql`and o.id = ${only}`}
       order by o.deleted_at
       limit 1

@@ -25,7 +25,7 @@ export {
 } from './client.ts';
 export { column, type RowOf, table } from './table.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
-export { countCascade } from './references.ts';
+export { countCascade, deleteInParts, tablesWithMany } from './references.ts';
 export { findDueByAge, type RetentionRule, retentionRule, rowsOlder } from './retention.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';

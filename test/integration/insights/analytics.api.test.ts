@@ -229,6 +229,9 @@ describe('the history of a channel', () => {
     ['from=1990-01-01&to=2026-02-01', 'to'],
     ['from=2026-02-30', 'from'],
     ['to=tomorrow', 'to'],
+    ['to=0000-01-01', 'to'], // thirty days before it have no date
+    ['from=0000-01-01&to=0000-01-02', 'from'],
+    ['from=9999-12-31&to=0001-01-01', 'to'],
     ['metric=karma', 'metric'],
     ['interval=year', 'interval'],
   ])('is refused for %s, naming %s', async (query, field) => {

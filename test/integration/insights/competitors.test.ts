@@ -194,6 +194,16 @@ describe('the sweep of competitors', () => {
     expect(await shown()).toBe(2);
   });
 
+  test.each([
+    ['to', 'to=0000-01-01'], // which Postgres does not know
+    ['from', 'from=0000-01-01'],
+    ['from', 'from=2026-02-30'],
+    ['to', 'from=2026-02-02&to=2026-02-01'],
+  ])('names the field %s of a history of %s [S189, S6]', async (field, query) => {
+    const { status, body } = await ann.client.get(`/competitors/${(await watched()).id}/history?${query}`);
+    expect([status, body.errors?.[0]?.field]).toEqual([400, field]);
+  });
+
   test('tries again in an hour three times, then the next day, and says why; others are read [S189]', async () => {
     const one = await watched();
     const other = await watched({ providerIdentifier: 'bluesky', handle: 'eve.test' });

@@ -230,6 +230,23 @@ describe('POST /admin/erasure of an organization', () => {
     expect([again.body.id, again.body.state]).toEqual([body.id, 'done']);
   });
 
+  test('takes one with very many rows some at a time, by the sweep [S44]', async () => {
+    await leaveMore();
+    await db.sql`
+      insert into analytics_days (org_id, channel_id, metric, date, value)
+      select c.org_id, c.id, 'views', date '1980-01-01' + n, n
+      from channels c, generate_series(1, 11000) n
+      where c.org_id = ${traced.orgId}`;
+    const { body } = await erase({ orgId: traced.orgId });
+    expect([body.state, body.deleted.analytics_days]).toEqual(['waiting', 11_000]);
+    db.statements.length = 0;
+    expect(await app.context.organizations.dropRemoved(10)).toBe(1);
+    const parts = db.statements.filter((text) => /^\s*delete from "analytics_days"/.test(text));
+    expect(parts).toHaveLength(3);
+    expect(await rowsOf(traced.orgId)).toEqual([]);
+    expect((await erase({ orgId: traced.orgId })).body).toMatchObject({ id: body.id, state: 'done' });
+  });
+
   test('waits until the payment processor was told, and then goes without 30 days [S44]', async () => {
     await db.sql`
       insert into payment_tasks (id, org_id, kind, subscription_id)

@@ -219,6 +219,57 @@ describe('a sweep of comments', () => {
     expect(askedReleases()).toEqual([`r-${postId}`, `r-${item}`].toSorted());
   });
 
+  test('reads ten pages of a list that never ends, and the posts beside it at once or in the next round', async () => {
+    const { orgId, channelId, postId } = await channelWith();
+    const beside = await publishedPost(db.sql, { orgId, channelId });
+    let told = 0;
+    said.pages = ({ published: { id } }) =>
+      id === `r-${postId}`
+        ? { comments: Array.from({ length: 300 }, () => commentBy('Bot', { id: `c-${told++}` })), next: String(told) }
+        : { comments: [commentBy('Ann', { id: `of-${beside}`, text: 'beside' })] };
+    await sweepNow(world, channelId);
+    await sweepNow(world, channelId);
+    expect(said.asked.filter(({ release }) => release === `r-${postId}`).length).toBeLessThanOrEqual(20);
+    expect((await listed(orgId, { postId: beside })).map(({ content }) => content)).toEqual(['beside']);
+    expect((await db.sql`select from social_comments where post_id = ${postId}`).count).toBe(told);
+  });
+
+  test('leaves a list that repeats its pages, and stores each comment of it once', async () => {
+    const { orgId, channelId } = await channelWith();
+    const [first, second] = [commentBy('Ann'), commentBy('Bea')];
+    said.pages = ({ cursor }) =>
+      cursor === 'b'
+        ? { comments: [second, first, second], next: 'a' }
+        : { comments: [first, first], next: cursor === 'a' ? 'b' : 'a' };
+    await sweepNow(world, channelId);
+    expect(said.asked.map(({ cursor }) => cursor)).toEqual([undefined, 'a', 'b']);
+    expect(await listed(orgId)).toHaveLength(2);
+    const topics = ['comment.new', 'comment.new', 'comment.synced'];
+    expect((await announcedOf(db.sql, orgId)).map(({ topic }) => topic)).toEqual(topics);
+    await sweepNow(world, channelId);
+    expect(await listed(orgId)).toHaveLength(2);
+    expect(await announcedOf(db.sql, orgId)).toHaveLength(3);
+  });
+
+  test('finds nothing new and nothing gone where a list comes in another order', async () => {
+    const { orgId, channelId } = await channelWith();
+    const all = Array.from({ length: 5 }, (_, n) => commentBy(String(n)));
+    const inPages = (list: typeof all) => {
+      said.pages = ({ cursor = '0' }) => ({
+        comments: list.slice(Number(cursor), Number(cursor) + 2),
+        ...(Number(cursor) + 2 < list.length && { next: String(Number(cursor) + 2) }),
+      });
+    };
+    inPages(all);
+    await sweepNow(world, channelId);
+    const [before, facts] = [await listed(orgId), await announcedOf(db.sql, orgId)];
+    expect(before).toHaveLength(5);
+    inPages(all.toReversed());
+    await sweepNow(world, channelId);
+    expect(await listed(orgId)).toEqual(before);
+    expect(await announcedOf(db.sql, orgId)).toEqual(facts);
+  });
+
   test('keeps what others wrote bounded and in one piece', async () => {
     const { orgId, channelId } = await channelWith();
     said.pages = () => ({

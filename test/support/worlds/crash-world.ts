@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { readMail, startSmtp } from '../peers/smtp.ts';
 import { startInternet } from '../wire/outside.ts';
@@ -93,7 +96,10 @@ export async function crashWorld() {
       },
     } as never, // the line of a channel is wider
   };
+  const uploads = mkdtempSync(join(tmpdir(), 'rookery-crash-uploads-'));
+  opened.defer(() => rmSync(uploads, { recursive: true, force: true }));
   const env = {
+    UPLOAD_FOLDER: uploads, // one for all hosts
     SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32',
     EMAIL_PROVIDER: 'smtp',
     EMAIL_SMTP_HOST: '127.0.0.1',
@@ -282,6 +288,63 @@ export async function crashWorld() {
         makers: await texts(sql`
           select case when u.id is null then 'deleted user' else 'a user' end as text
           from posts p left join users u on u.id = p.created_by where p.org_id = ${orgId}`),
+      };
+    },
+    /** What an organization leaves in places that no key of the database ties to it, and a file with its bytes. */
+    async leaves({ orgId, people, channels }: Seeded): Promise<void> {
+      const key = `${orgId}/file.png`;
+      mkdirSync(dirname(join(uploads, key)), { recursive: true });
+      writeFileSync(join(uploads, key), 'bytes');
+      await sql`
+        insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+        values (${newId()}, ${orgId}, 'a.png', 'a.png', ${key}, 'image', 'image/png', 5)`;
+      await sql`
+        insert into idempotency_keys (org_id, scope, key, body_hash, claim, claimed_until, status, reply)
+        values (${orgId}, ${`${people[0]!.id} POST /x`}, 'k', ${Buffer.from('x')}, ${newId()}, now(), 201, 'v2:sealed')`;
+      await sql`
+        insert into actor_reminders (type, id, name, due_at, version)
+        values ('Channel', ${`${orgId}:${channels[0]!}`}, 'due', now() + interval '1 day', ${newId()})`;
+      await sql`
+        insert into outbox_refused (listener, id, org_id, topic, entity_id, payload, created_at, error)
+        values ('webhooks', ${Math.floor(Math.random() * 2 ** 40)}, ${orgId}, 'post.published', ${newId()}, '{}', now(), 'e')`;
+      await sql`
+        insert into audit_log (org_id, user_id, action, resource, resource_id)
+        select ${orgId}::uuid, ${people[0]!.id}::uuid, 'settings.updated', 'settings', n::text from generate_series(1, 4) n`;
+    },
+    /** Where rows, reminders and objects of an organization are, each with their number and, as one sum, what they say. */
+    async placesOf(orgId: string): Promise<Record<string, string>> {
+      const tables = await sql<{ name: string; column: string }[]>`
+        select table_name as name, column_name as column
+        from information_schema.columns
+        where table_schema = current_schema() and column_name = 'org_id'
+          and table_name in (select tablename from pg_tables where schemaname = current_schema())
+        union all values ('organizations', 'id')
+        order by 1`;
+      const places: Record<string, string> = {};
+      for (const { name, column } of tables) {
+        const [row] = await sql<{ n: number; sum: string }[]>`
+          select count(*)::int as n, md5(string_agg(t::text, '|' order by t::text)) as sum
+          from ${sql(name)} t where ${sql(column)} = ${orgId}`;
+        if (row!.n > 0) places[name] = `${row!.n} ${row!.sum}`;
+      }
+      const [reminders] = await sql<{ n: number }[]>`
+        select count(*)::int as n from actor_reminders where id like ${`%${orgId}%`}`;
+      const objects = readdirSync(uploads, { recursive: true, encoding: 'utf8' });
+      const files = objects.filter((path) => path.startsWith(orgId) && path.endsWith('.png'));
+      return {
+        ...places,
+        ...(reminders!.n > 0 && { reminders: String(reminders!.n) }),
+        ...(files.length > 0 && { files: files.join() }),
+      };
+    },
+    /** What the service itself keeps of the end of an organization. */
+    async endOf(orgId: string) {
+      const hash = createHash('sha256').update(orgId).digest();
+      return {
+        receipts: await texts(sql`select counts::text as text from erasures where subject_hash = ${hash}`),
+        notes: await texts(sql`
+          select action as text from audit_log
+          where resource_id = ${orgId} or resource_id in (select id::text from erasures where subject_hash = ${hash})`),
       };
     },
     [Symbol.asyncDispose]: () => end.disposeAsync(),

@@ -73,6 +73,7 @@ describe('campaigns', () => {
     ['name', { name: 'x'.repeat(256) }],
     ['color', { name: 'x', color: 'red' }],
     ['startDate', { name: 'x', startDate: '2026-02-30' }],
+    ['startDate', { name: 'x', startDate: '0000-01-01' }], // which Postgres does not know
     ['endDate', { name: 'x', endDate: 'tomorrow' }],
     ['endDate', { name: 'x', startDate: '2026-03-02', endDate: '2026-03-01' }],
     ['tagId', { tagId: newId() }],
