@@ -12,7 +12,7 @@ export function isTimezone(text: string): boolean {
   if (known.has(text)) return true;
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
+    if (new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone === '') return false;
   } catch {
     return false;
   }
