@@ -41,7 +41,7 @@ export function openAgents({ clock, awareness, tell }: Options) {
       };
       shown.set(name, one);
       const state = JSON.stringify({ user: { name, kind: 'agent' } });
-      const { told } = awareness.receive(one, awarenessUpdate([{ ...one, state }]));
+      const { told } = awareness.receive(one, '', awarenessUpdate([{ ...one, state }]));
       if (told) tell(told);
       hideLater(name, one).catch(() => undefined); // shown anew, or the room is closed
     },

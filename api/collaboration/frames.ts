@@ -69,7 +69,8 @@ const numberBytes = (value: number): number[] => {
   bytes.push(rest);
   return bytes;
 };
-const withLength = (bytes: Uint8Array): Uint8Array[] => [Uint8Array.from(numberBytes(bytes.length)), bytes];
+/** Bytes with their length in front. */
+export const withLength = (bytes: Uint8Array): Uint8Array[] => [Uint8Array.from(numberBytes(bytes.length)), bytes];
 const frame = (...parts: (number | Uint8Array)[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'number' ? Uint8Array.from(numberBytes(part)) : part)));
 

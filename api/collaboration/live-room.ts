@@ -3,7 +3,7 @@ import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import { openAgents } from './agents.ts';
-import { openAwareness } from './awareness.ts';
+import { ELSEWHERE, openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
@@ -16,7 +16,8 @@ import { encode, withPing } from './wire.ts';
 /** What a room sends to the same room in other processes. */
 export interface Peers {
   update(update: Uint8Array): void;
-  awareness(update: Uint8Array): void;
+  /** What clients of a person say of themselves. */
+  awareness(person: string, update: Uint8Array): void;
 }
 interface Options {
   clock: Clock;
@@ -24,9 +25,6 @@ interface Options {
   document: OpenDocument;
   peers: Peers | undefined;
 }
-
-/** Other processes speak for the ids of their clients. */
-const ELSEWHERE = {};
 
 const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
   frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
@@ -62,9 +60,9 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     session.touch();
   };
 
-  const tellAwareness = (update: Uint8Array) => {
+  const tellAwareness = (person: string, update: Uint8Array) => {
     broadcast(frames.awarenessFrame(update));
-    peers?.awareness(update);
+    peers?.awareness(person, update);
   };
   const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
 
@@ -95,10 +93,12 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       ];
       connection.send(encode(...told));
     },
+    /** Asks a client for what is not here: it may write now, and has kept what it was refused. */
+    ask: (connection: Connection) => connection.send(encode(frames.step1Frame(document.vector))),
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;
       const gone = awareness.leave(connection);
-      if (gone) tellAwareness(gone);
+      if (gone) tellAwareness(connection.principal.userId, gone);
     },
     /** A frame of a client; one that is none of y-websocket closes its connection and changes nothing. */
     receive(connection: Connection, frame: Uint8Array): void {
@@ -114,12 +114,16 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       broadcast(frames.updateFrame(update));
       touch();
     },
-    receiveAwareness(update: Uint8Array): void {
-      const { told } = awareness.receive(ELSEWHERE, update);
+    receiveAwareness(person: string, update: Uint8Array): void {
+      const { told } = awareness.receive(ELSEWHERE, person, update);
       if (told) broadcast(frames.awarenessFrame(told));
     },
     /** The states of the clients of this process, for another one. */
-    ownAwareness: (): Uint8Array[] => [...connections].flatMap((connection) => awareness.all(connection) ?? []),
+    ownAwareness: () =>
+      [...connections].flatMap((connection) => {
+        const update = awareness.all(connection);
+        return update ? [{ person: connection.principal.userId, update }] : [];
+      }),
     /** Says something to everybody, so that no client takes the silence for the end of its connection. */
     heartbeat(): void {
       self.clock += 1;
