@@ -26,6 +26,12 @@ interface Options {
   peers: Peers | undefined;
 }
 
+/**
+ * Milliseconds in which is gathered what clients say of themselves. A client of y-websocket sends back whatever it hears
+ * of others: told one by one, a dozen people who type would be more than 60 frames a second to each other.
+ */
+const GATHERING_MS = 40;
+
 const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
   frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
 
@@ -35,7 +41,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
   const session = openSession({ clock, log, document });
-  const agents = openAgents({ clock, awareness, tell: (update) => broadcast(frames.awarenessFrame(update)) });
+  const agents = openAgents({ clock, awareness, tell: gather });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
@@ -60,10 +66,23 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     session.touch();
   };
 
-  const tellAwareness = (person: string, update: Uint8Array) => {
-    broadcast(frames.awarenessFrame(update));
-    peers?.awareness(person, update);
-  };
+  /** By client, as only the last state of each matters. `person`: whose it is, where other processes are to hear it. */
+  const gathered = new Map<number, { entry: frames.AwarenessEntry; person: string | undefined }>();
+  const stopping = new AbortController();
+  function flushAwareness(): void {
+    if (gathered.size === 0) return;
+    const all = [...gathered.values()];
+    gathered.clear();
+    broadcast(frames.awarenessFrame(frames.awarenessUpdate(all.map(({ entry }) => entry))));
+    for (const [person, of] of Map.groupBy(all, ({ person: whose }) => whose))
+      if (person !== undefined) peers?.awareness(person, frames.awarenessUpdate(of.map(({ entry }) => entry)));
+  }
+  function gather(entries: readonly frames.AwarenessEntry[], person?: string): void {
+    if (entries.length === 0) return;
+    if (gathered.size === 0) clock.sleep(GATHERING_MS, stopping.signal).then(flushAwareness, flushAwareness);
+    for (const entry of entries) gathered.set(entry.client, { entry, person });
+  }
+  const tellAwareness: Receiving['tellAwareness'] = (person, entries) => gather(entries, person);
   const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
 
   return {
@@ -97,8 +116,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     ask: (connection: Connection) => connection.send(encode(frames.step1Frame(document.vector))),
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;
-      const gone = awareness.leave(connection);
-      if (gone) tellAwareness(connection.principal.userId, gone);
+      tellAwareness(connection.principal.userId, awareness.leave(connection));
     },
     /** A frame of a client; one that is none of y-websocket closes its connection and changes nothing. */
     receive(connection: Connection, frame: Uint8Array): void {
@@ -115,8 +133,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       touch();
     },
     receiveAwareness(person: string, update: Uint8Array): void {
-      const { told } = awareness.receive(ELSEWHERE, person, update);
-      if (told) broadcast(frames.awarenessFrame(told));
+      gather(awareness.receive(ELSEWHERE, person, update).told);
     },
     /** The states of the clients of this process, for another one. */
     ownAwareness: () =>
@@ -129,8 +146,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       self.clock += 1;
       const asking = withPing(encode(statusFrame()));
       for (const connection of connections) connection.probe(asking);
-      const old = awareness.forgetOld(ELSEWHERE);
-      if (old) broadcast(frames.awarenessFrame(old));
+      gather(awareness.forgetOld(ELSEWHERE));
     },
     /** Saves everything; ends when it is saved. */
     flush: () => saving.flush(),
@@ -140,6 +156,8 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       await session.end();
     },
     stop(): void {
+      stopping.abort();
+      flushAwareness(); // who has left is told to other processes before the room is gone
       session.stop();
       agents.stop();
       saving.stop();

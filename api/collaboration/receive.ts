@@ -15,7 +15,7 @@ export interface Receiving {
   /** The document was changed by a client. */
   touch(): void;
   /** Tells clients, here and elsewhere, what one says of itself. */
-  tellAwareness(person: string, update: Uint8Array): void;
+  tellAwareness(person: string, entries: readonly frames.AwarenessEntry[]): void;
 }
 
 const refuse = (connection: Connection, reason: string) => connection.send(encode(frames.deniedFrame(reason)));
@@ -38,7 +38,7 @@ function takeAwareness({ awareness, tellAwareness }: Receiving, connection: Conn
   const { userId } = connection.principal;
   const { told, isTooLarge } = awareness.receive(connection, userId, update);
   if (isTooLarge) refuse(connection, `an awareness state has at most ${MOST_STATE_BYTES} bytes`);
-  if (told) tellAwareness(userId, told);
+  tellAwareness(userId, told);
 }
 
 /**

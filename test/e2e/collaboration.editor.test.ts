@@ -35,7 +35,7 @@ await describePeer('chromium with tiptap', findBoth, ({ start }) => {
   async function open(room: string, name: string, token: string): Promise<Tab> {
     const tab = await openTab(peer.url);
     const server = `${world.app.address.replace('http', 'ws')}/collaboration`;
-    await tab.goto(`${peer.env['page']}/?${new URLSearchParams({ server, room, token, name })}`);
+    await tab.goto(`${String(peer.env['page'])}/?${new URLSearchParams({ server, room, token, name })}`);
     await tab.until(`window.editor && (provider.synced || endings.length > 0)`);
     return tab;
   }

@@ -44,6 +44,20 @@ const replica = (url: string): Promise<TestApp> =>
     await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
   });
 
+  test('show everybody who is at another process, however many they are [S208]', async () => {
+    const [one, two] = await Promise.all([replica(redis!.url), replica(redis!.url)]);
+    const room = `post:${await world.draft()}`;
+    const many = await Promise.all(Array.from({ length: 15 }, () => world.joined(room, {}, one.address)));
+    for (const [n, { awareness }] of many.entries()) awareness.setLocalState({ n });
+    const watcher = await world.joined(room, {}, two.address);
+    await settles(() => {
+      const seen = [...watcher.awareness.getStates().values()].flatMap((state) => state['n'] ?? []);
+      expect(seen.toSorted((a, b) => a - b)).toEqual(many.map((_, n) => n));
+    });
+    await Promise.all([watcher, ...many].map((editor) => editor.close()));
+    await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
+  });
+
   test('that lose Redis serve their own clients, and have one document within ten seconds of its return', async () => {
     const own = (await startRedis())!;
     const port = Number(new URL(own.url).port);
