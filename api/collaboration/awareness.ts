@@ -1,4 +1,5 @@
 import { outdatedTimeout } from 'y-protocols/awareness';
+import type { Clock } from '../../src/platform/kernel/index.ts';
 import { type AwarenessEntry, awarenessUpdate, readAwareness, readState } from './frames.ts';
 
 /** Bytes of one state; a larger one is refused. */
@@ -74,3 +75,39 @@ export function openAwareness(now: () => number) {
   };
 }
 export type Awareness = ReturnType<typeof openAwareness>;
+
+/**
+ * Milliseconds in which is gathered what clients say of themselves. A client of y-websocket sends back whatever it hears
+ * of others: told one by one, a dozen people who type would be more than 60 frames a second to each other.
+ */
+const GATHERING_MS = 40;
+
+/** What a client says of itself; `person`: whose it is, where other processes are to hear it. */
+interface Said {
+  entry: AwarenessEntry;
+  person: string | undefined;
+}
+
+/** Gathers what is to be told for a moment: only the last state of each client matters. */
+export function gatherAwareness(clock: Clock, tell: (all: readonly Said[]) => void) {
+  const gathered = new Map<number, Said>();
+  const ending = new AbortController();
+  function flush(): void {
+    if (gathered.size === 0) return;
+    const all = [...gathered.values()];
+    gathered.clear();
+    tell(all);
+  }
+  return {
+    gather(entries: readonly AwarenessEntry[], person?: string): void {
+      if (entries.length === 0) return;
+      if (gathered.size === 0) clock.sleep(GATHERING_MS, ending.signal).then(flush, flush);
+      for (const entry of entries) gathered.set(entry.client, { entry, person });
+    },
+    /** Tells at once what was gathered. */
+    end(): void {
+      ending.abort();
+      flush();
+    },
+  };
+}

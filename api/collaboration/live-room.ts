@@ -3,7 +3,7 @@ import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import { openAgents } from './agents.ts';
-import { ELSEWHERE, openAwareness } from './awareness.ts';
+import { ELSEWHERE, gatherAwareness, openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
@@ -26,12 +26,6 @@ interface Options {
   peers: Peers | undefined;
 }
 
-/**
- * Milliseconds in which is gathered what clients say of themselves. A client of y-websocket sends back whatever it hears
- * of others: told one by one, a dozen people who type would be more than 60 frames a second to each other.
- */
-const GATHERING_MS = 40;
-
 const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
   frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
 
@@ -41,7 +35,6 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
   const session = openSession({ clock, log, document });
-  const agents = openAgents({ clock, awareness, tell: gather });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
@@ -66,22 +59,13 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     session.touch();
   };
 
-  /** By client, as only the last state of each matters. `person`: whose it is, where other processes are to hear it. */
-  const gathered = new Map<number, { entry: frames.AwarenessEntry; person: string | undefined }>();
-  const stopping = new AbortController();
-  function flushAwareness(): void {
-    if (gathered.size === 0) return;
-    const all = [...gathered.values()];
-    gathered.clear();
+  const gathering = gatherAwareness(clock, (all) => {
     broadcast(frames.awarenessFrame(frames.awarenessUpdate(all.map(({ entry }) => entry))));
     for (const [person, of] of Map.groupBy(all, ({ person: whose }) => whose))
       if (person !== undefined) peers?.awareness(person, frames.awarenessUpdate(of.map(({ entry }) => entry)));
-  }
-  function gather(entries: readonly frames.AwarenessEntry[], person?: string): void {
-    if (entries.length === 0) return;
-    if (gathered.size === 0) clock.sleep(GATHERING_MS, stopping.signal).then(flushAwareness, flushAwareness);
-    for (const entry of entries) gathered.set(entry.client, { entry, person });
-  }
+  });
+  const { gather } = gathering;
+  const agents = openAgents({ clock, awareness, tell: gather });
   const tellAwareness: Receiving['tellAwareness'] = (person, entries) => gather(entries, person);
   const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
 
@@ -156,8 +140,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       await session.end();
     },
     stop(): void {
-      stopping.abort();
-      flushAwareness(); // who has left is told to other processes before the room is gone
+      gathering.end(); // who has left is told to other processes before the room is gone
       session.stop();
       agents.stop();
       saving.stop();
