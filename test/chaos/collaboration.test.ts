@@ -190,7 +190,6 @@ await describePeer('y-websocket, a hundred editors', findClients, ({ start }) =>
             await write(`${n}b`);
           }
           await converge(`all agree after fault ${n + 1}: ${fault}`);
-        note({ fault, closed: (await gather()).closed });
           if (fault !== 'cut Redis') alive.push(await startReplica(setup));
           tellBalancer();
         }

@@ -20,7 +20,8 @@ export async function startBalancer() {
         [from, to],
         [to, from],
       ] as const) {
-        one.on('error', () => undefined).on('close', () => (other.destroy(), open.delete(one)));
+        // what was said last still arrives: an end is passed on, and no more than that
+        one.on('error', () => undefined).on('close', () => (other.end(), open.delete(one)));
         one.pipe(other);
       }
     });
