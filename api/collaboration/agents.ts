@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Awareness } from './awareness.ts';
-import { awarenessUpdate } from './frames.ts';
+import { type AwarenessEntry, awarenessUpdate } from './frames.ts';
 
 /** Milliseconds for which an agent is shown after an edit; clients forget a state after the same time. */
 const SHOWN_MS = 30_000;
@@ -10,7 +10,7 @@ interface Options {
   clock: Clock;
   awareness: Awareness;
   /** Tells the clients of this process: each process that has the room open sees the edit by itself. */
-  tell(update: Uint8Array): void;
+  tell(entries: readonly AwarenessEntry[]): void;
 }
 interface Shown {
   client: number;
@@ -25,8 +25,7 @@ export function openAgents({ clock, awareness, tell }: Options) {
   async function hideLater(name: string, one: Shown): Promise<void> {
     await clock.sleep(SHOWN_MS, one.hiding.signal);
     shown.delete(name);
-    const gone = awareness.leave(one);
-    if (gone) tell(gone);
+    tell(awareness.leave(one));
   }
 
   return {
@@ -41,8 +40,7 @@ export function openAgents({ clock, awareness, tell }: Options) {
       };
       shown.set(name, one);
       const state = JSON.stringify({ user: { name, kind: 'agent' } });
-      const { told } = awareness.receive(one, awarenessUpdate([{ ...one, state }]));
-      if (told) tell(told);
+      tell(awareness.receive(one, '', awarenessUpdate([{ ...one, state }])).told);
       hideLater(name, one).catch(() => undefined); // shown anew, or the room is closed
     },
     stop(): void {

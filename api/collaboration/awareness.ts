@@ -1,65 +1,113 @@
 import { outdatedTimeout } from 'y-protocols/awareness';
-import { type AwarenessEntry, awarenessUpdate, readAwareness } from './frames.ts';
+import type { Clock } from '../../src/platform/kernel/index.ts';
+import { type AwarenessEntry, awarenessUpdate, readAwareness, readState } from './frames.ts';
 
 /** Bytes of one state; a larger one is refused. */
 export const MOST_STATE_BYTES = 16_000;
-/** Ids that one connection may speak for. */
+/** Ids that one connection may speak for; those of other processes were counted there. */
 const MOST_IDS = 10;
 
+/** Speaks for clients of other processes, which say whose they are. */
+export const ELSEWHERE = {};
+
 interface Held extends AwarenessEntry {
-  /** Whose connection introduced it, and no other may speak for it. */
+  /** The connection that speaks for it; others are passed over. */
   owner: object;
+  /** Whose connection that is: a client that comes back by another one, here or elsewhere, goes on. */
+  person: string;
   /** By the monotonic clock. */
   at: number;
 }
 
-/** What the clients of a room say of themselves, each id by the connection that introduced it. */
+/** What the clients of a room say of themselves, each id by one connection of the person who introduced it. */
 export function openAwareness(now: () => number) {
   const held = new Map<number, Held>();
+  const isOld = ({ at }: Held): boolean => now() - at > outdatedTimeout;
   const written = (entries: readonly AwarenessEntry[]): Uint8Array | undefined =>
     entries.length === 0 ? undefined : awarenessUpdate(entries);
+  function forget(isGone: (one: Held) => boolean): AwarenessEntry[] {
+    const gone = [...held.values()].filter(isGone);
+    for (const { client } of gone) held.delete(client);
+    return gone.filter(({ state }) => state !== 'null').map(({ client, clock }) => ({ client, clock, state: 'null' }));
+  }
 
   return {
     /**
-     * Takes in what a connection says; answers what is to be told to all, undefined for nothing new. What is said for
-     * the id of another is passed over: clients repeat what they have heard.
+     * Takes in what a connection of a person says; answers what is new and to be told to all. What is
+     * said for the id of another is passed over: clients repeat what they have heard. Only what is newer, from the same
+     * person, cannot be a repetition: the client has come back while its former connection is not known to be gone.
      * @throws Malformed for what is no awareness update
      */
-    receive(owner: object, update: Uint8Array): { told: Uint8Array | undefined; isTooLarge: boolean } {
+    receive(owner: object, person: string, update: Uint8Array): { told: AwarenessEntry[]; isTooLarge: boolean } {
       const told: AwarenessEntry[] = [];
       let isTooLarge = false;
-      let own = [...held.values()].filter((one) => one.owner === owner).length;
-      for (const { client, clock, state } of readAwareness(update)) {
+      let own: number | undefined;
+      const ownIds = () => (own ??= [...held.values()].filter((one) => one.owner === owner).length);
+      for (const entry of readAwareness(update)) {
+        const { client, clock } = entry;
         const known = held.get(client);
-        if (known && known.owner !== owner) continue;
-        if (known && (clock < known.clock || (clock === known.clock && !(state === 'null' && known.state !== 'null'))))
-          continue;
-        if (Buffer.byteLength(state) > MOST_STATE_BYTES) {
+        if (known && known.owner !== owner && (known.person !== person || clock <= known.clock)) continue;
+        if (known && (clock < known.clock || (clock === known.clock && known.state === 'null'))) continue;
+        if (entry.state.length > MOST_STATE_BYTES) {
           isTooLarge = true;
           continue;
         }
-        if (!known && (state === 'null' || own >= MOST_IDS)) continue;
-        if (!known) own += 1;
-        held.set(client, { client, clock, state, owner, at: now() });
+        const state = readState(entry);
+        if (known && clock === known.clock && state !== 'null') continue;
+        if (!known && (state === 'null' || (owner !== ELSEWHERE && ownIds() >= MOST_IDS))) continue;
+        if (known?.owner !== owner) own = ownIds() + 1;
+        held.set(client, { client, clock, state, owner, person, at: now() });
         told.push({ client, clock, state });
       }
-      return { told: written(told), isTooLarge };
+      return { told, isTooLarge };
     },
     /** Forgets what a connection introduced; answers what is to be told to the others. */
-    leave(owner: object): Uint8Array | undefined {
-      const gone = [...held.values()].filter((one) => one.owner === owner);
-      for (const { client } of gone) held.delete(client);
-      return written(gone.filter(({ state }) => state !== 'null').map((one) => ({ ...one, state: 'null' })));
-    },
+    leave: (owner: object): AwarenessEntry[] => forget((one) => one.owner === owner),
     /** Forgets what an owner has not renewed in the time after which clients forget it too. */
-    forgetOld(owner: object): Uint8Array | undefined {
-      const old = [...held.values()].filter((one) => one.owner === owner && now() - one.at > outdatedTimeout);
-      for (const { client } of old) held.delete(client);
-      return written(old.filter(({ state }) => state !== 'null').map((one) => ({ ...one, state: 'null' })));
-    },
-    /** Everybody's states; `owner`: those of one. */
+    forgetOld: (owner: object): AwarenessEntry[] => forget((one) => one.owner === owner && isOld(one)),
+    /** Everybody's states, but those that all clients have forgotten by now; `owner`: those of one. */
     all: (owner?: object): Uint8Array | undefined =>
-      written([...held.values()].filter((one) => one.state !== 'null' && (owner === undefined || one.owner === owner))),
+      written(
+        [...held.values()].filter(
+          (one) => one.state !== 'null' && !isOld(one) && (owner === undefined || one.owner === owner),
+        ),
+      ),
   };
 }
 export type Awareness = ReturnType<typeof openAwareness>;
+
+/**
+ * Milliseconds in which is gathered what clients say of themselves. A client of y-websocket sends back whatever it hears
+ * of others: told one by one, a dozen people who type would be more than 60 frames a second to each other.
+ */
+const GATHERING_MS = 40;
+
+/** What a client says of itself; `person`: whose it is, where other processes are to hear it. */
+interface Said {
+  entry: AwarenessEntry;
+  person: string | undefined;
+}
+
+/** Gathers what is to be told for a moment: only the last state of each client matters. */
+export function gatherAwareness(clock: Clock, tell: (all: readonly Said[]) => void) {
+  const gathered = new Map<number, Said>();
+  const ending = new AbortController();
+  function flush(): void {
+    if (gathered.size === 0) return;
+    const all = [...gathered.values()];
+    gathered.clear();
+    tell(all);
+  }
+  return {
+    gather(entries: readonly AwarenessEntry[], person?: string): void {
+      if (entries.length === 0) return;
+      if (gathered.size === 0) clock.sleep(GATHERING_MS, ending.signal).then(flush, flush);
+      for (const entry of entries) gathered.set(entry.client, { entry, person });
+    },
+    /** Tells at once what was gathered. */
+    end(): void {
+      ending.abort();
+      flush();
+    },
+  };
+}

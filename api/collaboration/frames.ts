@@ -69,7 +69,8 @@ const numberBytes = (value: number): number[] => {
   bytes.push(rest);
   return bytes;
 };
-const withLength = (bytes: Uint8Array): Uint8Array[] => [Uint8Array.from(numberBytes(bytes.length)), bytes];
+/** Bytes with their length in front. */
+export const withLength = (bytes: Uint8Array): Uint8Array[] => [Uint8Array.from(numberBytes(bytes.length)), bytes];
 const frame = (...parts: (number | Uint8Array)[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'number' ? Uint8Array.from(numberBytes(part)) : part)));
 
@@ -95,21 +96,29 @@ export const awarenessUpdate = (entries: readonly AwarenessEntry[]): Uint8Array 
 /** Awareness entries of one update at most. */
 const MOST_ENTRIES = 1_000;
 
+/** An entry as it came: most are repeated by clients that have heard them, and nobody reads their state. */
+export interface UnreadEntry extends Pick<AwarenessEntry, 'client' | 'clock'> {
+  state: Uint8Array;
+}
+/** The state of an entry; throws for what is no JSON. */
+export function readState({ state }: UnreadEntry): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(state);
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new Malformed('an awareness state is not JSON');
+  }
+}
+
 /** The entries of an awareness update; throws for what is none. */
-export function readAwareness(update: Uint8Array): AwarenessEntry[] {
+export function readAwareness(update: Uint8Array): UnreadEntry[] {
   const reader = new FrameReader(update);
   const count = reader.number();
   if (count > MOST_ENTRIES) throw new Malformed('too many awareness states');
-  const entries = Array.from({ length: count }, () => ({
+  return Array.from({ length: count }, () => ({
     client: reader.number(),
     clock: reader.number(),
-    state: reader.text(),
+    state: reader.bytes(),
   }));
-  for (const { state } of entries)
-    try {
-      JSON.parse(state);
-    } catch {
-      throw new Malformed('an awareness state is not JSON');
-    }
-  return entries;
 }

@@ -121,7 +121,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
     onError,
     async round() {
       if (entries.size === 0) return;
-      await Promise.all([judgeRights(context, connections()), lookAtSources(context, watched())]);
+      await Promise.all([judgeRights(context, watched()), lookAtSources(context, watched())]);
       return LOOK_MS + crowd.size;
     },
   });

@@ -5,10 +5,11 @@ import { Duplex } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
 import * as Y from 'yjs';
-import { newId, systemClock } from '../../src/platform/kernel/index.ts';
+import { type Clock, newId, systemClock } from '../../src/platform/kernel/index.ts';
 import type { Principal } from '../http/route.ts';
 import { Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
+import { awarenessFrame, awarenessUpdate } from './frames.ts';
 import { openLiveRoom } from './live-room.ts';
 import { encode, withPing } from './wire.ts';
 
@@ -50,8 +51,8 @@ function openReader() {
   });
   return { connection, written, ws };
 }
-function openRoom() {
-  const room = openLiveRoom({ clock: systemClock, log, document, peers: undefined });
+function openRoom(clock: Clock = systemClock) {
+  const room = openLiveRoom({ clock, log, document, peers: undefined });
   const readers = Array.from({ length: 100 }, openReader);
   for (const { connection, written } of readers) {
     room.enter(connection);
@@ -77,6 +78,31 @@ describe('what a room tells its hundred readers', () => {
     expect(readers.map(({ written }) => written.length)).toEqual(readers.map(() => 1));
     const [bytes] = readers[0]!.written;
     for (const word of ['one', 'two', 'three']) expect(bytes!.includes(word)).toBe(true);
+    room.stop();
+  });
+
+  test('is one message for what all of them say of themselves within a moment; who repeats it tells nobody', async () => {
+    const moments: (() => void)[] = [];
+    const sleep = () => new Promise<void>((over) => void moments.push(over));
+    const { room, readers } = openRoom({ ...systemClock, sleep });
+    const say = (cursor: number, speakerOf = (n: number) => n) => {
+      for (const n of readers.keys()) {
+        const state = JSON.stringify({ cursor: `${cursor} of ${n}` });
+        const update = awarenessUpdate([{ client: n + 1, clock: cursor, state }]);
+        room.receive(readers[speakerOf(n)]!.connection, awarenessFrame(update));
+      }
+    };
+    say(1);
+    say(2);
+    expect([moments.length, readers.flatMap(({ written }) => written)]).toEqual([1, []]);
+    moments.pop()!();
+    await turn();
+    const pieces = readers.flatMap(({ written }) => written.splice(0));
+    expect([pieces.length, new Set(pieces).size]).toEqual([100, 1]);
+    for (const n of readers.keys()) expect(pieces[0]!.includes(`"2 of ${n}"`)).toBe(true);
+    expect(pieces[0]!.includes('"1 of ')).toBe(false);
+    say(2, (n) => (n + 1) % 100); // as each client of y-websocket does
+    expect(moments).toEqual([]);
     room.stop();
   });
 

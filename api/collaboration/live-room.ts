@@ -3,7 +3,7 @@ import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import { openAgents } from './agents.ts';
-import { openAwareness } from './awareness.ts';
+import { ELSEWHERE, gatherAwareness, openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
@@ -16,7 +16,8 @@ import { encode, withPing } from './wire.ts';
 /** What a room sends to the same room in other processes. */
 export interface Peers {
   update(update: Uint8Array): void;
-  awareness(update: Uint8Array): void;
+  /** What clients of a person say of themselves. */
+  awareness(person: string, update: Uint8Array): void;
 }
 interface Options {
   clock: Clock;
@@ -24,9 +25,6 @@ interface Options {
   document: OpenDocument;
   peers: Peers | undefined;
 }
-
-/** Other processes speak for the ids of their clients. */
-const ELSEWHERE = {};
 
 const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
   frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
@@ -37,7 +35,6 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const awareness = openAwareness(() => clock.monotonic());
   const saving = openSaving({ clock, log, document });
   const session = openSession({ clock, log, document });
-  const agents = openAgents({ clock, awareness, tell: (update) => broadcast(frames.awarenessFrame(update)) });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
@@ -62,10 +59,14 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     session.touch();
   };
 
-  const tellAwareness = (update: Uint8Array) => {
-    broadcast(frames.awarenessFrame(update));
-    peers?.awareness(update);
-  };
+  const gathering = gatherAwareness(clock, (all) => {
+    broadcast(frames.awarenessFrame(frames.awarenessUpdate(all.map(({ entry }) => entry))));
+    for (const [person, of] of Map.groupBy(all, ({ person: whose }) => whose))
+      if (person !== undefined) peers?.awareness(person, frames.awarenessUpdate(of.map(({ entry }) => entry)));
+  });
+  const { gather } = gathering;
+  const agents = openAgents({ clock, awareness, tell: gather });
+  const tellAwareness: Receiving['tellAwareness'] = (person, entries) => gather(entries, person);
   const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
 
   return {
@@ -95,10 +96,11 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       ];
       connection.send(encode(...told));
     },
+    /** Asks a client for what is not here: it may write now, and has kept what it was refused. */
+    ask: (connection: Connection) => connection.send(encode(frames.step1Frame(document.vector))),
     leave(connection: Connection): void {
       if (!connections.delete(connection)) return;
-      const gone = awareness.leave(connection);
-      if (gone) tellAwareness(gone);
+      tellAwareness(connection.principal.userId, awareness.leave(connection));
     },
     /** A frame of a client; one that is none of y-websocket closes its connection and changes nothing. */
     receive(connection: Connection, frame: Uint8Array): void {
@@ -114,19 +116,21 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       broadcast(frames.updateFrame(update));
       touch();
     },
-    receiveAwareness(update: Uint8Array): void {
-      const { told } = awareness.receive(ELSEWHERE, update);
-      if (told) broadcast(frames.awarenessFrame(told));
+    receiveAwareness(person: string, update: Uint8Array): void {
+      gather(awareness.receive(ELSEWHERE, person, update).told);
     },
     /** The states of the clients of this process, for another one. */
-    ownAwareness: (): Uint8Array[] => [...connections].flatMap((connection) => awareness.all(connection) ?? []),
+    ownAwareness: () =>
+      [...connections].flatMap((connection) => {
+        const update = awareness.all(connection);
+        return update ? [{ person: connection.principal.userId, update }] : [];
+      }),
     /** Says something to everybody, so that no client takes the silence for the end of its connection. */
     heartbeat(): void {
       self.clock += 1;
       const asking = withPing(encode(statusFrame()));
       for (const connection of connections) connection.probe(asking);
-      const old = awareness.forgetOld(ELSEWHERE);
-      if (old) broadcast(frames.awarenessFrame(old));
+      gather(awareness.forgetOld(ELSEWHERE));
     },
     /** Saves everything; ends when it is saved. */
     flush: () => saving.flush(),
@@ -136,6 +140,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       await session.end();
     },
     stop(): void {
+      gathering.end(); // who has left is told to other processes before the room is gone
       session.stop();
       agents.stop();
       saving.stop();

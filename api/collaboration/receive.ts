@@ -15,7 +15,7 @@ export interface Receiving {
   /** The document was changed by a client. */
   touch(): void;
   /** Tells clients, here and elsewhere, what one says of itself. */
-  tellAwareness(update: Uint8Array): void;
+  tellAwareness(person: string, entries: readonly frames.AwarenessEntry[]): void;
 }
 
 const refuse = (connection: Connection, reason: string) => connection.send(encode(frames.deniedFrame(reason)));
@@ -35,9 +35,10 @@ function takeUpdate({ document, isWritable, touch }: Receiving, connection: Conn
 }
 
 function takeAwareness({ awareness, tellAwareness }: Receiving, connection: Connection, update: Uint8Array): void {
-  const { told, isTooLarge } = awareness.receive(connection, update);
+  const { userId } = connection.principal;
+  const { told, isTooLarge } = awareness.receive(connection, userId, update);
   if (isTooLarge) refuse(connection, `an awareness state has at most ${MOST_STATE_BYTES} bytes`);
-  if (told) tellAwareness(told);
+  tellAwareness(userId, told);
 }
 
 /**

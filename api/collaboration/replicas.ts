@@ -4,6 +4,7 @@ import { startLoop } from '../../src/platform/flow/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
 import type { DocumentKey } from '../../src/studio/collaboration/index.ts';
+import { FrameReader, withLength } from './frames.ts';
 import type { LiveRoom, Peers } from './live-room.ts';
 
 // The same room in several processes. Messages may be lost, doubled or reordered: state vectors are compared when a room
@@ -42,6 +43,9 @@ export async function openReplicas({ url, clock, log }: Options) {
   const send = (name: string, kind: number, payload: Uint8Array) =>
     channels.publish(name, Buffer.concat([sender, Uint8Array.of(kind), payload]));
 
+  const sendAwareness = (name: string, person: string, update: Uint8Array) =>
+    send(name, KIND.awareness, Buffer.concat([...withLength(Buffer.from(person)), ...withLength(update)]));
+
   function hear(name: string, message: Uint8Array): void {
     if (sender.equals(message.subarray(0, SENDER_BYTES))) return;
     const own = entered.get(name);
@@ -52,10 +56,12 @@ export async function openReplicas({ url, clock, log }: Options) {
       case KIND.update:
         own.hasChanged = true;
         return live.receiveUpdate(payload);
-      case KIND.awareness:
-        return live.receiveAwareness(payload);
+      case KIND.awareness: {
+        const reader = new FrameReader(payload);
+        return live.receiveAwareness(reader.text(), reader.bytes());
+      }
       case KIND.hello:
-        for (const states of live.ownAwareness()) send(name, KIND.awareness, states);
+        for (const { person, update } of live.ownAwareness()) sendAwareness(name, person, update);
         send(name, KIND.update, live.document.missing(payload));
         return send(name, KIND.vector, live.document.vector);
       case KIND.vector:
@@ -90,7 +96,7 @@ export async function openReplicas({ url, clock, log }: Options) {
           if (one) one.hasChanged = true;
           send(name, KIND.update, update);
         },
-        awareness: (update) => send(name, KIND.awareness, update),
+        awareness: (person, update) => sendAwareness(name, person, update),
       };
     },
     async enter(key: DocumentKey, live: LiveRoom): Promise<void> {

@@ -16,31 +16,35 @@ export interface Watched {
 /**
  * Asks again who everybody is and what they may do, each credential once: who lost it or the right to read is closed.
  */
-export async function judgeRights(context: Context, connections: readonly Connection[]): Promise<void> {
-  const asked = new Map<string, { credential: Credential; of: Connection[] }>();
-  for (const connection of connections) {
-    const credential = credentialOf(connection.principal);
-    if (!credential) continue;
-    const { kind, id, userId, orgId } = credential;
-    const name = `${kind} ${id} ${userId} ${orgId}`;
-    const one = asked.get(name);
-    if (one) one.of.push(connection);
-    else asked.set(name, { credential, of: [connection] });
-  }
+export async function judgeRights(context: Context, rooms: readonly Watched[]): Promise<void> {
+  const asked = new Map<string, { credential: Credential; of: [Connection, LiveRoom][] }>();
+  for (const { live } of rooms)
+    for (const connection of live.connections) {
+      const credential = credentialOf(connection.principal);
+      if (!credential) continue;
+      const { kind, id, userId, orgId } = credential;
+      const name = `${kind} ${id} ${userId} ${orgId}`;
+      const one = asked.get(name);
+      if (one) one.of.push([connection, live]);
+      else asked.set(name, { credential, of: [[connection, live]] });
+    }
   const all = [...asked.values()];
   const principals = await principalsOf(
     context,
     all.map(({ credential }) => credential),
   );
-  for (const [n, { of }] of all.entries()) for (const connection of of) judge(connection, principals[n]);
+  for (const [n, { of }] of all.entries()) for (const [connection, live] of of) judge(connection, live, principals[n]);
 }
 
-function judge(connection: Connection, principal: Principal | undefined): void {
+function judge(connection: Connection, live: LiveRoom, principal: Principal | undefined): void {
   if (!principal) return connection.close(CLOSE.notAuthenticated, 'The credential has ended');
   const rights = rightsOf(principal, connection.room, connection.author);
   if (rights === 'none') connection.close(CLOSE.noRight, 'No right to read this');
+  const mayWriteNow = rights === 'write' && connection.rights !== 'write';
   connection.principal = principal;
   connection.rights = rights;
+  // what it typed before, and was refused, is what all that it types from now on lies behind
+  if (mayWriteNow) live.ask(connection);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AppError } from '../../platform/kernel/index.ts';
+import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
 import type { ClaimedStep, StepTools } from '../runs/index.ts';
 import type { ContentPipelineDeps, PipelineInput, PipelineNote } from './deps.ts';
 import { OutlineOutput, ReadOutput, type ReviewOutput, TextsOutput } from './deps.ts';
@@ -83,31 +83,43 @@ const MOST_SHORTENINGS = 2;
 /** Models count badly: of the limit, what they are told each time. */
 const SHARES = [0.95, 0.75];
 
+/** What ends one draft, and not those beside it: the model does not shorten it, or nobody pays for that any more. */
+const ENDS_A_DRAFT: ReadonlySet<ErrorCode> = new Set(['provider_failed', 'limit_exceeded']);
+
 /** Holds the posts of a channel against what its network takes. */
 export async function fitPosts(work: AgentWork, n: number): Promise<TextsOutput> {
-  const { deps, step, tools, input } = work;
-  const channel = input.channels[n]!;
-  const written = TextsOutput.parse(await tools.outputOf(`write-${n + 1}`));
-  const allowed = allowedFor(input, await factsOf(work));
+  const { id: channelId } = work.input.channels[n]!;
+  const written = TextsOutput.parse(await work.tools.outputOf(`write-${n + 1}`));
   const fitting: TextsOutput['texts'] = [];
   const notes: PipelineNote[] = [...written.notes];
   for (const one of written.texts) {
-    let { text } = one;
-    const removed = [...one.removed];
-    let fault = await draftFault(deps, step, { channelId: channel.id, text });
-    for (let tries = 0; fault?.isOfText && tries < MOST_SHORTENINGS; tries += 1) {
-      const characters = channel.characters === null ? null : Math.floor(channel.characters * SHARES[tries]!);
-      const { topic, language, tone } = input;
-      const data = { text, characters, fault: fault.message, topic, language, tone };
-      const shorter = keepGivenWords((await tools.ask(questionOf('shorten', data))).text, allowed);
-      removed.push(...shorter.removed);
-      text = shorter.text;
-      fault = await draftFault(deps, step, { channelId: channel.id, text });
-    }
-    if (fault) notes.push({ channelId: channel.id, kind: 'dropped', message: `A draft was dropped: ${fault.message}` });
-    else fitting.push({ text, removed });
+    const { fitted, fault } = await fitPost(work, n, one).catch((error: unknown) => {
+      if (error instanceof AppError && ENDS_A_DRAFT.has(error.code)) return { fitted: undefined, fault: error.message };
+      throw error;
+    });
+    if (fitted) fitting.push(fitted);
+    else notes.push({ channelId, kind: 'dropped', message: `A draft was dropped: ${fault}` });
   }
   return { texts: fitting, notes };
+}
+
+/** A text that its network takes, shortened where it must be; else why there is none. */
+async function fitPost({ deps, step, tools, input }: AgentWork, n: number, one: TextsOutput['texts'][number]) {
+  const { id: channelId, characters: most } = input.channels[n]!;
+  let { text } = one;
+  const removed = [...one.removed];
+  let fault = await draftFault(deps, step, { channelId, text });
+  for (let tries = 0; fault?.isOfText && tries < MOST_SHORTENINGS; tries += 1) {
+    const characters = most === null ? null : Math.floor(most * SHARES[tries]!);
+    const { topic, language, tone } = input;
+    const data = { text, characters, fault: fault.message, topic, language, tone };
+    const allowed = allowedFor(input, await factsOf({ tools }));
+    const shorter = keepGivenWords((await tools.ask(questionOf('shorten', data))).text, allowed);
+    removed.push(...shorter.removed);
+    text = shorter.text;
+    fault = await draftFault(deps, step, { channelId, text });
+  }
+  return fault ? { fault: fault.message } : { fitted: { text, removed } };
 }
 
 /** Has the drafts held against source and brand. Flags count for words that stand in their draft. */

@@ -72,6 +72,28 @@ await describePeer(
       await Promise.all([tell('destroy', { id: 'a' }), tell('destroy', { id: 'b' })]);
     });
 
+    test('thirty who type and move at the same moments are no flood to each other [S206]', async () => {
+      const room = `post:${await world.draft()}`;
+      const { token } = (await world.ann.client.post('/collaboration/ticket', { room })).body;
+      const other = (await (await world.member('editor')).client.post('/collaboration/ticket', { room })).body.token;
+      const url = `${world.app.address.replace('http', 'ws')}/collaboration`;
+      const ids = Array.from({ length: 30 }, (_, n) => `of many ${n}`);
+      const all = (act: string, given: (n: number) => object) =>
+        tell('all', { calls: ids.map((id, n) => ({ act, id, ...given(n) })) });
+      await all('open', (n) => ({ url, room, params: { token: n < 15 ? token : other } }));
+      // a client sends back each state that it hears: 29 for each of its own
+      for (let moment = 0; moment < 40; moment += 1) {
+        await all('say', (n) => ({ state: { user: { name: `${n} ${moment}` } } }));
+        const wanted = ids.map((_, n) => `${n} ${moment}`).toSorted();
+        await settles(async () => {
+          const { names } = await tell<{ names: string[][] }>('gather', { ids });
+          for (const seen of names) expect(seen.toSorted()).toEqual(wanted);
+        });
+      }
+      expect(await tell('gather', { ids })).toMatchObject({ closed: [], areSynced: true });
+      await all('destroy', () => ({}));
+    }, 60_000);
+
     /**
      * One script of clients against a server: after each act both have the same document, and whoever is to hear of it
      * was sent the frame that says so. Answers the documents, what is known of others, and the frames that came.

@@ -28,11 +28,33 @@ const replica = (url: string): Promise<TestApp> =>
     await settles(() => expect(mine.awareness.getStates().get(hers.doc.clientID)).toEqual({ user: { name: 'Her' } }));
     const late = await world.joined(room, {}, one.address);
     await settles(() => expect(late.awareness.getStates().get(hers.doc.clientID)).toEqual({ user: { name: 'Her' } }));
-    await hers.close();
+    const moved = await world.joined(room, { doc: hers.doc }, one.address);
+    for (const name of ['Her, here', 'Her, again', 'Her, moved']) moved.awareness.setLocalState({ user: { name } });
+    const seen = { user: { name: 'Her, moved' } };
+    await settles(() => expect(mine.awareness.getStates().get(hers.doc.clientID)).toEqual(seen));
+    await hers.close(); // its former connection to the other process
+    await late.close();
+    await settles(() => expect(mine.awareness.getStates().has(late.doc.clientID)).toBe(false));
+    expect(mine.awareness.getStates().get(hers.doc.clientID)).toEqual(seen);
+    await moved.close();
     await settles(() => expect(mine.awareness.getStates().has(hers.doc.clientID)).toBe(false));
     expect((await one.client().get('/health')).body.collaboration).toBeUndefined();
-    await Promise.all([mine.close(), late.close()]);
+    await mine.close();
     await world.holds(room.slice(5), '<p>Hello</p><p>mine</p>');
+    await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
+  });
+
+  test('show everybody who is at another process, however many they are [S208]', async () => {
+    const [one, two] = await Promise.all([replica(redis!.url), replica(redis!.url)]);
+    const room = `post:${await world.draft()}`;
+    const many = await Promise.all(Array.from({ length: 15 }, () => world.joined(room, {}, one.address)));
+    for (const [n, { awareness }] of many.entries()) awareness.setLocalState({ n });
+    const watcher = await world.joined(room, {}, two.address);
+    await settles(() => {
+      const seen = [...watcher.awareness.getStates().values()].flatMap((state) => state['n'] ?? []);
+      expect(seen.toSorted((a, b) => a - b)).toEqual(many.map((_, n) => n));
+    });
+    await Promise.all([watcher, ...many].map((editor) => editor.close()));
     await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
   });
 

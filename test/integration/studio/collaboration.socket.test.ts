@@ -245,21 +245,6 @@ describe('frames', () => {
     await two.close();
   });
 
-  test('nobody speaks for an awareness id that another connection introduced', async () => {
-    const id = await world.draft();
-    const [one, two] = [await world.joined(`post:${id}`), await world.joined(`post:${id}`)];
-    one.awareness.setLocalState({ user: { name: 'Ann' } });
-    await settles(() => expect(two.awareness.getStates().get(one.doc.clientID)).toEqual({ user: { name: 'Ann' } }));
-    const state = Buffer.from(JSON.stringify({ user: { name: 'Eve' } }));
-    const forged = Buffer.concat([varint(1), varint(one.doc.clientID), varint(1_000), counted(state)]);
-    two.send(Buffer.concat([varint(1), counted(forged)]));
-    two.awareness.setLocalState({ after: true });
-    await settles(() => expect(one.awareness.getStates().get(two.doc.clientID)).toEqual({ after: true }));
-    expect(one.awareness.getStates().get(one.doc.clientID)).toEqual({ user: { name: 'Ann' } });
-    expect(two.awareness.getStates().get(one.doc.clientID)).toEqual({ user: { name: 'Ann' } });
-    await Promise.all([one.close(), two.close()]);
-  });
-
   test.each([
     ['a text', 1003, 'hello'],
     ['an empty frame', 1003, Buffer.alloc(0)],

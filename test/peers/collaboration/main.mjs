@@ -82,9 +82,25 @@ const acts = {
     clients.get(id).provider.awareness.setLocalState(state);
   },
   disconnect: ({ id }) => clients.get(id).provider.disconnect(),
+  reconnect({ id }) {
+    acts.disconnect({ id });
+    acts.connect({ id });
+  },
   connect: ({ id }) => clients.get(id).provider.connect(),
+  /** Many acts at once. */
+  all: ({ calls }) => Promise.all(calls.map(({ act, ...given }) => acts[act](given))),
+  /** What several clients hold: each document that they have, and the names that each of them shows. */
+  gather({ ids }) {
+    const some = ids.map((id) => clients.get(id));
+    return {
+      xmls: [...new Set(some.map(({ doc }) => content(doc).toString()))],
+      areSynced: some.every(({ provider }) => provider.synced),
+      names: some.map(({ provider }) => [...provider.awareness.getStates().values()].flatMap(({ user }) => user?.name ?? [])),
+      closed: [...new Set(some.flatMap(({ seen }) => seen.closed))],
+    };
+  },
   destroy({ id }) {
-    clients.get(id).provider.destroy();
+    clients.get(id)?.provider.destroy();
     clients.delete(id);
   },
   look({ id }) {

@@ -1,0 +1,222 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import { openCoEditing } from '../support/worlds/studio/co-editing.ts';
+import { describePeer, npmPeer, type Peer } from '../support/peers/peers.ts';
+import { chance, isFull, note } from '../support/processes/chaos.ts';
+import type { ActorAnswer, ActorCall, CollaborationSetup } from '../support/processes/collaboration-process.ts';
+import { startBalancer } from '../support/wire/balancer.ts';
+import { eventually } from '../support/wire/eventually.ts';
+import { type Receiver, startReceiver } from '../support/wire/receiver.ts';
+import { startRedis } from '../support/wire/services.ts';
+
+// A hundred unmodified clients of y-websocket write one post by one address, behind which processes of the product over
+// one Redis are killed, drained and started. Whatever a client was shown by the server, and whatever it holds, stays.
+
+const PROCESS = fileURLToPath(new URL('../support/processes/collaboration-process.ts', import.meta.url));
+const EDITORS = 100;
+/** A person may have so many connections. */
+const OF_A_PERSON = 10;
+/** What happens in the midst of writing. */
+const FAULTS = Array.from({ length: isFull ? 5 : 1 }, () => ['kill', 'drain', 'cut Redis', 'kill'] as const).flat();
+const MOST_MS = 60_000;
+/** A server forgets who was not heard of for 30 s with its next sign of life, which it gives every 15 s. */
+const GHOST_MS = 60_000;
+
+interface Gathered {
+  /** Each document that some of them have. */
+  xmls: string[];
+  areSynced: boolean;
+  /** Of those whom each of them shows. */
+  names: string[][];
+  closed: (number | null)[];
+}
+interface Replica {
+  url: string;
+  kill(): Promise<unknown>;
+  drain(): Promise<unknown>;
+}
+async function startReplica(setup: CollaborationSetup): Promise<Replica> {
+  const child: ChildProcess = spawn(process.execPath, [PROCESS, JSON.stringify(setup)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  const exited = once(child, 'exit');
+  const [url] = (await Promise.race([
+    once(createInterface({ input: child.stdout! }), 'line'),
+    exited.then(([code]) => Promise.reject(new Error(`A process of co-editing ended with ${code}`))),
+  ])) as [string];
+  return {
+    url,
+    kill: () => (child.kill('SIGKILL'), exited),
+    drain: () => (child.stdin!.write('drain\n'), exited),
+  };
+}
+
+const found = await startRedis();
+let redis = found!;
+afterAll(async () => redis?.[Symbol.asyncDispose]());
+const findClients = () => (found ? npmPeer('collaboration') : Promise.resolve({ missing: 'no Redis on this machine' }));
+
+await describePeer('y-websocket, a hundred editors', findClients, ({ start }) => {
+  /** Two processes of clients, one of which dies. */
+  let peers: Peer[];
+  let world: Awaited<ReturnType<typeof openCoEditing>>;
+  let actors: Receiver;
+  beforeAll(async () => {
+    [peers, world] = await Promise.all([Promise.all([start(), start()]), openCoEditing()]);
+    const { engine } = world.world;
+    actors = await startReceiver({
+      async answer(response, { body }) {
+        const { to, method, input } = JSON.parse(body.toString()) as ActorCall;
+        const answer: ActorAnswer = await engine.invoke(to, method, input).then(
+          (value) => ({ value }),
+          (error: unknown) => ({
+            error:
+              error instanceof AppError
+                ? { code: error.code, message: error.message }
+                : { code: 'internal', message: String(error) },
+          }),
+        );
+        response.end(JSON.stringify(answer));
+      },
+    });
+  }, 180_000);
+  afterAll(async () => {
+    await Promise.all(peers.map((peer) => peer.stop()));
+    await actors[Symbol.asyncDispose]();
+    await world.close();
+  });
+  async function tell<T>(peer: Peer, act: string, given: object): Promise<T> {
+    const answer = await fetch(peer.url, { method: 'POST', body: JSON.stringify({ act, ...given }) });
+    if (answer.status !== 200) throw new Error(await answer.text());
+    return ((await answer.json()) as { done: T }).done;
+  }
+
+  test(
+    'all converge over processes that are killed and drained, and the post holds each word once [S206, S208, CL2]',
+    async () => {
+      const dice = chance('collaboration');
+      const setup: CollaborationSetup = { databaseUrl: world.db.url, redisUrl: redis.url, actorsUrl: actors.url };
+      await using balancer = await startBalancer();
+      const alive = await Promise.all([startReplica(setup), startReplica(setup)]);
+      const tellBalancer = () => balancer.backends.splice(0, Infinity, ...alive.map(({ url }) => url));
+      /** One of the processes, which nobody is sent to any more. */
+      const take = (): Replica => {
+        const [gone] = alive.splice(dice.pick(alive.length), 1);
+        tellBalancer();
+        return gone!;
+      };
+      tellBalancer();
+      const id = await world.draft('<p>Begin</p>');
+      const room = `post:${id}`;
+      const tickets: string[] = [];
+      for (let n = 0; n < EDITORS / OF_A_PERSON; n += 1) {
+        const { client } = await world.member('editor');
+        tickets.push((await client.post('/collaboration/ticket', { room })).body.token as string);
+      }
+      const editors = Array.from({ length: EDITORS }, (_, n) => String(n));
+      const halves = peers.map((peer, half) => ({
+        peer,
+        ids: editors.slice((half * EDITORS) / 2, ((half + 1) * EDITORS) / 2),
+      }));
+      let here = halves;
+      const each = (given: (one: string) => object) =>
+        Promise.all(
+          here.map(({ peer, ids }) => tell(peer, 'all', { calls: ids.map((one) => ({ id: one, ...given(one) })) })),
+        );
+      async function gather(): Promise<Gathered> {
+        await sleep(200);
+        const all = await Promise.all(here.map(({ peer, ids }) => tell<Gathered>(peer, 'gather', { ids })));
+        return {
+          xmls: [...new Set(all.flatMap(({ xmls }) => xmls))],
+          areSynced: all.every(({ areSynced }) => areSynced),
+          names: all.flatMap(({ names }) => names),
+          closed: [...new Set(all.flatMap(({ closed }) => closed))],
+        };
+      }
+      const words: string[] = [];
+      const areOnce = (text: string) => words.every((word) => text.split(word).length === 2);
+      /** All have one document, with each word once. */
+      const converge = (what: string) =>
+        eventually(
+          what,
+          async () => {
+            const { xmls, areSynced } = await gather();
+            return areSynced && xmls.length === 1 && areOnce(xmls[0]!);
+          },
+          MOST_MS,
+        );
+      const write = (part: string) =>
+        each((one) => {
+          words.push(`w${part}x${one}w`);
+          return { act: 'write', text: words.at(-1) };
+        });
+      /** Everybody who is here is shown to everybody, once, and nobody else. */
+      const seeEachOther = (what: string) =>
+        eventually(
+          what,
+          async () => {
+            const wanted = here
+              .flatMap(({ ids }) => ids)
+              .toSorted()
+              .join();
+            return (await gather()).names.every((names) => names.toSorted().join() === wanted);
+          },
+          GHOST_MS,
+        );
+
+      try {
+        const url = `${balancer.url.replace('http', 'ws')}/collaboration`;
+        await each((one) => ({ act: 'open', url, room, params: { token: tickets[Number(one) % tickets.length] } }));
+        await converge('all have the document');
+        await each((one) => ({ act: 'say', state: { user: { name: one } } }));
+        await seeEachOther('everybody sees everybody');
+        for (const [n, fault] of FAULTS.entries()) {
+          // some come anew, so that there are editors at each process
+          await each((one) => ({ act: Number(one) % 2 === 0 ? 'reconnect' : 'look' }));
+          await write(`${n}a`); // some of it is on its way, some was shown, and little is stored
+          if (fault === 'cut Redis') {
+            await redis[Symbol.asyncDispose]();
+            await write(`${n}b`);
+            redis = (await startRedis([], Number(new URL(redis.url).port)))!;
+          } else {
+            const gone = take();
+            await (fault === 'drain' ? gone.drain() : gone.kill());
+            await write(`${n}b`);
+          }
+          await converge(`all agree after fault ${n + 1}: ${fault}`);
+          if (fault !== 'cut Redis') alive.push(await startReplica(setup));
+          tellBalancer();
+        }
+        await seeEachOther('everybody sees everybody again');
+
+        // half of them are gone without a word, at once with a process that has told of them
+        const [staying, leaving] = halves as [(typeof halves)[0], (typeof halves)[0]];
+        await Promise.all([take().kill(), leaving.peer.stop()]);
+        here = [staying];
+        await seeEachOther('nobody sees who is gone');
+        await converge('those who stayed agree');
+        const { xmls, closed } = await gather();
+        note({ editors: EDITORS, faults: FAULTS.length, words: words.length, closed });
+        expect(closed.filter((code) => ![1005, 1006, 1012].includes(code ?? 1005))).toEqual([]);
+        await each(() => ({ act: 'destroy' }));
+        const stored = `<paragraph>Begin</paragraph>${xmls[0]!.slice('<paragraph>Begin</paragraph>'.length)}`;
+        await eventually('the post holds it', async () => {
+          await sleep(200);
+          return (await world.contentOf(id)).replaceAll('p>', 'paragraph>') === stored;
+        });
+        const [documents] = await world.db.sql<{ n: number }[]>`
+        select count(*)::int as n from collaboration_documents where room = ${room}`;
+        expect(documents!.n).toBe(1);
+      } finally {
+        await Promise.all(alive.map((one) => one.kill()));
+      }
+    },
+    MOST_MS * (FAULTS.length + 4),
+  );
+});
