@@ -26,6 +26,11 @@ const NAMES = [
   'follow-ups',
   'preflight',
   'fairness',
+  'hang',
+  'reminders',
+  'webhooks',
+  'growth',
+  'replicas',
   'runs',
 ] as const;
 type Name = (typeof NAMES)[number];
@@ -47,6 +52,11 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   'follow-ups': async () => (await import('./follow-ups.ts')).followUps,
   preflight: async () => (await import('./preflight.ts')).preflight,
   fairness: async () => (await import('./fairness.ts')).fairness,
+  hang: async () => (await import('./hang.ts')).hang,
+  reminders: async () => (await import('./reminders.ts')).reminders,
+  webhooks: async () => (await import('./webhooks.ts')).webhooks,
+  growth: async () => (await import('./growth.ts')).growth,
+  replicas: async () => (await import('./replicas.ts')).replicas,
   runs: async () => (await import('./runs.ts')).runs,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
