@@ -6,7 +6,7 @@ import type { Service } from './service.ts';
 import { acceptedCount, allSettled, comes, openCrowd, waveOf } from './wave.ts';
 
 /** Posts of a wave that something breaks. */
-export const WAVE_POSTS = isFull ? 2_000 : 200;
+const WAVE_POSTS = isFull ? 2_000 : 200;
 const LATENCY_MS = 50;
 const CREATE_MS = 20; // for one create on a busy machine
 
