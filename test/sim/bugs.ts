@@ -9,7 +9,7 @@ import { buildTemplate } from './database.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the simulation loads. */
-const COPIED = ['src', 'actors', 'test/sim', 'package.json'];
+const COPIED = ['src', 'actors', 'test/sim', 'test/support', 'package.json'];
 
 interface Options {
   server: string;

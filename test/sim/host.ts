@@ -18,7 +18,7 @@ export interface HostOptions {
   adapters: readonly SocialAdapter[];
   skewMs: number;
   rate: number;
-  cut(label: string): Cut;
+  cut(process: Process, label: string): Cut;
   happened(host: Process, cut: 'stands' | 'dies'): void;
   /** The way out to receivers of webhooks. */
   stream: Outbound['stream'];
@@ -60,6 +60,8 @@ const clockOf = (kernel: Kernel, process: Process): Clock => ({
 /** Listeners that tell the world outside; the others look as often and would only cost time. */
 const HEARD = new Set(['webhooks']);
 const LOOK_MS = 2_000;
+/** Many posts of a simulation are further away when they are created: their reminders are registered later. */
+const HORIZON_HOURS = 20 / 3_600;
 /** Billing is on; the processor of payments is never called. */
 const PAYMENTS = {
   PAYMENTS_PUBLISHABLE_KEY: 'pk_sim',
@@ -70,9 +72,9 @@ const PAYMENTS = {
 /** The product in one process, as `rookery start` joins it, with what is at its edges replaced. */
 export function startHost(options: HostOptions) {
   const { kernel, name, url, folder, adapters, skewMs, rate, cut, stream, onError } = options;
-  const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity };
+  const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity, awayUntil: -Infinity };
   const happened: WireOptions['happened'] = (what) => options.happened(process, what);
-  const wires = openWires({ url, kernel, process, cut, happened });
+  const wires = openWires({ url, kernel, process, cut: (label) => cut(process, label), happened });
   const clock = clockOf(kernel, process);
   const host = {
     process,
@@ -99,15 +101,19 @@ export function startHost(options: HostOptions) {
           DATA_FOLDER: folder,
           ...PAYMENTS,
         });
-        const context = await openContext(config, {
-          logs: { of: () => log },
-          actorTypes,
-          channelReminder: dueReminder,
-          sandboxUrl: undefined,
-          sql: wires.sql,
-          clock,
-          adapters,
-        });
+        const actors = { ...config.actors, reminderHorizonHours: HORIZON_HOURS };
+        const context = await openContext(
+          { ...config, actors },
+          {
+            logs: { of: () => log },
+            actorTypes,
+            channelReminder: dueReminder,
+            sandboxUrl: undefined,
+            sql: wires.sql,
+            clock,
+            adapters,
+          },
+        );
         context.outbound.stream = stream;
         host.running = await startActors({
           ...context,

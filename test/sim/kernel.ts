@@ -11,6 +11,8 @@ export interface Process {
   dead: boolean;
   /** Nothing of it goes on before this time. */
   frozenUntil: number;
+  /** Until then the database is away for it: its connections are cut before each statement. */
+  awayUntil: number;
 }
 
 /** Something that can happen next: a statement that waits to be sent, an answer that has arrived, a sleep that is over. */

@@ -1,4 +1,6 @@
-// What people know by what they were answered, and what they do.
+import type { Fault } from './swarm.ts';
+
+// What people know by what they were answered, and what they do; what a run is told, and what came of it.
 
 /** A post as those know it who made it: what they were answered, and what may be. */
 export interface KnownPost {
@@ -74,4 +76,28 @@ export interface CreateKey {
   readonly scope: string;
   readonly key: string;
   readonly claim: string;
+}
+
+export interface SimulationOptions {
+  server: string;
+  template: string;
+  seed: number;
+  /** Faults that this run leaves out: how a failure is made smaller. */
+  without?: readonly Fault[];
+  /** Acts of people, at most. */
+  acts?: number;
+}
+export interface Simulation {
+  seed: number;
+  hash: string;
+  steps: number;
+  virtualMs: number;
+  faults: readonly Fault[];
+  /** Acts of people. */
+  acted: number;
+  /** What did not hold. */
+  violation: string | undefined;
+  trace: readonly string[];
+  /** How often each kind of thing happened. */
+  seen: Readonly<Record<string, number>>;
 }

@@ -97,8 +97,8 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
   const requests: Request[] = [];
   const ledger: Taken[] = [];
   const containers = new Set<string>();
-  /** Until when a channel was told to send nothing. */
-  const limited = new Map<string, number>();
+  /** Until when a channel was told to send nothing, and when it was told so. */
+  const limited = new Map<string, { until: number; at: number }>();
   const refused = new Set<string>();
 
   const findAll = (kind: Request['kind'], id: string) =>
@@ -172,8 +172,9 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
           const failure = failures[answer]?.();
           if (answer === 'reauthorize') refused.add(request.channelId);
           if (answer === 'rate_limited') {
-            const retryAfterMs = 1_000 * random.between(5, 60);
-            if (request.kind === 'post') limited.set(request.channelId, kernel.now + retryAfterMs);
+            const retryAfterMs = 1_000 * random.pick([1, 4, random.between(5, 60)]);
+            if (request.kind === 'post')
+              limited.set(request.channelId, { until: kernel.now + retryAfterMs, at: kernel.now });
             throw new ProviderError('rate_limited', 'Too many', { retryAfterMs });
           }
           if (failure) throw failure;

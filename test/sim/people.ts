@@ -11,6 +11,8 @@ interface Options {
   kernel: Kernel;
   random: Random;
   orgs: readonly KnownOrg[];
+  /** The share of posts with a first comment. */
+  comments: number;
   /** A host that answers; undefined: none is there. */
   host(): Host | undefined;
   /** Told what a resume has answered, by channel. */
@@ -35,6 +37,7 @@ export function openPeople({
   kernel,
   random,
   orgs,
+  comments,
   host,
   logIn,
   plan: writePlan,
@@ -45,6 +48,10 @@ export function openPeople({
   const posts = new Map<string, KnownPost>();
   const brakes: KnownBrake[] = [];
   let count = 0;
+  /** Resumes, each from when it was asked for until its answer: what is paused meanwhile may stand, or not. */
+  const resumes: { target: string; until: number }[] = [];
+  /** What is done now is about the post that a network has. */
+  let isHasty = false;
 
   const textOf = (id: string, revision: number) => `post ${id.slice(0, 8)} revision ${revision}`;
   const freshId = () => idFrom(`${kernel.seed} post ${count++}`);
@@ -75,7 +82,7 @@ export function openPeople({
     const channelId = random.pick(org.channels);
     const items = random.chance(0.15) ? 2 : 1;
     const byMember = org.approvals && random.chance(0.7);
-    const withComment = random.chance(0.25);
+    const withComment = random.chance(comments);
     const recurs = items === 1 && random.chance(0.15);
     const inMs = random.chance(0.2) ? 0 : random.below(within);
     const publishDate = random.chance(0.1) ? null : new Date(Math.floor(kernel.now + inMs));
@@ -151,8 +158,8 @@ export function openPeople({
   };
   /** One of those whose date is nearest: what is about to go out, or just does. */
   const near = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
-    if (random.chance(0.3)) return some(fits);
-    const sent = random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
+    if (!isHasty && random.chance(0.3)) return some(fits);
+    const sent = isHasty || random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
     if (sent && sent.created === 'yes' && fits(sent)) return sent;
     const far = ({ date }: KnownPost) => Math.abs(date - kernel.now);
     const fitting = [...posts.values()]
@@ -240,11 +247,16 @@ export function openPeople({
     const org = about ? orgOf(about) : random.pick(orgs);
     const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels));
     const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
+    const from = kernel.now;
     return ask(
       `pause ${channelId ?? org.id}`,
       ({ context }) => context!.actors(organizationActor, org.id).pausePosts({ target }),
       (answer) => {
-        if (answer === 'yes') brakes.push({ orgId: org.id, channelId, from: kernel.now, until: Infinity });
+        if (answer === 'no') return;
+        const isUnclear =
+          answer === 'unknown' || resumes.some((one) => one.target === (channelId ?? org.id) && one.until >= from);
+        // one that may stand is resumed in the end as well, and nothing is judged by it
+        brakes.push({ orgId: org.id, channelId, from: isUnclear ? Infinity : kernel.now, until: Infinity });
       },
     );
   }
@@ -254,13 +266,17 @@ export function openPeople({
     const { orgId, channelId } = random.pick(standing);
     for (const one of standing) if (one.orgId === orgId && one.channelId === channelId) one.until = kernel.now;
     const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
+    const asked = { target: channelId ?? orgId, until: Infinity };
+    resumes.push(asked);
     return ask(
       `resume ${channelId ?? orgId}`,
       async ({ context }) => {
         const { plan } = await context!.actors(organizationActor, orgId).resumePosts({ target, spacingSeconds });
         planned(plan, spacingSeconds);
       },
-      () => {},
+      (answer) => {
+        if (answer !== 'unknown') asked.until = kernel.now;
+      },
     );
   }
   function planned(plan: readonly { postId: string; at: Date }[], spacingSeconds: number): void {
@@ -305,37 +321,49 @@ export function openPeople({
     );
   }
 
+  /** `within`: how far ahead dates lie. */
+  function doAct(what: Act, within: number): Promise<void> | undefined {
+    switch (what) {
+      case 'create':
+        return create(random.pick(orgs), within);
+      case 'edit':
+        return edit();
+      case 'move':
+        return move(within);
+      case 'delete':
+        return remove();
+      case 'pause':
+        return pause();
+      case 'resume':
+        return resume();
+      case 'retry':
+        return retry();
+      case 'approve':
+        return approve();
+      case 'login':
+        return login();
+      case 'enable':
+        return toggle(random.chance(0.5));
+      case 'plan':
+        return changePlan();
+    }
+  }
+  /** Does something about the post that a network has at this moment. */
+  function actAtOnce(): Promise<void> | undefined {
+    isHasty = true;
+    try {
+      return doAct(random.pick(['pause', 'pause', 'edit', 'delete', 'approve']), 0);
+    } finally {
+      isHasty = false;
+    }
+  }
+
   return {
     posts,
     brakes,
     orgs,
-    /** `within`: how far ahead dates lie. */
-    act(what: Act, within: number): Promise<void> | undefined {
-      switch (what) {
-        case 'create':
-          return create(random.pick(orgs), within);
-        case 'edit':
-          return edit();
-        case 'move':
-          return move(within);
-        case 'delete':
-          return remove();
-        case 'pause':
-          return pause();
-        case 'resume':
-          return resume();
-        case 'retry':
-          return retry();
-        case 'approve':
-          return approve();
-        case 'login':
-          return login();
-        case 'enable':
-          return toggle(random.chance(0.5));
-        case 'plan':
-          return changePlan();
-      }
-    },
+    act: doAct,
+    actAtOnce,
     look,
     login,
     resume,

@@ -10,40 +10,16 @@ import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
 import { Kernel, type Process, START } from './kernel.ts';
 import { openNetworks, type Request, type Weather } from './network.ts';
-import { type Act, ACTS, type KnownOrg } from './known.ts';
+import type { KnownOrg, Simulation, SimulationOptions } from './known.ts';
 import { openPeople } from './people.ts';
 import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from '../support/random.ts';
 import { openReceivers, type Receivers } from './receivers.ts';
-import { drawSwarm, type Fault } from './swarm.ts';
+import { drawSwarm, type Fault, type Swarm } from './swarm.ts';
 import type { Cut } from './wire.ts';
 
-export interface SimulationOptions {
-  server: string;
-  template: string;
-  seed: number;
-  /** Faults that this run leaves out: how a failure is made smaller. */
-  without?: readonly Fault[];
-  /** Acts of people, at most. */
-  acts?: number;
-}
-export interface Simulation {
-  seed: number;
-  hash: string;
-  steps: number;
-  virtualMs: number;
-  faults: readonly Fault[];
-  /** Acts of people. */
-  acted: number;
-  /** What did not hold. */
-  violation: string | undefined;
-  trace: readonly string[];
-  /** How often each kind of thing happened. */
-  seen: Readonly<Record<string, number>>;
-}
-
-/** A statement that claims posts, deliveries or follow-ups. */
-const CLAIM = 'with asked';
+/** Statements that claim posts, deliveries or follow-ups, and those that settle posts, which claim as well. */
+const [CLAIM, SETTLE] = ['with asked', 'with input'];
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** Steps between two looks at what must always hold. */
@@ -81,7 +57,7 @@ class World {
   readonly #seen: Record<string, number> = {};
   readonly #checks: ReturnType<typeof openChecks>;
   readonly #networks: ReturnType<typeof openNetworks>;
-  readonly #withPlugs: boolean;
+  readonly #swarm: Swarm;
   readonly #receivers: Receivers;
   #people!: ReturnType<typeof openPeople>;
   #calm = false;
@@ -99,7 +75,7 @@ class World {
     this.#folder = folder;
     const swarm = drawSwarm(seed, without);
     this.#faults = swarm.faults;
-    this.#withPlugs = swarm.withPlugs;
+    this.#swarm = swarm;
     this.#most = swarm.mostHosts;
     this.#acts = Math.min(swarm.acts, acts ?? Infinity);
     kernel.fifo = swarm.fifo;
@@ -137,11 +113,12 @@ class World {
     const { seed } = this.#kernel;
     let violation: string | undefined;
     try {
-      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers, this.#withPlugs);
+      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers, this.#swarm.withPlugs);
       this.#people = openPeople({
         kernel: this.#kernel,
         random: new Random(seed, 'people'),
         orgs,
+        comments: this.#swarm.people.comments,
         host: () => {
           const up = this.#hosts.filter(({ context, process }) => context && !process.dead);
           return up.length > 0 ? this.#random.pick(up) : undefined;
@@ -198,13 +175,13 @@ class World {
     const kernel = this.#kernel;
     const random = this.#random;
     const within = random.pick([5_000, 40_000, 2 * MINUTE]);
-    const mix: readonly Act[] = this.#faults.has('people') ? [...ACTS, 'create', 'create', 'create'] : ['create'];
+    const { mix } = this.#swarm.people;
     for (let n = 0; n < acts; n++) {
       await this.#pass(random.below(random.pick([200, 3_000, 10_000])));
       const act = n < 3 ? 'create' : random.pick(mix);
       this.#count(act);
       await this.#people.act(act, within);
-      if (this.#withPlugs && random.chance(0.5)) await this.#people.look();
+      if (this.#swarm.withPlugs && random.chance(0.5)) await this.#people.look();
       await this.#break();
     }
     await this.#pass(random.below(30_000));
@@ -350,7 +327,7 @@ class World {
       adapters: this.#networks.adapters,
       skewMs: this.#faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
       rate: this.#faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
-      cut: (label) => this.#cutFor(label),
+      cut: (process, label) => this.#cutFor(process, label),
       happened: (process, what) => this.#happened(process, what),
       stream: this.#receivers.stream,
       onError: (line) => void (this.#error ??= this.#faults.has('cut') ? undefined : line),
@@ -359,21 +336,26 @@ class World {
     this.#kernel.note(`- ${host.process.name} starts`);
     await this.#kernel.run(host.process, () => void host.open());
   }
-  #cutFor(label: string): Cut {
+  #cutFor(process: Process, label: string): Cut {
     const faults = this.#faults;
     const random = this.#random;
     if (this.#calm || label.startsWith('set ')) return 'none';
+    if (process.awayUntil > this.#kernel.now) return 'before';
     // where the most depends on what this process does next
-    const isClaim = label.includes(CLAIM) || label === 'commit';
-    if (faults.has('freeze') && random.chance(isClaim ? 0.08 : 0.002)) return 'stands';
+    const isSettle = label.includes(SETTLE);
+    const isClaim = label.includes(CLAIM) || label === 'commit' || isSettle;
+    if (faults.has('freeze') && random.chance(isClaim ? 0.12 : 0.002)) return 'stands';
     if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
-    if (!faults.has('cut') || !random.chance(label === 'commit' ? 0.06 : 0.02)) return 'none';
+    if (!faults.has('cut') || !random.chance(label === 'commit' ? 0.12 : isSettle ? 0.2 : 0.02)) return 'none';
     this.#count('cut');
+    if (random.chance(0.3)) process.awayUntil = this.#kernel.now + random.below(8_000);
     return random.chance(0.5) ? 'before' : 'after';
   }
   /** While the network has what a host has sent. */
   #inCall({ process }: Request): void {
     if (this.#calm) return;
+    if (this.#faults.has('people') && this.#random.chance(0.2))
+      this.#kernel.after(this.#random.below(300), undefined, 'people act', () => this.#people.actAtOnce());
     if (this.#faults.has('freeze') && this.#random.chance(0.08))
       this.#freeze(process, this.#random.pick([8_000, 30_000]));
     else if (this.#faults.has('crash') && this.#random.chance(0.03))
@@ -386,7 +368,7 @@ class World {
   #happened(process: Process, what: 'stands' | 'dies'): void {
     const host = this.#hosts.find((one) => one.process === process)!;
     if (what === 'dies') this.#crash(host);
-    else this.#freeze(process, this.#random.pick([8_000, 30_000, 70_000]));
+    else this.#freeze(process, this.#random.pick([8_000, 14_000, 20_000, 30_000, 70_000]));
   }
   async #plan(org: KnownOrg): Promise<void> {
     await setLimit(this.#database.sql, org.id, org.most);

@@ -1,6 +1,7 @@
 import { buildTemplate } from './database.ts';
 import { START } from './kernel.ts';
-import { runSeed, type Simulation } from './run.ts';
+import type { Simulation } from './known.ts';
+import { runSeed } from './run.ts';
 import { type Fault, FAULTS } from './swarm.ts';
 
 interface SeriesOptions {

@@ -18,13 +18,18 @@ async function simulate(...args: readonly string[]): Promise<{ code: number | nu
 }
 
 test('four simulations, each run twice with the same hash, keep what publishing promises under drawn faults', async () => {
-  const { code, output } = await simulate('--from', '5', '--seeds', '4', '--replay', '2');
+  const { code, output } = await simulate('--from', '1', '--seeds', '4', '--replay', '2');
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
   const { seeds, seen } = JSON.parse(output.trim().split('\n').at(-1)!) as { seeds: number; seen: object };
   expect(seeds).toBe(4);
   expect(Object.keys(seen)).toEqual(
     expect.arrayContaining(['create', 'cut', 'freeze', 'sent post', 'sent comment', 'told by a webhook', 'plan']),
   );
+}, 600_000);
+
+test('the search for bugs runs in a copy of the tree, and finds one that the first seed reaches', async () => {
+  const { output } = await simulate('--bugs', '--only', '05', '--seeds', '1');
+  expect(output).toMatch(/^05-slot-kept-after-failure: found in 1 seeds: a slot for a post/m);
 }, 600_000);
 
 test.each(BUGS)('the bug $name applies to the product as it is', (bug) => {

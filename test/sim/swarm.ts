@@ -1,5 +1,6 @@
 import type { Answer, Weather } from './network.ts';
 import { Random } from '../support/random.ts';
+import { type Act, ACTS } from './known.ts';
 
 /** What can go wrong; each seed draws which of it does. */
 export const FAULTS = [
@@ -38,6 +39,8 @@ const MISSING: ReadonlySet<Answer> = new Set(['lost', 'late']);
 export interface Swarm {
   faults: ReadonlySet<Fault>;
   withPlugs: boolean;
+  /** What people do, and the share of posts with a first comment. */
+  people: { mix: readonly Act[]; comments: number };
   mostHosts: number;
   acts: number;
   /** Doors are opened in the order of their coming. */
@@ -53,15 +56,22 @@ export function drawSwarm(seed: number, without: readonly Fault[]): Swarm {
     return OFTEN.has(fault) ? Math.max(share, 0.6) : share;
   };
   const faults = new Set(FAULTS.filter((fault) => draw.chance(shareOf(fault)) && !without.includes(fault)));
+  // half of the seeds are of a few acts, which meet more often there
+  const mix = draw.chance(0.5) ? ACTS : Array.from({ length: 2 }, () => draw.pick(ACTS));
+  const rarity = draw.pick([0.25, 0.5]);
   return {
     faults,
     withPlugs: draw.chance(0.3),
-    mostHosts: draw.between(1, 3),
+    people: {
+      mix: faults.has('people') ? [...mix, 'create', 'create', 'create'] : ['create'],
+      comments: draw.pick([0.1, 0.3, 0.8]),
+    },
+    mostHosts: draw.pick([1, 2, 2, 3]),
     acts: draw.between(8, 40),
     fifo: draw.chance(0.2),
     weather: {
       faulty: draw.pick([0.2, 0.4, 0.6]),
-      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : 0.5)),
+      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : rarity)),
       latencyMs: faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
     },
   };

@@ -75,12 +75,20 @@ export const hasComments = (
 
 /**
  * The networks that posts are prepared at before they are published, each as `id@version`; `behind`: those of them that
- * need no item of a thread to be out for the steps of the next one.
+ * need no item of a thread to be out for the steps of the next one. `fileSettings`: the settings of any network that
+ * name a file.
  */
 export function networksThatPrepare({ providers }: Pick<ChannelsDeps, 'providers'>) {
-  const all = providers.list('social').filter(({ capabilities }) => capabilities.includes('prepare'));
-  const namesOf = (networks: typeof all) => networks.map(({ id, version }) => `${id}@${version}`);
-  return { networks: namesOf(all), behind: namesOf(all.filter(({ prepareReply }) => !prepareReply)) };
+  const networks = providers.list('social');
+  const all = networks.filter(({ capabilities }) => capabilities.includes('prepare'));
+  const namesOf = (some: typeof all) => some.map(({ id, version }) => `${id}@${version}`);
+  return {
+    networks: namesOf(all),
+    behind: namesOf(all.filter(({ prepareReply }) => !prepareReply)),
+    fileSettings: networks.flatMap(({ id, version, fileSettings = [] }) =>
+      fileSettings.map((setting) => ({ network: `${id}@${version}`, setting })),
+    ),
+  };
 }
 
 /** The version of each network that a new channel would get, previews included (S243). */

@@ -96,9 +96,14 @@ export interface ChannelsPort {
   hasComments(providerId: string, providerVersion: string): boolean;
   /**
    * The networks that posts are prepared at before they are published, each as `id@version`; `behind`: those of them
-   * that need no item of a thread to be out for the steps of the next one.
+   * that need no item of a thread to be out for the steps of the next one. `fileSettings`: the settings of any network
+   * that name a file.
    */
-  preparing(): { networks: readonly string[]; behind: readonly string[] };
+  preparing(): {
+    networks: readonly string[];
+    behind: readonly string[];
+    fileSettings: readonly { network: string; setting: string }[];
+  };
   /**
    * Opens the channel; its token is renewed first where it has to be, one renewal at a time. Throws `ProviderError`:
    * `reauthorize` when a person must log in, `unavailable` when it may be tried again. Nothing is sent over the

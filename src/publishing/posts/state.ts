@@ -39,9 +39,13 @@ export const ready: Predicate = (sql, alias = 'p') =>
 export const waiting: Predicate = (sql, alias = 'p') =>
   sql`(${ready(sql, alias)} and ${sql(alias)}.due_at is not null and ${sql(alias)}.deleted_at is null)`;
 
-/** The network may prepare it ahead of its publish date: a first item with media. */
+/** It has pictures or videos, or a setting with an address, which may be that of a file. */
+const mayHaveFiles: Predicate = (sql, alias = 'p') => sql`(${sql(alias)}.media <> '[]'
+      or ${sql(alias)}.settings @? '$.* ? (@ starts with "http" || @.path starts with "http")')`;
+
+/** The network may prepare it ahead of its publish date: a first item that may have files. */
 export const preparable: Predicate = (sql, alias = 'p') =>
-  sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${sql(alias)}.media <> '[]')`;
+  sql`(${waiting(sql, alias)} and ${sql(alias)}.root_post_id is null and ${mayHaveFiles(sql, alias)})`;
 
 /** The same of an item behind a root. */
 export const preparableBehind: Predicate = (sql, alias = 'p') =>
@@ -49,7 +53,7 @@ export const preparableBehind: Predicate = (sql, alias = 'p') =>
     (${ready(sql, alias)}
       and ${sql(alias)}.deleted_at is null
       and ${sql(alias)}.root_post_id is not null
-      and ${sql(alias)}.media <> '[]')`;
+      and ${mayHaveFiles(sql, alias)})`;
 
 /** It is out: the first item of its thread, and nobody has deleted it here. */
 export const published: Predicate = (sql, alias = 'p') =>

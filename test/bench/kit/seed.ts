@@ -11,11 +11,17 @@ export interface Tenant {
 
 /**
  * Orgs with an owner and an API key each, and sandbox channels over all of them; the way of signing up is not what is
- * measured.
+ * measured. `account`: what the names of their accounts begin with; `server`: where the network says that it is, which
+ * makes a lane of its own.
  */
 export async function seedTenants(
   sql: Database,
-  { orgs, channels }: { orgs: number; channels: number },
+  {
+    orgs,
+    channels,
+    account: prefix = 'account',
+    server,
+  }: { orgs: number; channels: number; account?: string; server?: string },
 ): Promise<Tenant[]> {
   const vault = openVault(encryptionKey(ENCRYPTION_KEY));
   const tenants = Array.from({ length: orgs }, () => ({
@@ -28,7 +34,7 @@ export async function seedTenants(
     const id = newId();
     const { orgId, channels: own } = tenants[n % orgs]!;
     own.push(id);
-    const account = `account-${n}`;
+    const account = `${prefix}-${n}`;
     return {
       id,
       orgId,
@@ -36,7 +42,7 @@ export async function seedTenants(
       credentials: vault.seal(
         JSON.stringify({
           account,
-          values: { name: account },
+          values: { name: account, ...(server !== undefined && { server }) },
           tokens: { accessToken: `sandbox.${account}` },
           grantedAt: new Date(),
         }),

@@ -40,7 +40,8 @@ export interface World extends AsyncDisposable {
   /** A script of a folder of peers, whose packages are installed when that was not done. */
   peer(script: string, settings: object, folder?: string): Promise<Child>;
   script(path: string, settings: object): Child;
-  product(database: TestDatabase, more?: { env?: Record<string, string> }): Promise<Product>;
+  /** `hosts`: of actors, on Dapr. */
+  product(database: TestDatabase, more?: { env?: Record<string, string>; hosts?: number }): Promise<Product>;
 }
 export interface Redis {
   readonly url: string;
@@ -50,7 +51,8 @@ export interface Redis {
 export interface Provider {
   readonly url: string;
   readonly pid: number;
-  reset(latencyMs: number): Promise<void>;
+  /** `hangingMs`: how long the accounts of `kit/hanging.ts` wait for their answers. */
+  reset(latencyMs: number, hangingMs?: number): Promise<void>;
   count(): Promise<number>;
   arrivals(): Promise<Arrivals>;
   /** The same of comments below posts. */
@@ -122,7 +124,7 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       return {
         url,
         pid: child.pid,
-        reset: (latencyMs) => child.ask({ do: 'reset', latencyMs }),
+        reset: (latencyMs, hangingMs = 0) => child.ask({ do: 'reset', latencyMs, hangingMs }),
         count: () => child.ask({ do: 'count' }),
         arrivals: () => child.ask({ do: 'arrivals' }),
         comments: () => child.ask({ do: 'comments' }),
@@ -133,14 +135,14 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
       return start(script.replace(/\.mjs$/, ''), [join(home, script), JSON.stringify(settings)], home);
     },
     script: (path, settings) => start(path.replace(/\W+/g, '-'), [path, JSON.stringify(settings)]),
-    async product(database, { env = {} } = {}) {
+    async product(database, { env = {}, hosts = 1 } = {}) {
       const provider = await world.provider();
       const redis = await ownRedis([]);
       const before = new Set(ownChildren().map(({ pid }) => pid));
       const settings = {
         database,
         redisUrl: redis.url,
-        hosts: 1,
+        hosts,
         env: {
           NODE_ENV: 'production',
           LOG_LEVEL: 'warn',

@@ -2,10 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answering } from '../kit/answering.ts';
+import { HANGING } from '../kit/hanging.ts';
 
 /** Who came when, by idempotency key, and how many came twice. */
 const emptyBook = () => ({ arrived: new Map<string, number>(), doubled: 0 });
 let latencyMs = 0;
+/** How long the accounts of `HANGING` wait for their answers. */
+let hangingMs = 0;
 let posts = emptyBook();
 let comments = emptyBook();
 
@@ -20,7 +23,9 @@ const server = createServer((request, response) => {
     const text = `{"id":"${key}","url":"http://127.0.0.1/posts/${key}"}`;
     const answer = () =>
       response.writeHead(201, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
-    if (latencyMs > 0) setTimeout(answer, latencyMs);
+    const isHanging = hangingMs > 0 && String(request.headers.authorization).includes(`sandbox.${HANGING}-`);
+    const waitMs = isHanging ? hangingMs : latencyMs;
+    if (waitMs > 0) setTimeout(answer, waitMs);
     else answer();
   });
 });
@@ -37,8 +42,8 @@ answering({
     new Promise((done) =>
       server.listen(0, '127.0.0.1', () => done({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })),
     ),
-  reset(message: { latencyMs: number }) {
-    ({ latencyMs } = message);
+  reset(message: { latencyMs: number; hangingMs?: number }) {
+    ({ latencyMs, hangingMs = 0 } = message);
     posts = emptyBook();
     comments = emptyBook();
   },

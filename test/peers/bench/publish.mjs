@@ -6,9 +6,9 @@ export const sql = postgres(settings.databaseUrl, { max: settings.connections, o
 const pool = new Pool(settings.providerUrl, { connections: 256, pipelining: 1 });
 
 /** The same request as the product sends. Answers the network's id. */
-export async function send(id) {
+export async function send(id, token = 'token') {
   const answer = await pool.request({
-    method: 'POST', path: '/posts', headers: { 'content-type': 'application/json', authorization: 'Bearer token', 'idempotency-key': id },
+    method: 'POST', path: '/posts', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, 'idempotency-key': id },
     body: JSON.stringify({ text: settings.text, media: [], treatment: {} }),
   });
   return answer.body.json();
@@ -22,4 +22,4 @@ export const settle = ({ id, orgId }, { id: releaseId, url }) => sql.begin((tx) 
 ]);
 
 /** The whole job of one post. */
-export const publish = async (post) => void (await settle(post, await send(post.id)));
+export const publish = async (post) => void (await settle(post, await send(post.id, post.token)));

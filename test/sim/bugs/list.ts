@@ -66,6 +66,12 @@ export const BUGS: readonly Bug[] = [
     '  if (!remind || dueAt.getTime() > 0) return;',
   ),
   bug(
+    '13-horizon-stuck',
+    `${DISPATCH}/recover.ts`,
+    '  if (coming.length === 0) return 0;\n',
+    '  if (coming.length >= 0) return 0;\n',
+  ),
+  bug(
     '14-recurrence-by-24-hours',
     'src/publishing/posts/authoring/repeat.ts',
     '    publishDate: following.at,',
@@ -235,7 +241,6 @@ export const BUGS: readonly Bug[] = [
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   '09-reconciler-does-not-wait-after-its-own-gap':
     'what it would do too early is refused by the host that lives: no promise breaks, only work is done twice',
-  '13-horizon-stuck': 'the reconciler finds what is due five seconds later: a delay that no invariant names',
   '27-result-overwrites-a-cancel':
     'a post under way cannot be cancelled (26 takes that away), so there is nothing to overwrite',
   '34-number-taken-outside-the-lock':

@@ -50,6 +50,12 @@ export interface Service extends AsyncDisposable {
   end(index: number): Promise<Exit & { ms: number }>;
   /** Starts a host that is gone again, with the same settings; ends when the product can serve. */
   restart(index: number): Promise<void>;
+  /** Of a cluster: what lies between its processes. */
+  readonly dapr?: DaprCluster;
+  /** Of a cluster: `kill -9` of the sidecar of a host that lives. */
+  killSidecar?(index: number): Promise<void>;
+  /** Starts that one again on its ports; ends when the product can serve. */
+  restartSidecar?(index: number): Promise<void>;
   /** Of a cluster: a sidecar for an application of somebody else, and the token that sidecars ask for. */
   neighbour?(appId: string, resources: string): Promise<SidecarHandle & { apiToken: string }>;
   /** The last lines that each process wrote, for the message of a test that failed. */
@@ -262,6 +268,13 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
       const { sidecar } = members[index]!;
       if (!sidecar.process.exit()) await killed(sidecar.process);
       members[index] = await startMember(index);
+      await ready();
+    },
+    dapr,
+    killSidecar: (index) => killed(members[index]!.sidecar.process),
+    async restartSidecar(index) {
+      const { ports, app } = members[index]!;
+      members[index] = { ports, app, sidecar: dapr.sidecar(ports) };
       await ready();
     },
     neighbour: async (appId, resources) => ({

@@ -22,22 +22,35 @@ export interface Preparation extends ClaimedPost {
   parentMissingMs: number;
 }
 /**
- * What is prepared: posts on `networks`, as `id@version`, of which those in `behind` need no item to be out for the
- * next one, and posts with media that lie below none of `ownAddresses`.
+ * What is prepared: posts with files on `networks`, as `id@version`, of which those in `behind` need no item to be out
+ * for the next one, and posts with files that lie below none of `ownAddresses`. Files are media, and what
+ * `fileSettings` name.
  */
 export interface Preparable {
   networks: readonly string[];
   behind: readonly string[];
+  fileSettings: readonly { network: string; setting: string }[];
   ownAddresses: readonly string[];
 }
 
-/** A picture or video of `p` lies outside. */
-const hasOutsideMedia = (sql: Sql, ownAddresses: readonly string[]): Fragment => sql`exists (
-      select
+/** The network of the channel `c`, as `id@version`. */
+const network = (sql: Sql): Fragment => sql`c.provider_id || '@' || c.provider_version`;
+
+/** Rows (path) with the addresses of the files of `p`; one that is named by its id alone has none. */
+const filesOfRow = (sql: Sql, { fileSettings }: Preparable): Fragment => sql`(
+      select m ->> 'path' as path
       from jsonb_array_elements(p.media) m
-      where m ->> 'path' <> ''
-        and not m ->> 'path' ^@ any(${[...ownAddresses]}::text[])
-    )`;
+      union all
+      select case jsonb_typeof(p.settings -> f.setting)
+        when 'string' then p.settings ->> f.setting
+        else p.settings -> f.setting ->> 'path' end
+      from unnest(
+        ${fileSettings.map((one) => one.network)}::text[],
+        ${fileSettings.map(({ setting }) => setting)}::text[]
+      ) as f (network, setting)
+      where f.network = ${network(sql)}
+        and p.settings -> f.setting not in ('null', '""')
+    ) files`;
 
 const ms = (sql: Sql, time: number): Fragment => sql`${time}::float8 * interval '1 ms'`;
 /** When `p` goes out, at the earliest: of an item behind others after the delays of all of them. */
@@ -83,14 +96,18 @@ const isDelayed = (sql: Sql): Fragment => sql`
  * `p` in the channel `c` has something to prepare, there is time for it, and nobody does it. What an attempt at an item
  * has saved is the next attempt's.
  */
-const isOpen = (sql: Sql, { networks, behind, ownAddresses }: Preparable): Fragment => sql`
+const isOpen = (sql: Sql, what: Preparable): Fragment => sql`
   (p.prepare_at is null or p.prepare_at <= now())
     and (p.root_post_id is null or p.attempt = 0)
     and ${works(sql)}
     and ${comes(sql)} > now() + ${ms(sql, LEAST_AHEAD_MS)}
-    and (p.due_at is not null and c.provider_id || '@' || c.provider_version = any(${[...networks]}::text[])
-      or c.provider_id || '@' || c.provider_version = any(${[...behind]}::text[])
-      or ${hasOutsideMedia(sql, ownAddresses)})`;
+    and exists (
+      select
+      from ${filesOfRow(sql, what)}
+      where p.due_at is not null and ${network(sql)} = any(${[...what.networks]}::text[])
+        or ${network(sql)} = any(${[...what.behind]}::text[])
+        or path <> '' and not path ^@ any(${[...what.ownAddresses]}::text[])
+    )`;
 
 /** Selects posts that can be prepared now, for a scan over all organizations, dealt over them. */
 export function unpreparedPosts(sql: Sql, what: Preparable, limit: number): Fragment {

@@ -289,6 +289,60 @@ describe('a post with media from outside, on any network', () => {
   });
 });
 
+describe('a post whose only file is in its settings', () => {
+  /** A cover as an address, or as the library shows a file. */
+  const covers = ['address', 'file'] as const;
+  test.each(covers)('is prepared by its network before its date, with that file: %s', async (form) => {
+    await using _running = await start();
+    network.declares = { fileSettings: ['cover'] };
+    const steps: unknown[] = [];
+    network.prepare = async ({ media, files }, handle) => {
+      steps.push([media.length, Object.keys(files ?? {})]);
+      await handle.save({ cover: 1 });
+      return 'ready';
+    };
+    const path = `${site.url}/cover-${form}.png`;
+    const settings = { cover: form === 'address' ? path : { id: 'f1', path }, title: 'A' };
+    const { orgId, post } = await film({ media: [], settings });
+    expect(await found()).toBe(1);
+    await isReady(post.id);
+    await dueNow(orgId, post.id);
+    await settled(db.sql, orgId);
+    expect(steps).toEqual([[0, ['cover']]]);
+    expect(network.asked.map(({ handle, files }) => [handle.saved, Object.keys(files ?? {})])).toEqual([
+      [{ cover: 1 }, ['cover']],
+    ]);
+  });
+
+  test('has it fetched before its date on any network, behind a root too; another address or none is no file [S260]', async () => {
+    await using _running = await start();
+    network.declares = { fileSettings: ['cover'] };
+    const before = site.ledger.length;
+    const { orgId, channelId, post } = await film({ media: [], settings: { cover: `${site.url}/outside.png` } });
+    const [linked, none] = [{ link: `${site.url}/page` }, { cover: '' }].map((settings) =>
+      newPost(channelId, { settings, publishDate: systemClock.in(10 * MINUTE) }),
+    );
+    const root = newPost(channelId, { publishDate: systemClock.in(10 * MINUTE) });
+    const behind = newPost(channelId, {
+      rootPostId: root.id,
+      parentPostId: root.id,
+      settings: { cover: `${site.url}/behind.png` },
+      publishDate: root.publishDate,
+    });
+    await admit(world, orgId, [linked!, none!, root, behind]);
+    expect(await found()).toBe(2);
+    await isLeft(post.id);
+    await isLeft(behind.id);
+    expect(
+      site.ledger
+        .slice(before)
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(['/behind.png', '/outside.png']);
+    expect(await found()).toBe(0);
+  });
+});
+
 describe('a preparation that fails', () => {
   test.each([
     ['unavailable', 2 * MINUTE],

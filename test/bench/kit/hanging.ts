@@ -1,0 +1,2 @@
+/** What the names of accounts begin with whose network hangs. */
+export const HANGING = 'hanging';

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../../dapr/processes.ts';
+import { chance, isFull, rounds } from '../support/processes/chaos.ts';
+import { startEmbedded } from '../support/processes/service.ts';
+import { comes } from '../support/processes/wave.ts';
+import { brokenBy, WHOLE } from '../support/processes/wave-fault.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { startRedis } from '../support/wire/services.ts';
+
+// F6: the Redis of the product is emptied, is killed, and is away for a while in the middle of a wave.
+
+const AWAY_MS = isFull ? 30_000 : 4_000;
+const random = chance('f06');
+const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+(hasRedis ? test : test.skip).each(rounds(4))(
+  `round $round of $of: Redis is emptied, then killed and away: the service says that it is not ready, and every post is out once`,
+  async () => {
+    await using database = await testDatabase();
+    await using begun = new AsyncDisposableStack();
+    const redis = (await startRedis())!;
+    const port = Number(new URL(redis.url).port);
+    begun.use(redis);
+    await using service = await startEmbedded({ database, env: { REDIS_URL: redis.url } });
+    const readyWhileAway: number[] = [];
+    const outcome = await brokenBy({
+      service,
+      sql: database.sql,
+      random,
+      async breaks() {
+        expect(spawnSync('redis-cli', ['-p', String(port), 'flushall']).status).toBe(0);
+        process.kill(redis.pid, 'SIGKILL');
+        await sleep(AWAY_MS);
+        readyWhileAway.push((await ask(`${service.url}/health/ready`)).status);
+        begun.use((await startRedis([], port))!);
+      },
+    });
+    expect(readyWhileAway).toEqual([503]);
+    expect(outcome).toEqual(WHOLE);
+    const isReady = async () => (await ask(`${service.url}/health/ready`)).status === 200;
+    expect(await comes(isReady, 60_000)).toBe(true);
+  },
+  600_000,
+);

@@ -1,0 +1,90 @@
+import type { Database } from '../../src/platform/db/index.ts';
+import type { KnownPost } from './known.ts';
+
+/** A row that breaks what holds between any two commits. `keyed`: posts that are kept with the answer of their create. */
+export async function findBroken(
+  sql: Database,
+  { keyed, now }: { keyed: readonly KnownPost[]; now: number },
+): Promise<{ what: string; id: string } | undefined> {
+  const [broken] = await sql<{ what: string; id: string }[]>`
+    select 'a due time later than that of its earliest post' as what, c.id
+    from channels c
+    where not c.disabled and not c.refresh_needed and c.deleted_at is null and c.brakes = '{}'
+      and c.slot_incarnation is null and c.resting_until is null
+      and exists (
+        select from posts p
+        where p.channel_id = c.id and p.state = 'QUEUE' and p.detail in ('scheduled', 'retrying')
+          and p.deleted_at is null and p.due_at is not null
+          and (c.next_due_at is null or c.next_due_at > greatest(p.due_at, p.publish_date))
+      )
+    union all
+    select 'a slot for a post that is not under way', c.id
+    from channels c
+    join posts p on p.id = c.slot_post_id
+    where c.slot_incarnation is not null
+      and not (p.state = 'QUEUE' and p.detail in ('publishing', 'unconfirmed'))
+    union all
+    select 'a post under way without the slot of its channel', p.id
+    from posts p
+    join channels c on c.id = p.channel_id
+    where p.state = 'QUEUE' and p.detail = 'publishing' and c.slot_post_id is distinct from p.id
+    union all
+    select 'two posts of a channel under way', min(p.id::text)::uuid
+    from posts p
+    where p.state = 'QUEUE' and p.detail = 'publishing'
+    group by p.channel_id
+    having count(*) > 1
+    union all
+    select 'a post with another number of attempts than claims', p.id
+    from posts p
+    where p.attempt <> (select count(*) from post_timeline t where t.post_id = p.id and t.kind = 'claimed')
+    union all
+    select 'two posts of one series wait', min(p.id::text)::uuid
+    from posts p
+    where p.recurrence is not null and p.repeated_at is null and p.state = 'QUEUE' and p.deleted_at is null
+    group by p.group_id
+    having count(*) > 1
+    union all
+    select 'a post that forgets an attempt which failed', p.id
+    from posts p
+    where p.state = 'QUEUE' and p.detail = 'retrying' and p.attempts_failed = 0
+      and p.error_kind is distinct from 'auth_expired' -- somebody logged in before it was said
+    union all
+    select 'a series whose local time moves', min(p.id::text)::uuid
+    from posts p
+    where p.recurrence is not null and p.publish_date <> p.created_at
+    group by p.group_id
+    having count(distinct (p.publish_date at time zone 'Europe/Berlin')::time) > 1
+    union all
+    select 'a published post without its fact', p.id
+    from posts p
+    where p.state = 'PUBLISHED' and p.root_post_id is null
+      and not exists (select from told t where t.topic = 'post.published' and t.entity_id = p.id)
+    union all
+    select 'a post whose answer is missing has lost the slot of its channel', p.id
+    from posts p
+    join channels c on c.id = p.channel_id
+    where p.state = 'QUEUE' and p.detail = 'unconfirmed' and c.slot_post_id is distinct from p.id
+      and (
+        select min(t.at) from post_timeline t
+        where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
+      ) > to_timestamp(${(now - 50_000) / 1_000})
+    union all
+    select 'a create with its posts, and without its answer', p.id
+    from unnest(${keyed.map(({ key }) => key!)}::text[], ${keyed.map(({ id }) => id)}::uuid[]) as t (key, post_id)
+    join idempotency_keys k on k.key = t.key and k.status is null
+    join posts p on p.id = t.post_id
+    union all
+    select 'two actions of one plug for a post', f.post_id
+    from post_follow_ups f
+    where f.kind = 'auto_plug'
+    group by f.post_id, f.plug
+    having count(*) > 1
+    union all
+    select 'a webhook whose numbers skip or repeat', d.webhook_id
+    from webhook_deliveries d
+    group by d.webhook_id
+    having max(d.seq) <> count(*) or count(distinct d.seq) <> count(*)
+    limit 1`;
+  return broken;
+}
