@@ -222,7 +222,7 @@ test('a sweep that finds nothing is at most eight statements, and its scans use 
     const asked = text
       .replace(/\$\d+::float8/g, '5000')
       .replace(/limit\s+\$\d+/g, 'limit 500')
-      .replace(/\$\d+::text\[\]/g, "'{fake@v1}'")
+      .replace(/\$\d+(::text\[\])/g, "'{fake@v1}'$1")
       .replaceAll(/\$\d+/g, `'${newId()}'`);
     const plan = (await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN'] as {
       Plan: PlanNode;

@@ -211,7 +211,10 @@ test('the digests of everybody are one commit of two statements [NO27]', async (
   await world.sql`delete from emails`;
   world.db.statements.length = 0;
   expect(await world.context.notifications.closeDueWindows(500)).toBe(count);
-  const texts = world.db.statements.map((text) => text.trim());
-  expect(texts.filter((text) => !/^(begin|commit)/i.test(text))).toHaveLength(2);
+  // what is noted of sessions is written behind, whenever it comes
+  const own = world.db.statements.filter(
+    (text) => !/^\s*(begin|commit)/i.test(text) && !text.includes('update sessions'),
+  );
+  expect(own).toHaveLength(2);
   expect((await world.sql`select from emails`).count).toBe(count);
 });
