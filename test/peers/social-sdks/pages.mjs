@@ -124,11 +124,21 @@ async function gmb({ token }) {
   login.setCredentials({ access_token: token });
   const { accounts, locations } = places({ version: 'v1', auth: login });
   const readMask = 'name,title,storefrontAddress';
+  const all = async (list, items) => {
+    const found = [];
+    for (let pageToken, isFirst = true; isFirst || pageToken; isFirst = false) {
+      const { data } = await list(pageToken);
+      found.push(...(data[items] ?? []));
+      pageToken = data.nextPageToken;
+    }
+    return found;
+  };
   return {
     profile: () => locations.get({ name: 'locations/2', readMask }),
     async pages() {
-      const { data } = await owners({ version: 'v1', auth: login }).accounts.list();
-      for (const { name: parent } of data.accounts) await accounts.locations.list({ parent, readMask, pageSize: 100 });
+      const lists = owners({ version: 'v1', auth: login }).accounts;
+      for (const { name: parent } of await all((pageToken) => lists.list({ pageToken }), 'accounts'))
+        await all((pageToken) => accounts.locations.list({ parent, readMask, pageSize: 100, pageToken }), 'locations');
     },
   };
 }
