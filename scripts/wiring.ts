@@ -454,12 +454,13 @@ try {
           'node_modules/jest/bin/jest.js',
           '--maxWorkers',
           String(AT_ONCE),
-          '--workerIdleMemoryLimit=1', // a new worker for each file: modules are loaded once, with the first choice
+          '--workerIdleMemoryLimit=2', // bytes: a new worker for each file, as modules are loaded once, with the first choice
           '--forceExit',
           '--runTestsByPath',
           ...files.map((file) => `${TESTS}/${file}`),
         ],
         (line) => {
+          if (line.includes('must contain at least one test')) throw new Error(`A worker was used twice:\n${line}`);
           const [, verdict, folder = '', number, name = ''] =
             /^(PASS|FAIL) .*test\/integration\/([\w-]+\/)(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];
           const file = folder + name;
