@@ -1,9 +1,11 @@
+import { expect, test } from '@jest/globals';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { type Chance, isFull, note } from './chaos.ts';
+import { type Chance, chance, isFull, note, rounds } from './chaos.ts';
 import { type History, violationsOf } from './history.ts';
-import type { Service } from './service.ts';
+import { engines, type Service } from './service.ts';
 import { acceptedCount, allSettled, comes, openCrowd, waveOf } from './wave.ts';
+import { testDatabase } from '../wire/database.ts';
 
 /** Posts of a wave that something breaks. */
 const WAVE_POSTS = isFull ? 2_000 : 200;
@@ -62,3 +64,30 @@ export async function brokenBy({ service, sql, ledger = sql, random, breaks }: W
 const ALL = WAVE_POSTS + LATER_POSTS;
 /** Nothing is lost, doubled or early, and no process has ended. */
 export const WHOLE = { violations: [], created: ALL, published: ALL, accepted: ALL, gone: 0 };
+
+interface DaprFault {
+  /** Seeds the draws: `f03`. */
+  name: string;
+  /** Rounds at short depth. */
+  most: number;
+  /** What happens, for the title. */
+  title: string;
+  hosts?: number;
+  breaks: (service: Service, random: Chance) => Promise<unknown>;
+}
+
+/** Declares the rounds in which something breaks a wave on real Dapr; skipped by name where Dapr is missing. */
+export function testOnDapr({ name, most, title, hosts = 2, breaks }: DaprFault): void {
+  const random = chance(name);
+  const dapr = engines[1]!;
+  (dapr.missing === undefined ? test : test.skip).each(rounds(most))(
+    `round $round of $of: ${title}, and every post is out once${dapr.missing ? ` [skipped: ${dapr.missing}]` : ''}`,
+    async () => {
+      await using database = await testDatabase();
+      await using service = await dapr.start({ database, hosts });
+      const broken = await brokenBy({ service, sql: database.sql, random, breaks: () => breaks(service, random) });
+      expect(broken).toEqual(WHOLE);
+    },
+    600_000,
+  );
+}
