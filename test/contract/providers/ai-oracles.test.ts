@@ -62,7 +62,7 @@ await describePeer(
       recorder.record([...(answers?.[act] ?? []), ...caseOf(fixture, act).exchanges], async () => {
         const { input, values } = caseOf(fixture, act);
         const login = { values: { ...fixture.values, ...values } };
-        const body = { recorder: recorder.address, vendor: id, act, login, input: await withBytes(input) };
+        const body = { recorder: recorder.address, of: id, act, login, input: await withBytes(input) };
         const answer = await fetch(sdks.url, { method: 'POST', body: JSON.stringify(body) });
         expect([act, await answer.json()]).toEqual([act, {}]);
       });

@@ -48,7 +48,7 @@ await describePeer(
         const { account, tokens, app, values } = fixture;
         const body = JSON.stringify({
           recorder: recorder.address,
-          network,
+          of: network,
           act,
           login: { account, app, values, token: tokens?.accessToken },
           input: await withBytes(caseOf(fixture, act).input),
