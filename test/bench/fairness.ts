@@ -3,8 +3,9 @@ import type { Database } from '../../src/platform/db/index.ts';
 import { type Figures, spread } from './kit/figures.ts';
 import type { Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
-import { type Report, skippedWithout } from './kit/report.ts';
-import { announce, CONTENT, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
+import type { Report } from './kit/report.ts';
+import { announce, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
+import { openBullmq } from './kit/wave-peer.ts';
 import { openWorld, type Provider, type World } from './kit/world.ts';
 
 const SMALL = 99;
@@ -42,18 +43,12 @@ export async function fairness(options: Options): Promise<Report> {
   say(`the product serves at ${product.url}`);
   const others = await seeded(world, size);
   const skipped: string[] = ['groupmq 1.1.0 (it is not among the peers)'];
-  const redis = await skippedWithout(skipped, 'bullmq', () => world.redis('always'));
-  const bullmq =
-    redis &&
-    (await world.peer('wave-bullmq.mjs', {
-      databaseUrl: others.database.url,
-      providerUrl: provider.url,
-      text: CONTENT.replace(/<.*?>/g, ''),
-      connections: PEER_CONNECTIONS,
-      concurrency: IN_FLIGHT,
-      redisPort: redis.port,
-    }));
-  await bullmq?.ask({ do: 'ready' });
+  const bullmq = await openBullmq(world, skipped, {
+    databaseUrl: others.database.url,
+    provider,
+    connections: PEER_CONNECTIONS,
+    concurrency: IN_FLIGHT,
+  });
 
   const sides: Side[] = [
     {

@@ -4,8 +4,9 @@ import { type Figures, spread } from './kit/figures.ts';
 import { HANGING } from './kit/hanging.ts';
 import type { Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
-import { type Report, skippedWithout } from './kit/report.ts';
-import { announce, CONTENT, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
+import type { Report } from './kit/report.ts';
+import { announce, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
+import { openBullmq } from './kit/wave-peer.ts';
 import { openWorld, type Provider, type World } from './kit/world.ts';
 
 const ORGS = 50;
@@ -43,18 +44,12 @@ export async function hang(options: Options): Promise<Report> {
   say(`the product serves at ${product.url}`);
   const others = await seeded(world, size);
   const skipped: string[] = [];
-  const redis = await skippedWithout(skipped, 'bullmq', () => world.redis('always'));
-  const bullmq =
-    redis &&
-    (await world.peer('wave-bullmq.mjs', {
-      databaseUrl: others.database.url,
-      providerUrl: provider.url,
-      text: CONTENT.replace(/<.*?>/g, ''),
-      connections: PEER_CONNECTIONS,
-      concurrency: IN_FLIGHT,
-      redisPort: redis.port,
-    }));
-  await bullmq?.ask({ do: 'ready' });
+  const bullmq = await openBullmq(world, skipped, {
+    databaseUrl: others.database.url,
+    provider,
+    connections: PEER_CONNECTIONS,
+    concurrency: IN_FLIGHT,
+  });
 
   const ownRun = (hangingMs: number) =>
     late({ ...own, provider, size, hangingMs, leadMs: SWEEP_MS + 2_000 }, async (posts) => {

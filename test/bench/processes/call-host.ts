@@ -1,44 +1,27 @@
 // A process with an engine for the benchmark `call`: hosts the actor, or only calls it.
-import { openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
-import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
-import { actorsOf, createHost, type Engine } from '../../../src/platform/actor-runtime/index.ts';
+import { actorsOf, createHost } from '../../../src/platform/actor-runtime/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { answering } from '../kit/answering.ts';
+import { type DaprPorts, openEngine } from '../kit/engine.ts';
 import { benchActorOf, implementationOf, waysOf } from '../kit/bench-actor.ts';
 import { allCalls } from '../kit/calls.ts';
 
 interface Setup {
   databaseUrl: string;
   hosts: boolean;
-  dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string };
+  dapr?: DaprPorts;
   type?: string;
   /** What callers of this instance show; empty: nothing, and nothing is compared. */
   callerToken?: string;
 }
-const {
-  databaseUrl,
-  hosts,
-  dapr,
-  type = 'Bench',
-  callerToken = 'x'.repeat(43),
-} = JSON.parse(process.argv[2]!) as Setup;
+const { databaseUrl, hosts, dapr, type = 'Bench', callerToken } = JSON.parse(process.argv[2]!) as Setup;
 
 const benchActor = benchActorOf(type);
 const log = quietLog();
 const sql = openDatabase({ url: databaseUrl, connections: 4 });
-const common = { sql, clock: systemClock, log, incarnation: newId() };
-const engine: Engine = dapr
-  ? await openDaprEngine({
-      ...common,
-      ...dapr,
-      apiToken: undefined,
-      appToken: undefined,
-      callerToken,
-      types: [benchActor.type],
-    })
-  : await openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
+const engine = await openEngine({ sql, log, type: benchActor.type }, dapr, callerToken);
 const actors = actorsOf(engine);
 
 /** The least that turns can cost in one process: calls of one key one after the other. */

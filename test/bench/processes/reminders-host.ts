@@ -1,24 +1,22 @@
 // A process with an engine for the benchmark `reminders`: an actor that does nothing when it is reminded.
 import { z } from 'zod';
-import { openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
-import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
 import {
   actorContract,
   actorsOf,
   createHost,
-  type Engine,
   implementFor,
   reminder,
   reminderOf,
 } from '../../../src/platform/actor-runtime/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { answering } from '../kit/answering.ts';
+import { type DaprPorts, openEngine } from '../kit/engine.ts';
 
 interface Setup {
   databaseUrl: string;
-  dapr?: { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string };
+  dapr?: DaprPorts;
 }
 const { databaseUrl, dapr } = JSON.parse(process.argv[2]!) as Setup;
 const reminded = actorContract('Reminded', { methods: {}, reminders: { ring: reminder } });
@@ -37,17 +35,7 @@ const implementation = implementFor<object, object>()(reminded, {
 
 const log = quietLog();
 const sql = openDatabase({ url: databaseUrl, connections: 8 });
-const common = { sql, clock: systemClock, log, incarnation: newId() };
-const engine: Engine = dapr
-  ? await openDaprEngine({
-      ...common,
-      ...dapr,
-      apiToken: undefined,
-      appToken: undefined,
-      callerToken: 'x'.repeat(43),
-      types: [reminded.type],
-    })
-  : await openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
+const engine = await openEngine({ sql, log, type: reminded.type }, dapr);
 let rounds = 0;
 
 answering({
