@@ -120,7 +120,7 @@ await describePeer(
       const notes = [];
       for (const { id, url } of thread)
         notes.push({ url, relays: urls(), event: (await stored(urls()[0]!, { ids: [id] }))[0] });
-      const asked = { recorder: sdks.url, network: 'nostr', act: 'read thread', input: notes };
+      const asked = { recorder: sdks.url, of: 'nostr', act: 'read thread', input: notes };
       const body = JSON.stringify({ ...asked, login: { values: { password: KEY } } });
       expect(await (await fetch(sdks.url, { method: 'POST', body })).json()).toEqual({});
     });
