@@ -41,7 +41,7 @@ export default implementFor<PostNeeds>()(postActor, {
     approve: (input, { id, ctx }) => ctx.posts.approvePost(...keyOf(id), input),
     reject: (input, { id, ctx }) => ctx.posts.rejectPost(...keyOf(id), input),
     requestApproval: ({ by }, { id, ctx }) => ctx.posts.requestApproval(...keyOf(id), by),
-    followUp: (_, turn) => follow(turn),
+    followUp: async (_, turn) => follow(turn),
     async setRelease(input, { id, ctx, actors }) {
       const channelId = await ctx.posts.setRelease(...keyOf(id), input);
       await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
@@ -55,7 +55,7 @@ export default implementFor<PostNeeds>()(postActor, {
       const preparation = await posts.claimPreparation(...keyOf(id));
       if (preparation) beside(() => posts.prepareAhead(preparation));
     },
-    'follow-up': (turn) => follow(turn),
+    'follow-up': async (turn) => follow(turn),
   },
 });
 
@@ -64,12 +64,12 @@ function keyOf(key: string): [orgId: string, postId: string] {
   return [orgId, id];
 }
 
-/** Claims what follows the post now, and does it beside the turn. */
-async function follow({ id, ctx: { followUps }, beside, remindOther }: Here): Promise<void> {
+/** Claims what follows the post now and does it, both beside the turn: it stands behind posts that are due. */
+function follow({ id, ctx: { followUps }, beside, remindOther }: Here): void {
   const [orgId, postId] = keyOf(id);
-  const found = await followUps.claimFollowUps(orgId, postId);
-  if (found.claimed.length === 0 && !found.later) return;
   beside(async () => {
+    const found = await followUps.claimFollowUps(orgId, postId);
+    if (found.claimed.length === 0 && !found.later) return;
     const due = await followUps.runFollowUps(found);
     if (due) await remindOther(postActor, id, 'follow-up', due, { owner: orgId });
   });

@@ -11,7 +11,7 @@ export interface FollowUpsDeps {
   clock: Clock;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
-  posts: Pick<Posts, 'sendWithoutSlot' | 'askWithoutSlot'>;
+  posts: Pick<Posts, 'sendWithoutSlot' | 'askWithoutSlot' | 'waitBehindPosts'>;
   channels: Pick<Channels, 'adapterOf' | 'rules' | 'needsLogin'>;
   /** Short links in the place of long ones. */
   links: Pick<LinksPort, 'apply'>;

@@ -1,21 +1,29 @@
 import { bind } from '../../platform/kernel/index.ts';
 import { type Channels } from '../channels/index.ts';
 import { HEARTBEAT_TIMEOUT_MS } from '../posts/index.ts';
-import { claimFollowUpsOf, findOverdueFollowUps } from './claim.ts';
+import { type ClaimedFollowUps, claimFollowUpsOf, findOverdueFollowUps } from './claim.ts';
 import * as configurations from './configurations.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import { runAutoPlugs } from './look.ts';
 import { runFollowUps } from './run.ts';
+
+const NOTHING: ClaimedFollowUps = { claimed: [], later: undefined };
 
 export type FollowUps = ReturnType<typeof openFollowUps>;
 
 /** The room of what follows a publication: first comments, post plugs, auto plugs. */
 export function openFollowUps(deps: FollowUpsDeps & { channels: Pick<Channels, 'get'> }) {
   const claim = claimFollowUpsOf(deps);
+  const waiting = new Set<string>();
   return {
     ...bind(deps, { runFollowUps, runAutoPlugs, ...configurations }),
-    /** Claims what is due of a post. The only door to a call. */
-    claimFollowUps: (orgId: string, postId: string) => claim(deps.sql, { orgId, postId }),
+    /** Claims what is due of a post, behind posts that are due. The only door to a call. */
+    async claimFollowUps(orgId: string, postId: string): Promise<ClaimedFollowUps> {
+      if (waiting.has(postId)) return NOTHING; // who waits claims all of it
+      waiting.add(postId);
+      const isHere = await deps.posts.waitBehindPosts().finally(() => waiting.delete(postId));
+      return isHere ? claim(deps.sql, { orgId, postId }) : NOTHING;
+    },
     /** Posts with follow-ups that were due 5 s ago, and with those of silent hosts. */
     overdueFollowUps: (limit: number) => findOverdueFollowUps(deps.sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
   };

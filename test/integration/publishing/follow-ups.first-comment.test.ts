@@ -249,46 +249,61 @@ test('a host whose heartbeats have stopped sends nothing that it has claimed', a
   expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
 });
 
-test('stands behind posts that wait for their turn', async () => {
-  let looks = 0;
+/** A host of its own, whose looks at whether posts are still ahead are counted. */
+async function openBusy(env: Record<string, string> = {}) {
+  const looks = { count: 0 };
   const clock = clockWhere((ms) => {
-    if (ms === 50) looks += 1;
+    if (ms === 50) looks.count += 1;
     return ms;
   });
-  const engine = {
-    ...noEngine.engine,
-    remindWithin: async () => () => {},
-    heartbeatAgeMs: () => 0,
-    steadySince: () => 0,
-  };
-  await using busy = await openPublishing({
-    url: db.url,
-    network,
-    clock,
-    env: { PROVIDER_CALLS_IN_FLIGHT: '1' },
-    engine: { ...noEngine, engine },
-  });
+  const beats = { heartbeatAgeMs: () => 0, steadySince: () => 0 };
+  const engine = { ...noEngine.engine, remindWithin: async () => () => {}, ...beats };
+  const busy = await openPublishing({ url: db.url, network, clock, env, engine: { ...noEngine, engine } });
   await db.sql`
     insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
     values (${busy.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
+  return { busy, looks };
+}
+/** Posts that a host has claimed, one of each channel of an organization of their own. */
+async function claimEach({ posts }: Pick<Publisher, 'posts'>, channels: number) {
+  const { orgId, channelIds } = await seedOrg(db.sql, channels);
+  await posts.admitPosts(orgId, [{ posts: channelIds.map((id) => newPost(id)), createdBy: orgId }]);
+  const next = await Promise.all(channelIds.map((id) => posts.claimNext(orgId, id)));
+  return next.flatMap((one) => (one.kind === 'claimed' ? [one.claimed] : []));
+}
+/** A published post whose first comment failed once and is due again. */
+async function publishUncommented() {
   const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
   await untilTried(post.id);
   below.behave = undefined;
   await db.sql`update post_follow_ups set due_at = now() where post_id = ${post.id}`;
+  return { orgId, post };
+}
+
+test('is claimed behind posts that the host is busy with, once', async () => {
+  const { busy, looks } = await openBusy();
+  await using _ = busy;
+  const [first] = await claimEach(busy, 65);
+  const { orgId, post } = await publishUncommented();
+  const claim = busy.followUps.claimFollowUps(orgId, post.id);
+  await settles(() => expect(looks.count).toBeGreaterThan(1));
+  expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
+  expect((await busy.followUps.claimFollowUps(orgId, post.id)).claimed).toEqual([]); // the first one waits for both
+  await busy.posts.settleAttempt(first!, await busy.posts.sendPost(first!));
+  expect((await claim).claimed).toHaveLength(1);
+});
+
+test('stands behind posts that wait for their turn', async () => {
+  const { busy, looks } = await openBusy({ PROVIDER_CALLS_IN_FLIGHT: '1' });
+  await using _ = busy;
+  const { orgId, post } = await publishUncommented();
 
   const free = gate();
   network.behave = (_post, _sent, accept) => free.passed.then(accept);
-  const other = await seedOrg(db.sql, 2);
-  const posts = other.channelIds.map((id) => newPost(id));
-  await busy.posts.admitPosts(other.orgId, [{ posts, createdBy: other.orgId }]);
-  const sent = [];
-  for (const id of other.channelIds) {
-    const next = await busy.posts.claimNext(other.orgId, id);
-    if (next.kind === 'claimed') sent.push(busy.posts.sendPost(next.claimed));
-  }
+  const sent = (await claimEach(busy, 2)).map((one) => busy.posts.sendPost(one));
   await settles(() => expect(busy.posts.gauges).toEqual({ inFlight: 1, waiting: 1 }));
   const commented = busy.followUps.runFollowUps(await busy.followUps.claimFollowUps(orgId, post.id));
-  await settles(() => expect(looks).toBeGreaterThan(1));
+  await settles(() => expect(looks.count).toBeGreaterThan(1));
   expect(madeFor(post)).toEqual([]);
   free.open();
   await Promise.all([...sent, commented]);

@@ -8,6 +8,8 @@ export interface InHand {
   readonly work: Set<Promise<unknown>>;
   /** Aborted when this host goes away. */
   readonly leaving: AbortController;
+  /** What others wait for as long as this host is busy with posts that are due; undefined when nobody waits. */
+  calm: Promise<void> | undefined;
 }
 
 export const emptyHands = (): InHand => ({
@@ -15,6 +17,7 @@ export const emptyHands = (): InHand => ({
   lookedUp: new Set(),
   work: new Set(),
   leaving: new AbortController(),
+  calm: undefined,
 });
 
 /** Notes work until it ends, so that a host that goes away waits for it. */

@@ -1,4 +1,5 @@
 export * from './attempts.ts';
+export { waitBehindPosts } from './behind.ts';
 export * from './channel-calls.ts';
 export * from './drain.ts';
 export * from './missed.ts';
