@@ -45,7 +45,7 @@ export async function sendEvents(
   const { signal } = gone;
   response.once('close', () => gone.abort());
   response.on('error', () => {}); // of a client that is gone
-  /** Events that come in one turn of the process leave together. */
+  /** Events that come in one turn of the process leave together, but for the first, which nobody waits longer for. */
   let left = '';
   const flush = () => {
     if (left !== '' && !signal.aborted) response.write(left);
@@ -54,7 +54,11 @@ export async function sendEvents(
   try {
     for await (const event of events(signal)) {
       if (signal.aborted) return;
-      if (!response.headersSent) begin({ response, headers });
+      if (!response.headersSent) {
+        begin({ response, headers });
+        response.write(textOf(event));
+        continue;
+      }
       if (left === '') setImmediate(flush);
       left += textOf(event);
       if (response.writableNeedDrain) await once(response, 'drain', { signal });
