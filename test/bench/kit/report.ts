@@ -152,8 +152,13 @@ export function tables({ engine, quick }: Options, report: Report): string {
   return lines.join('\n');
 }
 
+/** Three digits of a fraction say all that a run can show. */
 const text = (value: number | undefined): string =>
-  value === undefined ? '' : Number.isFinite(value) ? String(value) : '–';
+  value === undefined
+    ? ''
+    : Number.isFinite(value)
+      ? String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
+      : '–';
 const grid = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => {
   const widths = head.map((cell, at) => Math.max(3, cell.length, ...rows.map((row) => row[at]!.length)));
   const line = (cells: readonly string[]) =>
