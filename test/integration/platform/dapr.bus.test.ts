@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DaprEngine, openDaprEngine } from '../../../src/platform/actor-runtime/dapr/index.ts';
 import { actorsOf, createHost } from '../../../src/platform/actor-runtime/index.ts';
@@ -7,18 +8,19 @@ import { type DaprCluster, startDapr } from '../../support/processes/dapr-harnes
 import { describeDapr } from '../../support/processes/describe-dapr.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { startRedis } from '../../support/wire/services.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'];
-const run = newId(); // topics outlive a test in Redis
+const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Real daprd and a real Redis: what their acknowledgements are worth shows only here. */
-(redisUrl
+(hasRedis
   ? describeDapr
   : (name: string, cases: () => void) => describe.skip(`${name} [skipped: no redis-server]`, cases))(
   'the bus of Dapr on Redis streams',
   () => {
     let database: Awaited<ReturnType<typeof testDatabase>>;
+    let redis: Awaited<ReturnType<typeof startRedis>>;
     let dapr: DaprCluster;
     let engine: DaprEngine;
     let api: Awaited<ReturnType<typeof startDaprCaller>>;
@@ -26,11 +28,16 @@ const run = newId(); // topics outlive a test in Redis
     const log = quietLog();
     const heard = new Map<string, unknown[]>();
     const tries = (topic: string) => heard.get(topic)?.length ?? 0;
-    const topic = (name: string) => `${name}-${run}`;
 
     beforeAll(async () => {
       database = await testDatabase();
-      dapr = await startDapr({ databaseUrl: database.url, redisUrl, apiToken: API_TOKEN, appToken: APP_TOKEN });
+      redis = await startRedis(); // of its own: the hosts of another test would take the dead letters
+      dapr = await startDapr({
+        databaseUrl: database.url,
+        redisUrl: redis!.url,
+        apiToken: API_TOKEN,
+        appToken: APP_TOKEN,
+      });
       const ports = await dapr.reserve();
       engine = await openDaprEngine({
         httpPort: ports.http,
@@ -46,7 +53,7 @@ const run = newId(); // topics outlive a test in Redis
         types: [],
       });
       const listen = (name: string, answer: (count: number) => void) =>
-        engine.bus.subscribe(topic(name), async (message) => {
+        engine.bus.subscribe(name, async (message) => {
           heard.set(name, [...(heard.get(name) ?? []), message]);
           answer(tries(name));
         });
@@ -74,12 +81,13 @@ const run = newId(); // topics outlive a test in Redis
     afterAll(async () => {
       await stop?.();
       await dapr?.[Symbol.asyncDispose]();
+      await redis?.[Symbol.asyncDispose]();
       await database?.[Symbol.asyncDispose]();
     }, 60_000);
 
     test('a wake-up reaches a subscriber in another process with its data', async () => {
       const messages = Array.from({ length: 250 }, (_, n) => ({ n, text: 'ü' }));
-      await api.engine.bus.publish(topic('plain'), messages);
+      await api.engine.bus.publish('plain', messages);
       await eventually('all are heard', () => tries('plain') >= 250);
       const numbers = (heard.get('plain') as typeof messages).map(({ n }) => n);
       expect(new Set(numbers).size).toBe(250);
@@ -88,7 +96,7 @@ const run = newId(); // topics outlive a test in Redis
 
     test('a handler is tried up to six times before the dead letter, and an unreadable message once', async () => {
       await Promise.all(
-        ['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(topic(name), [{ name }])),
+        ['fails-thrice', 'fails-always', 'unreadable'].map((name) => api.engine.bus.publish(name, [{ name }])),
       );
       const dead = () =>
         log.lines
