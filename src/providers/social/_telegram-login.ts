@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { newVerifier } from '../kit/protocols/oauth.ts';
 import type { Login } from './_contract.ts';
-import { ask, Chat } from './_telegram-bot.ts';
+import { ask, type BotLine, Chat } from './_telegram-bot.ts';
 
 const Message = z.object({
   chat: Chat,
@@ -11,13 +11,33 @@ const Message = z.object({
   sender_chat: z.object({ id: z.int() }).optional(),
 });
 const Updates = z.array(z.object({ message: Message.optional(), channel_post: Message.optional() }));
-const Member = z.object({ status: z.string(), can_post_messages: z.boolean().optional() });
+const Member = z.object({
+  status: z.string(),
+  can_post_messages: z.boolean().optional(),
+  can_send_messages: z.boolean().optional(),
+});
+type Member = z.output<typeof Member>;
 
 const WORD_LENGTH = 22;
 const CHATS = ['channel', 'group', 'supergroup'];
-const ADMINISTRATORS = ['creator', 'administrator'];
+const isAdministrator = ({ status }: Member): boolean => status === 'creator' || status === 'administrator';
+/** In a channel administrators write, in a group everybody who is not restricted. */
+const mayWrite = (type: string, member: Member): boolean => {
+  if (type === 'channel') return isAdministrator(member) && member.can_post_messages === true;
+  return isAdministrator(member) || member.status === 'member' || member.can_send_messages === true;
+};
 /** The newest updates: nobody confirms them, so that each of several logins at a time sees its own. */
 const NEWEST = { offset: -100, limit: 100, allowed_updates: ['message', 'channel_post'] };
+
+const memberOf = (line: BotLine, chat_id: number, user_id: number | undefined): Promise<Member> =>
+  ask(line, 'getChatMember', Member, { chat_id, user_id });
+/** Refuses a chat in which the bot may not write; its id stands at the beginning of its token. */
+export async function expectRights(line: BotLine, { id, type }: z.output<typeof Chat>): Promise<void> {
+  const bot = await memberOf(line, id, Number(line.app?.clientSecret.split(':')[0]));
+  if (mayWrite(type, bot)) return;
+  const remedy = type === 'channel' ? 'make it an administrator that may post messages' : 'let it send messages';
+  throw refused('reauthorize', `The bot may not write in this ${type}: ${remedy}`);
+}
 
 /**
  * A person makes the bot an administrator of a chat, and sends a word there that only they know. The address offers to
@@ -40,20 +60,10 @@ export const wordLogin = {
       .find(({ chat, text }) => CHATS.includes(chat.type) && word !== '' && text.split(/\s+/).includes(word));
     if (!said) return undefined;
     const { chat, from, sender_chat: asChat } = said;
-    const inChannel = chat.type === 'channel';
-    // in a channel administrators write, and the bot must be allowed to; in a group everybody writes
-    const user_id = inChannel ? Number(app.clientSecret.split(':')[0]) : from?.id;
-    const isChat = !inChannel && asChat?.id === chat.id;
-    const member = isChat
-      ? undefined
-      : await ask({ http, app }, 'getChatMember', Member, { chat_id: chat.id, user_id });
-    if (member && !(ADMINISTRATORS.includes(member.status) && (!inChannel || member.can_post_messages)))
-      throw refused(
-        'reauthorize',
-        inChannel
-          ? 'The bot may not post in this channel: make it an administrator that may'
-          : 'Only an administrator can connect a group',
-      );
+    // in a channel administrators alone can have said it, in a group also those who write in its name
+    if (chat.type === 'channel') await expectRights({ http, app }, chat);
+    else if (asChat?.id !== chat.id && !isAdministrator(await memberOf({ http, app }, chat.id, from?.id)))
+      throw refused('reauthorize', 'Only an administrator can connect a group');
     return { accessToken: word, values: { chat: String(chat.id) } };
   },
 } satisfies Login;

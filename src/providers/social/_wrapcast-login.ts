@@ -3,7 +3,7 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { App, Login } from './_contract.ts';
 import { Users } from './_wrapcast-casts.ts';
 
-const Signer = z.object({ status: z.string(), fid: z.int().optional() });
+export const SignerState = z.object({ status: z.string(), fid: z.int().optional() });
 /** Calls of a login send nothing by themselves. */
 const keyOf = ({ clientSecret }: App) => ({ 'x-api-key': clientSecret });
 
@@ -23,7 +23,7 @@ export const signerLogin = {
     const signer = callback['signer_uuid'];
     if (signer === undefined) return undefined;
     const headers = keyOf(app);
-    const { status, fid } = await http.get('/signer/', Signer, { query: { signer_uuid: signer }, headers });
+    const { status, fid } = await http.get('/signer/', SignerState, { query: { signer_uuid: signer }, headers });
     if (status === 'revoked') throw refused('reauthorize', 'The signer was revoked');
     if (status !== 'approved' || fid === undefined) return undefined;
     const { users } = await http.get('/user/bulk/', Users, { query: { fids: String(fid) }, headers });

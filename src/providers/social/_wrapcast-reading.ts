@@ -4,6 +4,7 @@ import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
 import { searching } from './_tools.ts';
 import { Cast, Conversation, FoundUsers, repliesOf, Users } from './_wrapcast-casts.ts';
+import { SignerState } from './_wrapcast-login.ts';
 
 const Counted = z.object({ result: z.object({ casts: z.array(Cast) }) });
 const Channels = z.object({ channels: z.array(z.object({ id: z.string(), name: z.string() })) });
@@ -11,7 +12,10 @@ const PAGE = '50';
 
 /** The account, others, and what is said below casts. */
 export const castReading = {
-  async profile({ http, values }) {
+  /** The account is public: whether the channel may still cast is told by its signer alone. */
+  async profile({ http, token, values }) {
+    const signer = await http.find('/signer/', SignerState, { query: { signer_uuid: token } });
+    if (signer?.status !== 'approved') throw refused('reauthorize', 'The signer is not approved any more');
     const { users } = await http.get('/user/bulk/', Users, { query: { fids: String(Number(values['fid'])) } });
     const [user] = users;
     if (!user) throw refused('rejected', 'The account is gone');

@@ -29,7 +29,8 @@ export default social({
     { in: 'header', name: 'user-agent', text: 'DiscordBot (rookery, 1)' },
   ],
   errors: { 401: 'rejected' }, // the bot of the app, not the login of the channel
-  errorOf: failureAt('code', { 10_004: 'reauthorize', 20_028: 'rate_limited' }),
+  // a server that removed the bot, or a channel that is closed to it, which `profile` tells apart
+  errorOf: failureAt('code', { 10_004: 'reauthorize', 50_001: 'reauthorize', 20_028: 'rate_limited' }),
   login: {
     kind: 'oauth2',
     authorize: 'https://discord.com/oauth2/authorize',

@@ -49,6 +49,8 @@ export default social({
     clientId: secret('Cookie client_id', { validation: COOKIE }),
   },
   api: 'https://api2.skool.com',
+  errors: { 403: 'reauthorize' }, // of cookies that ended or of a right: `profile` tells them apart
+  errorOf: z.object({ error: z.string().regex(/must be admin or level/i) }).transform(() => 'rejected' as const),
   login: { kind: 'credentials' },
   once: 'at-most-once',
   threads: 'comment',

@@ -6,11 +6,14 @@ import { chosenPage } from './_pages.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
 import { ask, CAPTION, Chat, forward, partsOf, send } from './_telegram-bot.ts';
-import { wordLogin } from './_telegram-login.ts';
+import { expectRights, wordLogin } from './_telegram-login.ts';
 
 const PICTURES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 const TYPES = [...PICTURES, 'video/mp4', 'audio/mpeg', 'audio/mp4', 'application/pdf'];
 const FILE_BYTES = 50_000_000;
+/** Words of refusals after which `profile` looks whether the bot may write in the chat. */
+const WITHOUT_RIGHTS =
+  /not enough rights|have no rights|need administrator rights|member list is inaccessible|CHAT_WRITE_FORBIDDEN|CHAT_ADMIN_REQUIRED/i;
 
 /** https://core.telegram.org/bots/api */
 export default social({
@@ -33,7 +36,7 @@ export default social({
   errorOf: z
     .union([
       z.object({ parameters: z.object({ migrate_to_chat_id: z.int() }) }), // the group has another id now
-      z.object({ description: z.string().regex(/not enough rights|need administrator rights/i) }),
+      z.object({ description: z.string().regex(WITHOUT_RIGHTS) }),
     ])
     .transform(() => 'reauthorize' as const),
   login: wordLogin,
@@ -60,7 +63,9 @@ export default social({
   async profile({ values, ...line }) {
     const chat = chosenPage(values, 'chat');
     if (chat === undefined) throw refused('reauthorize', 'No chat was connected');
-    const { id, title, username } = await ask(line, 'getChat', Chat, { chat_id: chat });
+    const found = await ask(line, 'getChat', Chat, { chat_id: chat });
+    await expectRights(line, found); // a public chat is shown to anybody
+    const { id, title, username } = found;
     return { id: String(id), name: title ?? username ?? chat, handle: username === undefined ? '' : `@${username}` };
   },
   publish: ({ post, thread, ...line }) => {

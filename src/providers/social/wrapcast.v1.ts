@@ -20,7 +20,8 @@ export default social({
   app: clientApp,
   api: 'https://api.neynar.com/v2/farcaster',
   auth: { in: 'header', name: 'x-api-key', app: 'clientSecret' },
-  errors: { 401: 'rejected', 403: 'reauthorize' },
+  // 404: of a signer, or of a cast: `profile` tells them apart
+  errors: { 401: 'rejected', 403: 'reauthorize', 404: 'reauthorize' },
   login: signerLogin,
   once: 'key',
   threads: 'reply',

@@ -180,7 +180,10 @@ async function telegram({ app, account: chat }) {
   const html = { parse_mode: 'HTML' };
   const messageOf = ({ id }) => Number(id.split('/')[1]);
   return {
-    profile: () => api.getChat(chat),
+    async profile() {
+      await api.getChat(chat);
+      await api.getChatMember(Number(chat), Number(app.clientSecret.split(':')[0]));
+    },
     'publish text': ({ text }) => api.sendMessage(chat, text, html),
     'publish second of a thread': ({ text }) => api.sendMessage(chat, text, { ...html, reply_parameters: { message_id: 5 } }),
     'publish picture': ({ text, media: [file] }) => api.sendPhoto(chat, fileOf(file), { caption: text, ...html }),
@@ -259,7 +262,10 @@ async function wrapcast({ token: signerUuid, app, account }) {
   const idem = '8a6b7c8d9e0f1a2b';
   const fid = Number(account);
   return {
-    profile: () => client.fetchBulkUsers({ fids: [fid] }),
+    async profile() {
+      await client.lookupSigner({ signerUuid });
+      await client.fetchBulkUsers({ fids: [fid] });
+    },
     'publish text': ({ text }) => client.publishCast({ signerUuid, text, idem }),
     'publish picture and video in a channel': ({ text, media }) => client.publishCast({ signerUuid, text, embeds: media.map(({ publicUrl: url }) => ({ url })), channelId: 'neynar', idem }),
     'publish next of a thread': ({ text, thread: [parent] }) => client.publishCast({ signerUuid, text, parent: parent.id, parentAuthorFid: parent.saved.fid, idem }),
