@@ -52,8 +52,9 @@ const idSince = (since: Date): string => String(BigInt(since.getTime() - EPOCH_M
 const nonceOf = ({ id }: Post): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
 /** Discord shows no preview of a link in angle brackets. */
 const contentOf = ({ text }: Post): string => text.replace(/<(https?:\/\/[^<>\s]+)>/g, '$1').trim();
+/** Without blanks at its ends: a look-up compares it with the name that Discord shows. */
 const nameOf = ({ plain }: Post): string =>
-  Array.from(plain.trim().split('\n')[0]!).slice(0, NAME_CHARACTERS).join('') || 'Post';
+  Array.from(plain.trim().split('\n')[0]!).slice(0, NAME_CHARACTERS).join('').trim() || 'Post';
 
 /** A message as JSON, or as a form with its files; `whole` puts it into the body of the call. */
 async function bodyOf(

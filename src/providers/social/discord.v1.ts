@@ -42,6 +42,7 @@ export default social({
     revoke: { at: 'https://discord.com/api/oauth2/token/revoke' },
   },
   once: 'key',
+  settlesWithinMs: 70_000, // a post of a forum takes no nonce: no second one while the first may still arrive
   threads: 'reply',
   editor: 'markdown',
   limits: {
