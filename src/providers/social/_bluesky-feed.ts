@@ -33,15 +33,15 @@ const GATES: Readonly<Record<string, readonly string[]>> = {
   following: ['followingRule'],
 };
 
-const replyTo = (thread: readonly Published[]): Reply | undefined =>
-  thread.length > 0
-    ? { root: Reference.parse(thread[0]!.saved), parent: Reference.parse(thread.at(-1)!.saved) }
-    : undefined;
-/** Of an answer, its thread is that of the post above. */
+/** An answer is in the thread of the post above; of a release that a person named, no more than its id was kept. */
 async function answerTo(http: Http, above: Pick<Published, 'id' | 'saved'>): Promise<Reply> {
   const { uri, cid, root = { uri, cid } } = await known(http, above);
   return { root, parent: { uri, cid } };
 }
+const replyTo = async (http: Http, thread: readonly Published[]): Promise<Reply | undefined> => {
+  const above = thread.at(-1);
+  return above && answerTo(http, above);
+};
 
 /** Posts, threads, answers and reposts: records of the account. */
 export const blueskyFeed = {
@@ -49,7 +49,7 @@ export const blueskyFeed = {
   async publish({ settings, thread, ...call }) {
     const { http, account } = call;
     const { replyGate = 'everyone', languages, selfLabels } = settings;
-    const reply = replyTo(thread);
+    const reply = await replyTo(http, thread);
     const fields = {
       ...(languages?.length && { langs: languages }),
       ...(selfLabels?.length && {
@@ -70,7 +70,7 @@ export const blueskyFeed = {
   },
   async find({ saved, thread, ...call }) {
     const found = await findRecord(call, POST, saved);
-    return found && publishedAs(call.account, found, replyTo(thread)?.root);
+    return found && publishedAs(call.account, found, (await replyTo(call.http, thread))?.root);
   },
   async remove({ http, account, published }) {
     await http.post('/com.atproto.repo.deleteRecord', z.unknown(), {

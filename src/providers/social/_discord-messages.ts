@@ -44,8 +44,8 @@ export const messageAt = (guild: string, channel: string, message: string): Publ
   id: `${channel}/${message}`,
   url: `https://discord.com/channels/${guild}/${channel}/${message}`,
 });
-/** The server that the address of a message names. */
-export const guildOf = (url: string): string => url.split('/')[4] ?? '';
+/** The server that the address of a message names; one that a person named by its id alone has no address. */
+export const guildOf = ({ url }: Pick<Published, 'url'>, account: string): string => url.split('/')[4] ?? account;
 /** The least id of a message from that time on. */
 const idSince = (since: Date): string => String(BigInt(since.getTime() - EPOCH_MS) << 22n);
 /** A uuid in 22 characters: Discord takes 25. */

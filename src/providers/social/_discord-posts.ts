@@ -45,18 +45,18 @@ export const discordPosts = {
     async send({ post, published, parent, ...line }) {
       const below = await threadBelow(line.http, published, post);
       const answered = parent && partsOf(parent.id).message;
-      return messageAt(guildOf(published.url), below, await sendMessage(line, below, post, answered));
+      return messageAt(guildOf(published, line.account), below, await sendMessage(line, below, post, answered));
     },
-    async find({ http, post, published, since }) {
+    async find({ http, account, post, published, since }) {
       const { message: below } = partsOf(published.id);
       const found = await similarIn(http, below, post, since);
-      return found.map((id) => messageAt(guildOf(published.url), below, id));
+      return found.map((id) => messageAt(guildOf(published, account), below, id));
     },
   },
   repost: {
     once: 'read-back',
     async send({ http, account, repost: { published } }) {
-      if (guildOf(published.url) !== account)
+      if (guildOf(published, account) !== account)
         throw refused('rejected', 'Discord repeats messages within the own server only');
       await http.post(`${partsOf(published.id).path}/crosspost`, z.unknown(), { creates: true });
       return published;

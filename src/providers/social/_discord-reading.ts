@@ -64,14 +64,14 @@ export const discordReading = {
     const { premium_tier: tier = 0 } = await http.get(`/guilds/${account}`, Guild);
     return { video: { bytes: BOOSTED[tier] ?? FILE_BYTES } };
   },
-  async comments({ http, published, cursor }) {
+  async comments({ http, account, published, cursor }) {
     const { message: below } = partsOf(published.id);
     const query = { after: cursor ?? below, limit: String(PAGE) };
     const found = (await http.find(`/channels/${below}/messages`, Messages, { query })) ?? [];
     const page = found.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp));
     const comments = page
       .filter(({ id, type = 0 }) => id !== below && WRITTEN.includes(type))
-      .map((one) => commentOf(guildOf(published.url), below, one));
+      .map((one) => commentOf(guildOf(published, account), below, one));
     return { comments, next: page.length === PAGE ? page.at(-1)!.id : undefined };
   },
   metrics: ({ http, posts }) =>

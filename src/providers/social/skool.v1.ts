@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
 import { secret, type Values } from '../kit/declare/fields.ts';
 import { type Connection, social } from './_contract.ts';
 import { listing, tool } from './_tools.ts';
@@ -84,9 +85,11 @@ export default social({
     once: 'at-most-once',
     replies: true,
     async send({ http, values, post, published, parent }) {
+      const { data: saved } = Saved.safeParse(published.saved);
+      if (!saved) throw refused('rejected', 'A post that was named by its id alone takes no comments here');
       const json = {
         post_type: 'comment',
-        group_id: Saved.parse(published.saved).group,
+        group_id: saved.group,
         root_id: published.id,
         parent_id: parent?.id ?? published.id,
         metadata: metadataOf('', post.text),
