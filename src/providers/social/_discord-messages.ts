@@ -14,17 +14,19 @@ const ALT_CHARACTERS = 1_024;
 const EPOCH_MS = 1_420_070_400_000;
 
 const Named = z.object({ id: z.string() });
+const Person = Named.extend({
+  username: z.string(),
+  global_name: z.string().nullish(),
+  avatar: z.string().nullish(),
+});
 export const Message = Named.extend({
   type: z.int().optional(),
   content: z.string(),
   timestamp: z.coerce.date(),
   flags: z.int().optional(),
   attachments: z.array(z.unknown()).default([]),
-  author: Named.extend({
-    username: z.string(),
-    global_name: z.string().nullish(),
-    avatar: z.string().nullish(),
-  }),
+  author: Person,
+  mentions: z.array(Person).default([]),
   message_reference: z.object({ message_id: z.string().nullish() }).nullish(),
   reactions: z.array(z.object({ count: z.int() })).nullish(),
   thread: z.object({ message_count: z.int() }).nullish(),

@@ -33,13 +33,20 @@ const imageOf = (kind: 'avatars' | 'icons', id: string, hash: string | null | un
 const reactionsTo = ({ reactions }: Pick<Shown, 'reactions'>): number =>
   (reactions ?? []).reduce((sum, { count }) => sum + count, 0);
 
+/** The text with the names of the people whom it mentions. */
+const textOf = ({ content, mentions }: Shown): string =>
+  content.replace(/<@!?(\d+)>/g, (mention, id: string) => {
+    const who = mentions.find((one) => one.id === id);
+    return who ? `@${who.global_name || who.username}` : mention;
+  });
+
 /** A message of a thread as a comment. */
 function commentOf(guild: string, thread: string, one: Shown): CommentTold {
-  const { id, author, content: text, timestamp: createdAt, message_reference: answered } = one;
+  const { id, author, timestamp: createdAt, message_reference: answered } = one;
   const { id: authorId, global_name: name, username, avatar } = author;
   return {
     ...messageAt(guild, thread, id),
-    text,
+    text: textOf(one),
     author: {
       id: authorId,
       name: name || username,

@@ -31,6 +31,24 @@ export async function namesOf(http: Http, ids: readonly string[]): Promise<Map<s
   return names;
 }
 
+/** The people whom a text mentions, by id. */
+export const mentionedIn = (text: string): string[] => [...text.matchAll(/<@(\w+)/g)].map(([, id]) => id!);
+
+const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>' };
+/**
+ * Writes mrkdwn as it is shown: the names of what stands in angle brackets, and the three entities as signs
+ * (docs.slack.dev/messaging/formatting-message-text).
+ */
+export const readableText = (text: string, names: ReadonlyMap<string, string>): string =>
+  text
+    .replace(/<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>/g, (_, mark: string, id: string, label = '') => {
+      if (mark === '@') return `@${names.get(id) ?? (label || id)}`;
+      if (mark === '#') return `#${label || id}`;
+      if (mark === '!') return label || `@${id}`;
+      return label === '' || id.includes(label) ? id.replace(/^(?:mailto|tel):/, '') : `${label} (${id})`;
+    })
+    .replace(/&(?:amp|lt|gt);/g, (entity) => ENTITIES[entity]!);
+
 /** Slack has no search for people: it lists them. */
 export async function peopleLike(http: Http, query: string): Promise<AsTold<Mention>[]> {
   const { members } = await http.get('/users.list', People, { query: { limit: '1000' }, answerBytes: ANSWER_BYTES });

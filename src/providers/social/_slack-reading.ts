@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Operations } from './_contract.ts';
 import { allPages } from './_lists.ts';
 import { Done, Messages, partsOf, Reactions } from './_slack-messages.ts';
-import { namesOf, peopleLike, personOf } from './_slack-people.ts';
+import { mentionedIn, namesOf, peopleLike, personOf, readableText } from './_slack-people.ts';
 import { countsOfEach } from './_told.ts';
 import { listing } from './_tools.ts';
 
@@ -22,6 +22,8 @@ const Reacted = Done.extend({
   message: z.object({ reactions: Reactions, reply_count: z.int().optional() }).optional(),
 });
 const MOST_PAGES = 10;
+/** Messages in a page of comments, and people mentioned in it whose names are asked for. */
+const PAGE = 15;
 const total = (reactions: z.output<typeof Reactions>) => reactions.reduce((sum, { count }) => sum + count, 0);
 
 /** The workspace, its channels and people, and what they say below a message. */
@@ -33,16 +35,14 @@ export const slackReading = {
   commentReads: { scarce: true }, // apps outside of the marketplace: one call in a minute, 15 messages
   async comments({ http, published, cursor }) {
     const { channel, ts } = partsOf(published.id);
-    const query = { channel, ts, limit: '15', cursor };
+    const query = { channel, ts, limit: String(PAGE), cursor };
     const { messages, response_metadata: more } = await http.get('/conversations.replies', Messages, { query });
     const below = messages.filter((one) => one.ts !== ts);
-    const names = await namesOf(
-      http,
-      below.flatMap(({ user }) => user ?? []),
-    );
+    const mentioned = below.flatMap(({ text }) => mentionedIn(text)).slice(0, PAGE);
+    const names = await namesOf(http, [...below.flatMap(({ user }) => user ?? []), ...mentioned]);
     const comments = below.map(({ ts: id, text, user = '', username, reactions }) => ({
       id: `${channel}/${id}`,
-      text,
+      text: readableText(text, names),
       author: { id: user, name: names.get(user) ?? username ?? user },
       createdAt: new Date(Math.floor(Number(id) * 1_000)),
       likes: total(reactions),
