@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { type App, type Connection, type Media, social } from './_contract.ts';
-import { uploadEach } from './_files.ts';
+import { fitted, uploadEach } from './_files.ts';
 import { listing } from './_tools.ts';
 
 const HOST = 'https://mewe.com';
+const PICTURES = ['image/jpeg', 'image/png', 'image/gif'];
 const User = z.object({ userId: z.string(), name: z.string(), handle: z.string().nullish() });
 const Group = z.object({ groupId: z.string(), name: z.string() });
 const Token = z
@@ -68,7 +69,7 @@ export default social({
     text: 63_206,
     unit: 'characters',
     media: 10,
-    mediaTypes: ['image/jpeg', 'image/png', 'image/gif'],
+    mediaTypes: PICTURES,
   },
   settings: z
     .looseObject({ postType: z.enum(['timeline', 'group']).default('timeline'), group: z.string().max(100).optional() })
@@ -84,13 +85,11 @@ export default social({
   },
   async prepare({ http, post, saved, save, ...line }) {
     const { at, headers } = serverOf(line);
-    const upload = (file: Media) => http.post(`${at}/photo/upload`, Photo, { headers, multipart: { file } });
-    return uploadEach(
-      post.media,
-      Saved.parse(saved).photos,
-      async (file) => (await upload(file)).id,
-      (photos) => save({ photos }),
-    );
+    async function upload(item: Media): Promise<string> {
+      const file = await fitted(item, { types: PICTURES });
+      return (await http.post(`${at}/photo/upload`, Photo, { headers, multipart: { file } })).id;
+    }
+    return uploadEach(post.media, Saved.parse(saved).photos, upload, (photos) => save({ photos }));
   },
   async publish({ http, post, settings: { postType, group = '' }, saved, ...line }) {
     const { at, headers } = serverOf(line);
