@@ -11,6 +11,7 @@ const FAILURES: Readonly<Record<string, ProviderFailure>> = {
   ratelimited: 'rate_limited',
   rate_limited: 'rate_limited',
   service_unavailable: 'unavailable',
+  request_timeout: 'unavailable', // the call came without a part of its data
   team_added_to_org: 'unavailable',
   internal_error: 'lost', // a part of the call may have been done
   fatal_error: 'lost',
