@@ -173,7 +173,7 @@ for (const one of chosen) {
   } catch (error) {
     failed += 1; // the others are measured all the same
     say(
-      `### ${headingOf(one.name, one.engine)}\n\nfailed: ${error instanceof Error ? (error.stack ?? error.message) : error}`,
+      `### ${headingOf(one.name, one.engine)}\n\nfailed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
     for (const { pid } of ownChildren()) endTree(pid);
   }
