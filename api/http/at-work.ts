@@ -14,7 +14,7 @@ export const openAtWork = (total = AT_WORK): Limiter => openLimiter({ total, per
 
 /**
  * Takes a place for the handler of a request. Streams have none: they last as long as somebody listens or sends, and
- * each is a connection, which are counted; and a place is given back before a file is sent.
+ * each is a connection, which are counted; and a place is given back before a file or a CSV is sent.
  * @throws AppError `busy` where none is free
  */
 export async function placeForWork(

@@ -157,7 +157,7 @@ async function perform(
   if (route.csv && call.query.format === 'csv') {
     call.reply.header('Content-Type', 'text/csv; charset=utf-8; header=present');
     call.reply.header('Content-Disposition', 'attachment');
-    return sendRaw(exchange, 200, Readable.from(route.csv(call)));
+    return sendFile(200, Readable.from(route.csv(call)));
   }
   const { headers, method } = exchange.request;
   if (route.events && method !== 'HEAD' && wantsEvents(headers['accept'], route.isStream)) {
@@ -171,14 +171,18 @@ async function perform(
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);
-  if (route.output === 'text' || route.output === 'bytes') {
-    work?.[Symbol.dispose](); // whoever reads it slowly keeps no other handler from working
-    return sendRaw(exchange, status, answer as string | Uint8Array | Readable);
-  }
+  if (route.output === 'text' || route.output === 'bytes')
+    return sendFile(status, answer as string | Uint8Array | Readable);
   if (tools.checkAnswers && status !== 304) route.answer.parse(answer);
   const text = JSON.stringify(answer);
   if (mine) await complete(mine, { status, reply: text }, context);
   sendJson(exchange, status, text);
+
+  /** Whoever reads it slowly keeps no other handler from working. */
+  function sendFile(code: number, body: string | Uint8Array | Readable): Promise<void> {
+    work?.[Symbol.dispose]();
+    return sendRaw(exchange, code, body);
+  }
 }
 
 async function completeRefused(

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PassThrough } from 'node:stream';
+import { Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { routes } from '../../../api/resources/routes.gen.ts';
@@ -188,25 +188,33 @@ describe('the API', () => {
     expect((await ask(ann)).status).toBe(200);
   });
 
-  test('a file that is read slowly keeps no other request from being handled [R15]', async () => {
-    await using db = await testDatabase();
-    const files: PassThrough[] = [];
-    const present = () => {
-      const file = new PassThrough();
-      file.write('begun');
-      files.push(file);
-      return file;
-    };
-    await using app = await testApp({
-      sql: db.sql,
-      routes: probes.map((route) => (route.path === '/probe/bytes' ? { ...route, present } : route)),
-      atWork: 2,
-    });
-    const first = await fetch(`${app.address}/probe/bytes`);
-    const second = await fetch(`${app.address}/probe/bytes`);
-    expect([first.status, second.status]).toEqual([200, 200]);
-    expect((await app.client().get('/probe/rooms')).status).toBe(200);
-    for (const file of files) file.end();
-    expect(await Promise.all([first.text(), second.text()])).toEqual(['begun', 'begun']);
-  });
+  type Text = () => AsyncGenerator<string>;
+  const slow: Record<string, (text: Text) => Partial<(typeof probes)[number]>> = {
+    'a file': (text) => ({ present: () => Readable.from(text()) }),
+    'a CSV': (text) => ({ query: z.object({ format: z.string() }), csv: text }),
+  };
+
+  test.each(Object.entries(slow))(
+    '%s that is read slowly keeps no other request from being handled [R15]',
+    async (_, sending) => {
+      await using db = await testDatabase();
+      const door = gate();
+      const sends = sending(async function* text() {
+        yield 'begun';
+        await door.passed;
+        yield ', ended';
+      });
+      await using app = await testApp({
+        sql: db.sql,
+        routes: probes.map((route) => (route.path === '/probe/bytes' ? { ...route, ...sends } : route)),
+        atWork: 2,
+      });
+      const read = () => fetch(`${app.address}/probe/bytes?format=csv`);
+      const answers = [await read(), await read()];
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect((await app.client().get('/probe/rooms')).status).toBe(200);
+      door.open();
+      expect(await Promise.all(answers.map((one) => one.text()))).toEqual(['begun, ended', 'begun, ended']);
+    },
+  );
 });
