@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { warned } from '../../resources/files/handlers.ts';
 import { File, presentFile } from '../../resources/files/shape.ts';
-import { uploadOfText } from '../upload-name.ts';
 import { toolsOf } from '../tool.ts';
+import { uploadOfText } from './request-media-upload.ts';
 
 export const finalizeMediaUploadTool = toolsOf('media')({
   name: 'finalize_media_upload',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { begin, prompt } from '../../resources/files/job.handlers.ts';
-import { Made, presentBegun } from '../made.ts';
+import { presentMade } from '../../resources/files/job.shape.ts';
 import { toolsOf } from '../tool.ts';
 
 export const generateImageTool = toolsOf('mediaJobs')({
@@ -13,7 +13,13 @@ export const generateImageTool = toolsOf('mediaJobs')({
   scope: 'mcp:posts:write',
   permission: 'ai:create',
   input: z.strictObject({ prompt: prompt.describe('What the picture shows.') }),
-  output: Made,
-  run: async ({ input, ...call }) =>
-    presentBegun(await begin(call, { operation: 'image', request: { prompt: input.prompt, sources: [] } })),
+  output: z.strictObject({
+    id: z.string().optional(),
+    path: z.string().optional(),
+    jobId: z.string().optional().describe('The job takes longer: ask `media_job_status`.'),
+  }),
+  async run({ input: { prompt: text }, ...call }) {
+    const begun = await begin(call, { operation: 'image', request: { prompt: text, sources: [] } });
+    return 'jobId' in begun ? { jobId: begun.jobId } : presentMade(begun.shown.files[0]!); // a job that is done has one
+  },
 });

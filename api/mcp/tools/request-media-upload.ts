@@ -1,8 +1,20 @@
 import { z } from 'zod';
-import { invalidField } from '../../../src/platform/kernel/index.ts';
+import { invalidField, notFound } from '../../../src/platform/kernel/index.ts';
 import { line } from '../../resources/files/handlers.ts';
-import { textOfUpload } from '../upload-name.ts';
 import { toolsOf } from '../tool.ts';
+
+/** The two parts by which the library knows an upload. */
+interface UploadName {
+  uploadId: string;
+  key: string;
+}
+/** One text for both parts. */
+const textOfUpload = ({ uploadId, key }: UploadName): string => `${uploadId}:${key}`;
+export function uploadOfText(text: string): UploadName {
+  const [, uploadId, key] = /^([^:]+):(.+)$/.exec(text) ?? [];
+  if (uploadId === undefined || key === undefined) throw notFound('Upload not found');
+  return { uploadId, key };
+}
 
 /** As long as the address of a part is good. */
 const HOUR = 3_600_000;
