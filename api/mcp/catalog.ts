@@ -14,7 +14,8 @@ export interface ListedTool {
   annotations: Record<string, boolean | string>;
 }
 
-const isReading = ({ scope }: AnyTool): boolean => scope === 'mcp:read';
+const namesOf = ({ name, alias }: AnyTool): string[] => (alias === undefined ? [name] : [name, alias]);
+
 const listed = (tool: AnyTool): ListedTool[] => {
   const shown = {
     title: tool.title,
@@ -23,17 +24,17 @@ const listed = (tool: AnyTool): ListedTool[] => {
     outputSchema: outputSchemaOf(tool.output),
     annotations: {
       title: tool.title,
-      ...(isReading(tool) ? { readOnlyHint: true } : { readOnlyHint: false, destructiveHint: true }),
+      ...(tool.scope === 'mcp:read' ? { readOnlyHint: true } : { readOnlyHint: false, destructiveHint: true }),
     },
   };
-  return [tool.name, ...(tool.alias === undefined ? [] : [tool.alias])].map((name) => ({ name, ...shown }));
+  return namesOf(tool).map((name) => ({ name, ...shown }));
 };
 
 const onSurface = (surface: Surface): AnyTool[] => tools.filter(({ surfaces }) => surfaces.includes(surface));
 const byName = new Map(
   SURFACES.map((surface) => [
     surface,
-    new Map(onSurface(surface).flatMap((tool) => [tool.name, tool.alias ?? tool.name].map((name) => [name, tool]))),
+    new Map(onSurface(surface).flatMap((tool) => namesOf(tool).map((name) => [name, tool]))),
   ]),
 );
 const lists = new Map<Surface, ListedTool[]>();
@@ -48,3 +49,19 @@ export function listTools(surface: Surface): ListedTool[] {
 /** The tool that a client means by a name or an alias. */
 export const findTool = (surface: Surface, name: unknown): AnyTool | undefined =>
   typeof name === 'string' ? byName.get(surface)!.get(name) : undefined;
+
+/** The surfaces of MCP with their tools, for programs that read the OpenAPI document (`x-mcp`). */
+export const describeMcp = () => ({
+  surfaces: SURFACES.map((name) => ({ name, path: `/${name}` })),
+  tools: tools.map(({ name, alias, title, description, surfaces, scope, permission, input, output }) => ({
+    name,
+    ...(alias !== undefined && { alias }),
+    title,
+    description,
+    surfaces,
+    scope,
+    ...(permission !== undefined && { permission }),
+    inputSchema: inputSchemaOf(input),
+    outputSchema: outputSchemaOf(output),
+  })),
+});

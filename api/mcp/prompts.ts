@@ -4,85 +4,83 @@ import { parse } from '../../src/platform/kernel/index.ts';
 
 /** A text that a person chooses, with what they fill in. Nothing of others reaches it. */
 interface Prompt {
-  surface: Surface;
   name: string;
   title: string;
   description: string;
-  arguments: readonly { name: string; description: string; required: boolean }[];
+  arguments: { name: string; description: string; required: boolean }[];
   textOf(given: Readonly<Record<string, string>>): string;
 }
 
-const PROMPTS: readonly Prompt[] = [
-  {
-    surface: 'mcp',
-    name: 'plan_week',
-    title: 'Plan a week',
-    description: 'Plans posts of a week and stores them as drafts.',
-    arguments: [
-      { name: 'topic', description: 'What the posts are about.', required: true },
-      {
-        name: 'start',
-        description: 'First day of the week, such as 2026-09-07; the next Monday without it.',
-        required: false,
-      },
-    ],
-    textOf: ({ topic = '', start }) =>
-      `Plan posts for the week that begins ${start ?? 'on the next Monday'} about: ${topic}\n\n` +
-      'List the channels with list_channels and read channel_schema of each network. Look at list_posts of that week, so that nothing is said twice. ' +
-      'Use find_slot for free times. Show me the plan first. When I agree, create the posts with create_post as drafts; judge them with preflight_post before.',
-  },
-  {
-    surface: 'mcp',
-    name: 'explain_failures',
-    title: 'Explain failures',
-    description: 'Says why posts failed lately, and what to do.',
-    arguments: [],
-    textOf: () =>
-      'Find the posts of the last 30 days with the state ERROR by list_posts, and call explain_failure for each. ' +
-      'Group them by cause, and say for each group what I have to do and whether trying again is safe. Change nothing.',
-  },
-  {
-    surface: 'mcp',
-    name: 'rewrite_for_channel',
-    title: 'Rewrite a post for a channel',
-    description: 'Rewrites a post so that it fits the rules of another channel.',
-    arguments: [
-      { name: 'post', description: 'Id of the post.', required: true },
-      { name: 'channel', description: 'Id of the channel.', required: true },
-    ],
-    textOf: ({ post = '', channel = '' }) =>
-      `Read the post ${post} by get_post, and find the channel ${channel} in list_channels. Read channel_schema of its network. ` +
-      'Rewrite the post so that it fits: length, tone, settings, files. Judge the result with preflight_post, show it to me, and create it as a draft when I agree.',
-  },
-  {
-    surface: 'mcp',
-    name: 'review_queue',
-    title: 'Review the queue',
-    description: 'Checks the posts of the next days for faults.',
-    arguments: [],
-    textOf: () =>
-      'List the posts of the next 14 days by list_posts. Check each for typing errors, dead references to dates, posts that say the same, ' +
-      'and what its network does not take by channel_schema. Tell me what you would change, and change it by update_post only when I agree.',
-  },
-  {
-    surface: 'media-mcp',
-    name: 'write_alt_texts',
-    title: 'Write alternative texts',
-    description: 'Writes alternative texts for pictures that have none.',
-    arguments: [{ name: 'folder', description: 'Only pictures of this folder.', required: false }],
-    textOf: ({ folder }) =>
-      `Find pictures without an alternative text by search_media with type image${folder ? ` and the folder ${folder}` : ''}. ` +
-      'Look at each picture and write one sentence that says what can be seen. Show me the list, and store the texts by update_media when I agree.',
-  },
-];
+const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
+  mcp: [
+    {
+      name: 'plan_week',
+      title: 'Plan a week',
+      description: 'Plans posts of a week and stores them as drafts.',
+      arguments: [
+        { name: 'topic', description: 'What the posts are about.', required: true },
+        {
+          name: 'start',
+          description: 'First day of the week, such as 2026-09-07; the next Monday without it.',
+          required: false,
+        },
+      ],
+      textOf: ({ topic = '', start }) =>
+        `Plan posts for the week that begins ${start ?? 'on the next Monday'} about: ${topic}\n\n` +
+        'List the channels with list_channels and read channel_schema of each network. Look at list_posts of that week, so that nothing is said twice. ' +
+        'Use find_slot for free times. Show me the plan first. When I agree, create the posts with create_post as drafts; judge them with preflight_post before.',
+    },
+    {
+      name: 'explain_failures',
+      title: 'Explain failures',
+      description: 'Says why posts failed lately, and what to do.',
+      arguments: [],
+      textOf: () =>
+        'Find the posts of the last 30 days with the state ERROR by list_posts, and call explain_failure for each. ' +
+        'Group them by cause, and say for each group what I have to do and whether trying again is safe. Change nothing.',
+    },
+    {
+      name: 'rewrite_for_channel',
+      title: 'Rewrite a post for a channel',
+      description: 'Rewrites a post so that it fits the rules of another channel.',
+      arguments: [
+        { name: 'post', description: 'Id of the post.', required: true },
+        { name: 'channel', description: 'Id of the channel.', required: true },
+      ],
+      textOf: ({ post = '', channel = '' }) =>
+        `Read the post ${post} by get_post, and find the channel ${channel} in list_channels. Read channel_schema of its network. ` +
+        'Rewrite the post so that it fits: length, tone, settings, files. Judge the result with preflight_post, show it to me, and create it as a draft when I agree.',
+    },
+    {
+      name: 'review_queue',
+      title: 'Review the queue',
+      description: 'Checks the posts of the next days for faults.',
+      arguments: [],
+      textOf: () =>
+        'List the posts of the next 14 days by list_posts. Check each for typing errors, dead references to dates, posts that say the same, ' +
+        'and what its network does not take by channel_schema. Tell me what you would change, and change it by update_post only when I agree.',
+    },
+  ],
+  'media-mcp': [
+    {
+      name: 'write_alt_texts',
+      title: 'Write alternative texts',
+      description: 'Writes alternative texts for pictures that have none.',
+      arguments: [{ name: 'folder', description: 'Only pictures of this folder.', required: false }],
+      textOf: ({ folder }) =>
+        `Find pictures without an alternative text by search_media with type image${folder ? ` and the folder ${folder}` : ''}. ` +
+        'Look at each picture and write one sentence that says what can be seen. Show me the list, and store the texts by update_media when I agree.',
+    },
+  ],
+};
 
 /** The prompts of a surface as clients list them. */
 export const listPrompts = (surface: Surface) =>
-  PROMPTS.filter((one) => one.surface === surface).map(({ name, title, description, arguments: given }) => ({
+  PROMPTS[surface].map(({ name, title, description, arguments: given }) => ({
     name,
     title,
     description,
-    arguments: given.map((one) => ({ ...one })),
+    arguments: given,
   }));
 
 /**
@@ -90,7 +88,7 @@ export const listPrompts = (surface: Surface) =>
  * @throws AppError `validation_failed` for an argument that is missing, unknown or too long
  */
 export function promptOf(surface: Surface, name: string, given: unknown) {
-  const prompt = PROMPTS.find((one) => one.surface === surface && one.name === name);
+  const prompt = PROMPTS[surface].find((one) => one.name === name);
   if (!prompt) return undefined;
   const field = z.string().min(1).max(2_000);
   const schema = z.strictObject(

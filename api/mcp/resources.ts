@@ -3,7 +3,6 @@ import { AppError, isId } from '../../src/platform/kernel/index.ts';
 import { answerOf } from './call-tool.ts';
 import type { McpCaller } from './caller.ts';
 import { partOf } from './pages.ts';
-import { readBrandKit, readBrandKits } from './read-brand-kits.ts';
 import { quotedAnswer } from './result.ts';
 import type { AnyTool } from './tool.ts';
 import { channelSchemaTool } from './tools/channel-schema.ts';
@@ -12,142 +11,123 @@ import { getPostTool } from './tools/get-post.ts';
 import { listChannelsTool } from './tools/list-channels.ts';
 import { listPostsTool } from './tools/list-posts.ts';
 import { postTimelineTool } from './tools/post-timeline.ts';
+import { readBrandKit, readBrandKits } from './tools/read-brand-kits.ts';
 import { searchMediaTool } from './tools/search-media.ts';
 
-/** What agents may read by address: the answer of a tool, with its permission. */
+const JSON_TYPE = 'application/json';
+
+type Input = Record<string, unknown>;
+/** What agents may read by address: the answer of a tool, on its surfaces and with its permission. */
 interface Readable {
-  surfaces: readonly Surface[];
-  /** A URI template (RFC 6570, level 1). */
-  template: string;
+  tool: AnyTool;
   name: string;
   title: string;
   description: string;
-  tool: AnyTool;
   /** The input of the tool; undefined for an address that names nothing. */
-  inputOf(value: string): Record<string, unknown> | undefined;
+  inputOf(value: string): Input | undefined;
 }
 
-const JSON_TYPE = 'application/json';
-const month = (text: string) => {
+const nothing = (): Input => ({});
+const byId = (id: string): Input | undefined => (isId(id) ? { id } : undefined);
+function byMonth(text: string): Input | undefined {
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
   if (year === undefined || number === undefined) return undefined;
   const start = new Date(Date.UTC(Number(year), Number(number) - 1));
   const end = new Date(Date.UTC(Number(year), Number(number)) - 1);
   return { startDate: start.toISOString(), endDate: end.toISOString() };
-};
-const byId = (id: string) => (isId(id) ? { id } : undefined);
+}
 
-const READABLE: readonly Readable[] = [
-  {
-    surfaces: ['mcp'],
-    template: 'rookery://channels',
+/** By their addresses: URI templates (RFC 6570, level 1) with one place at most. */
+const READABLE: Readonly<Record<string, Readable>> = {
+  'rookery://channels': {
+    tool: listChannelsTool,
     name: 'channels',
     title: 'Channels',
     description: 'The channels that posts can be published to.',
-    tool: listChannelsTool,
-    inputOf: () => ({}),
+    inputOf: nothing,
   },
-  {
-    surfaces: ['mcp'],
-    template: 'rookery://networks/{platform}/rules',
+  'rookery://networks/{platform}/rules': {
+    tool: channelSchemaTool,
     name: 'network-rules',
     title: 'Rules of a network',
     description: 'The rules, the greatest length and the settings of posts for a network.',
-    tool: channelSchemaTool,
     inputOf: (platform) => ({ platform }),
   },
-  {
-    surfaces: ['mcp'],
-    template: 'rookery://posts/{id}',
+  'rookery://posts/{id}': {
+    tool: getPostTool,
     name: 'post',
     title: 'Post',
     description: 'A post with its thread.',
-    tool: getPostTool,
     inputOf: byId,
   },
-  {
-    surfaces: ['mcp'],
-    template: 'rookery://posts/{id}/timeline',
+  'rookery://posts/{id}/timeline': {
+    tool: postTimelineTool,
     name: 'post-timeline',
     title: 'Timeline of a post',
     description: 'What happened to a post, oldest first.',
-    tool: postTimelineTool,
     inputOf: byId,
   },
-  {
-    surfaces: ['mcp'],
-    template: 'rookery://calendar/{month}',
+  'rookery://calendar/{month}': {
+    tool: listPostsTool,
     name: 'calendar-month',
     title: 'Month of the calendar',
     description: 'The posts of a month such as 2026-09, in UTC.',
-    tool: listPostsTool,
-    inputOf: month,
+    inputOf: byMonth,
   },
-  {
-    surfaces: ['mcp', 'media-mcp'],
-    template: 'rookery://brand-kits',
+  'rookery://brand-kits': {
+    tool: readBrandKits,
     name: 'brand-kits',
     title: readBrandKits.title,
     description: readBrandKits.description,
-    tool: readBrandKits,
-    inputOf: () => ({}),
+    inputOf: nothing,
   },
-  {
-    surfaces: ['mcp', 'media-mcp'],
-    template: 'rookery://brand-kits/{id}',
+  'rookery://brand-kits/{id}': {
+    tool: readBrandKit,
     name: 'brand-kit',
     title: readBrandKit.title,
     description: readBrandKit.description,
-    tool: readBrandKit,
     inputOf: byId,
   },
-  {
-    surfaces: ['media-mcp'],
-    template: 'rookery://media',
+  'rookery://media': {
+    tool: searchMediaTool,
     name: 'media',
     title: 'Media library',
     description: 'The newest files of the library.',
-    tool: searchMediaTool,
-    inputOf: () => ({}),
+    inputOf: nothing,
   },
-  {
-    surfaces: ['media-mcp'],
-    template: 'rookery://media/{id}',
+  'rookery://media/{id}': {
+    tool: getMediaTool,
     name: 'file',
     title: 'File',
     description: 'A file of the library.',
-    tool: getMediaTool,
     inputOf: byId,
   },
-];
+};
 
-/** What stands at the place of a template in an address; an empty text where a whole address is meant. */
-function valueIn({ template }: Readable, uri: string): string | undefined {
-  const [before = '', after] = template.split(/\{\w+\}/);
-  if (after === undefined) return uri === template ? '' : undefined;
-  if (!uri.startsWith(before) || !uri.endsWith(after) || uri.length <= before.length + after.length) return undefined;
-  const value = uri.slice(before.length, uri.length - after.length);
-  return value.length <= 255 && !/[/?#]/.test(value) ? value : undefined;
-}
-const isTemplate = ({ template }: Readable): boolean => template.includes('{');
+const PLACE = /\{\w+\}/;
+const addresses = Object.entries(READABLE).map(([template, one]) => ({
+  ...one,
+  template,
+  /** Finds what stands in the place. */
+  pattern: new RegExp(`^${template.replace(PLACE, '([^/?#]{1,255})')}$`),
+}));
+const onSurface = (surface: Surface) => addresses.filter(({ tool }) => tool.surfaces.includes(surface));
 const shown = ({ name, title, description }: Readable) => ({ name, title, description, mimeType: JSON_TYPE });
 
 /** The addresses of a surface with a place to fill in. */
 export const listTemplates = (surface: Surface) =>
-  READABLE.filter((one) => one.surfaces.includes(surface) && isTemplate(one)).map((one) => ({
-    uriTemplate: one.template,
-    ...shown(one),
-  }));
+  onSurface(surface)
+    .filter(({ template }) => PLACE.test(template))
+    .map((one) => ({ uriTemplate: one.template, ...shown(one) }));
 
 /** The whole addresses of a surface: those without a place to fill in, and the rules of each network in use. */
-export async function listReadable(caller: McpCaller, cursor: string | undefined) {
-  const { surface, call } = caller;
-  const whole = READABLE.filter((one) => one.surfaces.includes(surface) && !isTemplate(one)).map((one) => ({
-    uri: one.template,
-    ...shown(one),
-  }));
-  const mayList = surface === 'mcp' && call.principal.permissions.has('channels:read');
-  const channels = mayList ? await call.rooms.channels.list(call.principal.orgId) : [];
+export async function listReadable({ surface, call }: McpCaller, cursor: string | undefined) {
+  const { permissions, orgId } = call.principal;
+  const whole = onSurface(surface)
+    .filter(({ template }) => !PLACE.test(template))
+    .map((one) => ({ uri: one.template, ...shown(one) }));
+  const mayList = surface === 'mcp' && permissions.has('channels:read');
+  const channels = mayList ? await call.rooms.channels.list(orgId) : [];
   const networks = [...new Set(channels.map(({ providerId }) => providerId))].toSorted().map((platform) => ({
     uri: `rookery://networks/${platform}/rules`,
     name: `${platform}-rules`,
@@ -163,16 +143,16 @@ export async function listReadable(caller: McpCaller, cursor: string | undefined
  * @throws AppError as the tool refuses
  */
 export async function readResource(caller: McpCaller, uri: string) {
-  for (const one of READABLE) {
-    const value = one.surfaces.includes(caller.surface) ? valueIn(one, uri) : undefined;
-    const input = value === undefined ? undefined : one.inputOf(value);
+  for (const { pattern, tool, inputOf } of onSurface(caller.surface)) {
+    const found = pattern.exec(uri);
+    const input = found && inputOf(found[1] ?? '');
     if (!input) continue;
-    const answer = await answerOf(caller, one.tool, input).catch((error: unknown) => {
+    const answer = await answerOf(caller, tool, input).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return undefined;
       throw error;
     });
     if (!answer) return undefined;
-    const { text, meta } = quotedAnswer(answer, one.tool.untrusted);
+    const { text, meta } = quotedAnswer(answer, tool.untrusted);
     return { contents: [{ uri, mimeType: JSON_TYPE, text, ...(meta && { _meta: meta }) }] };
   }
   return undefined;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../../../src/delivery/webhooks/index.ts';
-import { describeMcp } from '../../mcp/described.ts';
+import { describeMcp } from '../../mcp/catalog.ts';
 import type { Described, Shapes, WebhookEvent } from '../../http/openapi/index.ts';
 import { shapeModules } from '../shapes.gen.ts';
 import { webhookBodies } from '../webhooks/events.shape.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { pageShape } from '../http/fields.ts';
-import { BrandKit, presentBrandKit } from '../resources/brand-kits/shape.ts';
-import { brandKitId } from './fields.ts';
-import { toolsOf } from './tool.ts';
+import { pageShape } from '../../http/fields.ts';
+import { BrandKit, presentBrandKit } from '../../resources/brand-kits/shape.ts';
+import { brandKitId } from '../fields.ts';
+import { toolsOf } from '../tool.ts';
 
 const tool = toolsOf('brandKits');
 const MOST = 100;
