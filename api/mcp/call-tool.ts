@@ -1,17 +1,11 @@
-import type { Room } from '../http/route.ts';
 import { asCallerError } from '../../src/platform/db/index.ts';
-import { AppError, parse } from '../../src/platform/kernel/index.ts';
-import { refusalText } from '../http/errors.ts';
-import { audited } from './audited.ts';
-import type { McpCaller } from './caller.ts';
+import { AppError, isId, newId, parse } from '../../src/platform/kernel/index.ts';
+import { auditActor } from '../http/audit-actor.ts';
+import { programOf } from '../http/program.ts';
+import type { Room } from '../http/route.ts';
+import { type McpCaller, refusalOf } from './caller.ts';
 import { faultOf, resultOf, type ToolResult } from './result.ts';
 import type { AnyTool } from './tool.ts';
-
-/** The body of a refusal, as every route sends it (S3). */
-export function refusalOf({ call }: Pick<McpCaller, 'call'>, error: AppError): Record<string, unknown> {
-  const { frontendUrl } = call.rooms.config.http;
-  return JSON.parse(refusalText(error, undefined, call.request.id, frontendUrl)) as Record<string, unknown>;
-}
 
 /**
  * What a tool answers somebody who has its scope.
@@ -29,21 +23,60 @@ export async function answerOf(
   return tool.run({ ...call, rooms, principal, input: parse(tool.input, input ?? {}) });
 }
 
-/**
- * Calls a tool; what it refuses is a result for the agent, never the text of a failure of ours (S202). `client`: what
- * the program calls itself.
- */
-export async function callTool(
-  caller: McpCaller,
-  tool: AnyTool,
-  { input, client }: { input: unknown; client: string },
-): Promise<ToolResult> {
+/** The input of a call, and what the program that makes it calls itself. */
+interface Given {
+  input: unknown;
+  client: string;
+}
+
+/** Calls a tool; what it refuses is a result for the agent, never the text of a failure of ours (S202). */
+export async function callTool(caller: McpCaller, tool: AnyTool, given: Given): Promise<ToolResult> {
+  const work = () => answerOf(caller, tool, given.input);
   try {
-    const answer = await audited(caller, { tool, input, client }, () => answerOf(caller, tool, input));
+    const answer = await (tool.scope === 'mcp:read' ? work() : audited(caller, tool, given, work));
     return resultOf(answer, tool.untrusted);
   } catch (thrown) {
     return faultOf(refusalOf(caller, noted(caller, tool.name, thrown)));
   }
+}
+
+/**
+ * Notes a call that may write before it is made, and its outcome after it: a call whose outcome is not there was cut
+ * off, and may have had its effect. Nothing of the input is noted but the id that it names.
+ */
+async function audited<T>(
+  { call: { rooms, principal, request } }: McpCaller,
+  tool: AnyTool,
+  { input, client }: Given,
+  work: () => Promise<T>,
+): Promise<T> {
+  const act = newId();
+  const common = {
+    credential: programOf(principal) ?? '',
+    ...(principal.program && { program: principal.program }),
+    client,
+  };
+  const note = (detail: Record<string, string>) =>
+    rooms.audit.write(auditActor({ principal, request }), {
+      orgId: principal.orgId,
+      action: `agent.${tool.name}`,
+      resource: tool.permission?.split(':')[0] ?? 'posts',
+      resourceId: idIn(input),
+      detail: { ...common, ...detail },
+    });
+  await note({ act });
+  try {
+    const result = await work();
+    await note({ ends: act, outcome: 'done' });
+    return result;
+  } catch (error) {
+    await note({ ends: act, outcome: 'refused', code: asCallerError(error).code });
+    throw error;
+  }
+}
+function idIn(input: unknown): string | null {
+  const { id } = Object(input) as { id?: unknown };
+  return typeof id === 'string' && isId(id) ? id : null;
 }
 
 /** What was thrown as an error that callers may see; a failure of ours is logged. */

@@ -3,6 +3,7 @@ import type { Surface } from '../../src/oauth-server/index.ts';
 import { type Scope, scopesOfKey, scopesWithin } from '../../src/people/access/index.ts';
 import type { McpPolicy } from '../../src/people/organizations/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
+import { refusalText } from '../http/errors.ts';
 import type { Call, Principal, Room } from '../http/route.ts';
 import { type Message, toolOf } from './message.ts';
 import { tools } from './tools.ts';
@@ -56,4 +57,34 @@ export function checkMessage(caller: McpCaller, message: Message): void {
   const scope = scopeOfMessage(caller, message);
   if (!caller.scopes.has(scope))
     throw new AppError('insufficient_scope', `This credential lacks the scope ${scope}`, { scope });
+}
+
+/** The body of a refusal, as every route sends it (S3). */
+export function refusalOf({ call }: Pick<McpCaller, 'call'>, error: AppError): Record<string, unknown> {
+  const { frontendUrl } = call.rooms.config.http;
+  return JSON.parse(refusalText(error, undefined, call.request.id, frontendUrl)) as Record<string, unknown>;
+}
+
+/** What answers a message in the place of its result, and the request with it. */
+export interface Refusal {
+  status: number;
+  error: { code: number; message: string; data?: unknown };
+  /** The scope that is lacking. */
+  scope?: unknown;
+}
+export const INVALID_REQUEST = -32_600;
+/** The codes of refusals that are none of the protocol's own. */
+const CODES: Readonly<Record<number, number>> = { 402: -32_004, 403: -32_003 };
+
+/** The refusal of a message that its caller may not send; undefined: they may. */
+export function refusalOfMessage(caller: McpCaller, message: Message): Refusal | undefined {
+  try {
+    checkMessage(caller, message);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { status, extra } = error;
+    const code = CODES[status] ?? INVALID_REQUEST;
+    return { status, error: { code, message: error.message, data: refusalOf(caller, error) }, scope: extra['scope'] };
+  }
 }

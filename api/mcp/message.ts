@@ -27,13 +27,8 @@ export const toolOf = (surface: Surface, { method, params }: Message) =>
 export const bucketsOfMessages = (surface: Surface, body: Messages): string[] =>
   messagesOf(body).map((message) => `mcp ${toolOf(surface, message)?.name ?? ''}`.trim());
 
-/** An id that stands in two requests of one body: an answer could not be told from the other. */
-export function findRepeatedId(messages: readonly Message[]): string | number | undefined {
-  const seen = new Set<string | number>();
-  for (const { id, method } of messages) {
-    if (id === undefined || id === null || method === undefined) continue;
-    if (seen.has(id)) return id;
-    seen.add(id);
-  }
-  return undefined;
+/** Whether two requests of one body have one id: an answer could not be told from the other. */
+export function hasRepeatedId(messages: readonly Message[]): boolean {
+  const ids = messages.flatMap(({ id, method }) => (id == null || method === undefined ? [] : [id]));
+  return new Set(ids).size < ids.length;
 }

@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import type { Surface } from '../../src/oauth-server/index.ts';
 import { routesOf } from '../http/route.ts';
-import { answerSurface } from './answer.ts';
-import { ROOMS } from './caller.ts';
-import { bucketsOfMessages, Messages } from './message.ts';
+import {
+  callerOf,
+  INVALID_REQUEST,
+  type McpCaller,
+  type Refusal,
+  refusalOfMessage,
+  ROOMS,
+  type SurfaceCall,
+} from './caller.ts';
+import { bucketsOfMessages, hasRepeatedId, type Message, Messages, messagesOf } from './message.ts';
 
 const route = routesOf(...ROOMS);
 
@@ -29,3 +36,42 @@ export const surfaceRoute = <const Path extends `/${string}`>(path: Path, surfac
     handle: (call) => answerSurface(surface, call),
     present: (text) => text,
   });
+
+const METHOD_NOT_FOUND = -32_601;
+
+/** The refusal of a body: one that the protocol would not answer in one piece, or with a message that is refused. */
+function refusalOfBody(caller: McpCaller, messages: readonly Message[]): (Refusal & Pick<Message, 'id'>) | undefined {
+  if (hasRepeatedId(messages))
+    return { status: 400, error: { code: INVALID_REQUEST, message: 'Two requests have the same id' } };
+  // an answer of many messages, which would be a stream: nothing is announced here
+  const listen = messages.find(({ method }) => method === 'subscriptions/listen');
+  if (listen)
+    return { status: 404, id: listen.id, error: { code: METHOD_NOT_FOUND, message: 'There are no subscriptions' } };
+  for (const message of messages) {
+    const refusal = refusalOfMessage(caller, message);
+    if (refusal) return { ...refusal, id: message.id };
+  }
+  return undefined;
+}
+
+/**
+ * Answers the messages of one request to a surface. One that its caller may not send refuses all of them: 403 or 402,
+ * with the refusal as every route words it in the error (S200).
+ */
+async function answerSurface(surface: Surface, call: SurfaceCall & { body: Messages }): Promise<string> {
+  const { body, reply } = call;
+  const caller = await callerOf(surface, call);
+  reply.header('content-type', 'application/json; charset=utf-8');
+  const refusal = refusalOfBody(caller, messagesOf(body));
+  if (refusal) {
+    const { status, id = null, error, scope } = refusal;
+    reply.status(status);
+    if (typeof scope === 'string')
+      reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
+    return JSON.stringify({ jsonrpc: '2.0', id, error });
+  }
+  const { answerMessages } = await import('./server.ts'); // the library is loaded by the first call
+  const { status, text } = await answerMessages(caller, body);
+  reply.status(status);
+  return text;
+}

@@ -1,127 +1,156 @@
+import { deserialize, serialize } from 'node:v8';
+import type { Transport } from '@modelcontextprotocol/server';
 import type { Cache } from '../../src/platform/cache/index.ts';
-import { AppError, newId, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
+import { AppError, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
 import type { Principal, Reply } from '../http/route.ts';
 import type { ServerEvent } from '../http/server-events.ts';
-import { refusalOfMessage } from './answer.ts';
-import { callerOf, type SurfaceCall } from './caller.ts';
-import { type Messages, messagesOf } from './message.ts';
-import { openRelay } from './relay.ts';
+import { callerOf, checkMessage, refusalOfMessage, type SurfaceCall } from './caller.ts';
+import { hasRepeatedId, type Messages, messagesOf } from './message.ts';
 import { authInfoOf, openServer } from './server.ts';
-import { type Deliver, openStreamTransport } from './transport.ts';
+
+// The streams of legacy clients (HTTP with SSE, revision 2024-11-05; S198): each lives in one process, and its messages
+// may come to any. The cache knows whose a stream is, and takes messages to its process.
 
 /** Legacy streams of one organization in one process. */
 const MOST_OF_ORG = 100;
 /** Proxies close a connection that is silent for long. */
 const COMMENT_MS = 15_000;
+/** For so long other processes take a stream to be there when nothing more is heard of it. */
+const KNOWN_MS = 2 * COMMENT_MS;
 
-/** A message that goes to the process that has its stream, with who sent it and by which request. */
-export interface Sent {
-  sessionId: string;
+/** Messages of a client, with who sent them and by which request. */
+interface Sent {
   principal: Principal;
   requestId: string;
   ip: string;
   body: Messages;
 }
 interface Stream {
-  principal: Principal;
   /** The call that opened it. */
   call: SurfaceCall;
+  /** What the server sends goes out as events `message`; what the client sends comes by POST and is delivered to it. */
+  transport: Transport;
   write: (event: ServerEvent) => void;
-  deliver: Deliver;
 }
 
-/** The streams of legacy clients (S198): each lives in one process, and its messages may come to any. */
-export interface Streams {
-  /**
-   * The events of a stream until one of the signals: the first says where messages go. Throws `rate_limited` for too many
-   * of an organization.
-   */
-  open(call: SurfaceCall, ends: AbortSignal, endpoint: (sessionId: string) => string): AsyncGenerator<ServerEvent>;
-  /** Takes a message for a stream of this or another process. Throws `not_found` where there is none of this caller. */
-  send(sent: Sent): Promise<void>;
+const nameOf = (sessionId: string): string => `mcp-stream|${sessionId}`;
+/** Messages are taken from the credential that opened the stream. */
+const credentialOf = ({ userId, orgId, apiKeyId, authorizationId }: Principal): string =>
+  [userId, orgId, apiKeyId, authorizationId].join('|');
+
+const known = new WeakMap<Cache, Map<string, Stream>>();
+/** The streams of this process, by their ids. */
+function streamsOf(cache: Cache): Map<string, Stream> {
+  const streams = known.get(cache) ?? new Map<string, Stream>();
+  known.set(cache, streams);
+  return streams;
 }
 
-const isSame = (a: Principal, b: Principal): boolean =>
-  a.userId === b.userId && a.orgId === b.orgId && a.apiKeyId === b.apiKeyId && a.authorizationId === b.authorizationId;
-const gone = () => notFound('There is no such stream: open one first');
+/** Refuses a caller who may not open a stream. */
+export const checkStream = async (call: SurfaceCall): Promise<void> =>
+  checkMessage(await callerOf('mcp', call), { jsonrpc: '2.0' });
+
+/**
+ * The events of the stream of a legacy client; the first one names the address of its messages, below the same path.
+ * `gone`: the client is.
+ * @throws AppError `rate_limited` for too many of an organization
+ */
+export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): AsyncGenerator<ServerEvent> {
+  const { cache, config } = call.rooms;
+  await checkStream(call);
+  const streams = streamsOf(cache);
+  const own = [...streams.values()].filter((stream) => stream.call.principal.orgId === call.principal.orgId);
+  if (own.length >= MOST_OF_ORG)
+    throw new AppError('rate_limited', `At most ${MOST_OF_ORG} streams of an organization are possible at a time`, {
+      retryAfterMs: COMMENT_MS,
+    });
+
+  const sessionId = randomBase62(32);
+  const name = nameOf(sessionId);
+  const ends = AbortSignal.any([gone, call.request.ending]);
+  let waiting: ServerEvent[] = [];
+  let arrived = Promise.withResolvers<void>();
+  const wake = () => arrived.resolve();
+  const write = (event: ServerEvent) => {
+    waiting.push(event);
+    wake();
+  };
+  const transport: Transport = {
+    sessionId,
+    start: async () => {},
+    send: async (message) => write({ event: 'message', data: message }),
+    close: async () => transport.onclose?.(),
+  };
+  const stream: Stream = { call, transport, write };
+  const server = openServer('mcp', config.version);
+  // what comes to this process needs no cache: it may be away
+  const tell = () => cache.set(name, credentialOf(call.principal), KNOWN_MS).catch(() => undefined);
+  const comments = setInterval(() => {
+    write({ comment: 'still here' });
+    void tell();
+  }, COMMENT_MS);
+  ends.addEventListener('abort', wake, { once: true });
+  streams.set(sessionId, stream);
+  const heard = cache.subscribe(name, (text) => {
+    const sent = deserialize(Buffer.from(text, 'base64')) as Sent;
+    void deliver(stream, sent).catch(() => undefined); // as a message that was lost
+  });
+  try {
+    await Promise.all([server.connect(transport), heard, tell()]);
+    yield { event: 'endpoint', line: `${endpointOf(call)}?sessionId=${sessionId}` };
+    while (!ends.aborted) {
+      await arrived.promise;
+      arrived = Promise.withResolvers();
+      const events = waiting;
+      waiting = [];
+      yield* events;
+    }
+  } finally {
+    clearInterval(comments);
+    ends.removeEventListener('abort', wake);
+    streams.delete(sessionId);
+    const unheard = heard.then((subscription) => subscription[Symbol.asyncDispose]());
+    void Promise.allSettled([server.close(), unheard, cache.delete(name)]);
+  }
+}
+
+/** The path of the messages of a stream, as clients reach it. */
+function endpointOf({ request, rooms }: SurfaceCall): string {
+  const [path = ''] = request.url.split('?');
+  const base = new URL(rooms.config.http.backendUrl).pathname.replace(/\/$/, '');
+  const below = base !== '' && !path.startsWith(`${base}/`) ? base : ''; // a proxy may have taken it away
+  return `${below}${path.replace(/\/sse\/([^/]+)\/?$/, '/message/$1')}`;
+}
+
 /** A message is answered when it is taken: what a tool says of the answer beside its result goes nowhere. */
 const NO_REPLY: Reply = { cookie: () => {}, header: () => {}, status: () => {} };
 
-function openStreams(cache: Cache, commentMs = COMMENT_MS): Streams {
-  const streams = new Map<string, Stream>();
-  const owner = newId();
-
-  async function deliverTo({ call, deliver, write }: Stream, { principal, requestId, ip, body }: Sent): Promise<void> {
-    const request = { ...call.request, id: requestId, ip };
-    const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
-    const authInfo = authInfoOf(caller);
-    for (const message of messagesOf(body)) {
-      const refusal = refusalOfMessage(caller, message);
-      if (!refusal) deliver(message as never, { authInfo }); // its form is judged by the server
-      else if (message.id != null)
-        write({ event: 'message', data: { jsonrpc: '2.0', id: message.id, error: refusal.error } });
-    }
+/** Hands messages to the server of a stream, by what their sender may do now. */
+async function deliver({ call, transport, write }: Stream, { principal, requestId, ip, body }: Sent): Promise<void> {
+  const request = { ...call.request, id: requestId, ip };
+  const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
+  const authInfo = authInfoOf({ caller });
+  for (const message of messagesOf(body)) {
+    const refusal = refusalOfMessage(caller, message);
+    if (!refusal) transport.onmessage?.(message as never, { authInfo }); // its form is judged by the server
+    else if (message.id != null)
+      write({ event: 'message', data: { jsonrpc: '2.0', id: message.id, error: refusal.error } });
   }
-  /** True when the stream is here and its caller's own. */
-  async function take(sent: Sent): Promise<boolean> {
-    const stream = streams.get(sent.sessionId);
-    if (!stream || !isSame(stream.principal, sent.principal)) return false;
-    await deliverTo(stream, sent);
-    return true;
-  }
-  const relay = openRelay<Sent>(cache, owner, take);
-
-  return {
-    async *open(call, ends, endpoint) {
-      const { principal } = call;
-      const { orgId } = principal;
-      if ([...streams.values()].filter((stream) => stream.principal.orgId === orgId).length >= MOST_OF_ORG)
-        throw new AppError('rate_limited', `At most ${MOST_OF_ORG} streams of an organization are possible at a time`, {
-          retryAfterMs: commentMs,
-        });
-      const sessionId = `${owner}.${randomBase62(24)}`;
-      let waiting: ServerEvent[] = [];
-      let arrived = Promise.withResolvers<void>();
-      const wake = () => arrived.resolve();
-      const write = (event: ServerEvent) => {
-        waiting.push(event);
-        wake();
-      };
-      const { transport, deliver } = openStreamTransport(sessionId, write);
-      const server = openServer('mcp', call.rooms.config.version);
-      const using = await relay.join();
-      await server.connect(transport);
-      streams.set(sessionId, { principal, call, write, deliver });
-      const comments = setInterval(() => write({ comment: 'still here' }), commentMs);
-      ends.addEventListener('abort', wake, { once: true });
-      try {
-        yield { event: 'endpoint', line: endpoint(sessionId) };
-        while (!ends.aborted) {
-          await arrived.promise;
-          arrived = Promise.withResolvers();
-          const events = waiting;
-          waiting = [];
-          yield* events;
-        }
-      } finally {
-        clearInterval(comments);
-        ends.removeEventListener('abort', wake);
-        streams.delete(sessionId);
-        void Promise.allSettled([server.close(), using.leave()]);
-      }
-    },
-
-    async send(sent) {
-      const [at = ''] = sent.sessionId.split('.');
-      if (!(at === owner ? await take(sent) : await relay.send(at, sent))) throw gone();
-    },
-  };
 }
 
-const known = new WeakMap<Cache, Streams>();
-/** The streams of this process. */
-export function streamsOf(cache: Cache): Streams {
-  const streams = known.get(cache) ?? openStreams(cache);
-  known.set(cache, streams);
-  return streams;
+/**
+ * Hands messages to the stream of their caller, in whatever process it is.
+ * @throws AppError `not_found` where the caller has no such stream, `unavailable` while another process cannot be reached
+ */
+export async function sendToStream(call: SurfaceCall, sessionId: string, body: Messages): Promise<void> {
+  if (hasRepeatedId(messagesOf(body))) throw new AppError('invalid_request', 'Two requests have the same id');
+  const { principal, request, rooms } = call;
+  const { cache } = rooms;
+  const sent: Sent = { principal, requestId: request.id, ip: request.ip, body };
+  const credential = credentialOf(principal);
+  const here = streamsOf(cache).get(sessionId);
+  const owner = here ? credentialOf(here.call.principal) : await cache.get(nameOf(sessionId));
+  if (owner !== credential) throw notFound('There is no such stream: open one first');
+  if (here) await deliver(here, sent);
+  else await cache.publish(nameOf(sessionId), serialize(sent).toString('base64'));
 }

@@ -21,7 +21,7 @@ export default [
     output: 'text',
     answer: z.string(),
     async handle(call) {
-      const { sendToStream } = await import('../../mcp/sse.ts');
+      const { sendToStream } = await import('../../mcp/streams.ts');
       await sendToStream(call, call.query.sessionId, call.body);
       call.reply.status(202);
       return 'Accepted';

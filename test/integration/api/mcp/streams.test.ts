@@ -124,6 +124,13 @@ afterAll(async () => redis?.[Symbol.asyncDispose]()); // once more is no harm
     const message = callOf('list_channels');
     expect((await other.post(endpoint, message)).status).toBe(202);
     expect(await answerOn(stream)).toMatchObject({ id: message.id, result: { structuredContent: { output: [{}] } } });
+    const stranger = new Client(second.address);
+    stranger.headers = (await first.ann.withKey()).headers;
+    expect((await stranger.post(endpoint, rpc('ping'))).status).toBe(404); // another key of the same person
+    const brief = await open(`/sse/${first.ann.orgId}`, { authorization: first.key.key }, first.product.address);
+    const goneEndpoint = await endpointOf(brief);
+    await brief[Symbol.asyncDispose]();
+    await eventually('it is gone', async () => (await other.post(goneEndpoint, rpc('ping'))).status === 404);
     await redis![Symbol.asyncDispose]();
     await eventually('the message is refused', async () => (await other.post(endpoint, rpc('ping'))).status === 503);
     expect((await other.post('/mcp', rpc('ping'))).status).toBe(200);
