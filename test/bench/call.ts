@@ -22,6 +22,8 @@ export async function call(options: Options): Promise<Report> {
 }
 
 const WITHOUT_TOKEN = "rookery, without the caller's token";
+/** Of the sidecars and of the apps, which production asks for: every side shows the one and is shown the other. */
+const TOKENS = { apiToken: 'a'.repeat(48), appToken: 'b'.repeat(48) };
 
 const lengthOf = ({ quick }: Options) => (quick ? 500 : 2_000);
 const side = (name: string, child: Child, message: object): Side => ({
@@ -72,12 +74,13 @@ async function dapr(options: Options, world: World): Promise<Report> {
   const redis = await world
     .redis()
     .catch((error: unknown) => (error instanceof CannotRun ? undefined : Promise.reject(error)));
-  await using cluster = await startDapr({ databaseUrl, redisUrl: redis?.url });
+  await using cluster = await startDapr({ databaseUrl, redisUrl: redis?.url, ...TOKENS });
   const daprOf = ({ http, grpc, app }: { http: number; grpc: number; app: number }) => ({
     httpPort: http,
     grpcPort: grpc,
     appPort: app,
     placementHealthUrl: cluster.placementHealthUrl,
+    ...TOKENS,
   });
 
   const hostPorts = await cluster.reserve();
@@ -100,7 +103,12 @@ async function dapr(options: Options, world: World): Promise<Report> {
   await open.ask({ do: 'start' });
 
   const sdkPorts = await cluster.reserve();
-  const sdk = await world.peer('call-sdk.mjs', { httpPort: sdkPorts.http, appPort: sdkPorts.app, calls: CALLS });
+  const sdk = await world.peer('call-sdk.mjs', {
+    httpPort: sdkPorts.http,
+    appPort: sdkPorts.app,
+    apiToken: TOKENS.apiToken,
+    calls: CALLS,
+  });
   const sdkSidecar = cluster.sidecar(sdkPorts);
   await sdk.ask({ do: 'start' });
   await Promise.all([placed(hostSidecar), placed(openSidecar), placed(sdkSidecar)]);
@@ -188,7 +196,7 @@ async function dapr(options: Options, world: World): Promise<Report> {
     leavesOut: [
       'the two exchanges go over plain node:http, without any address of an actor',
       "without the caller's token its header is sent all the same, empty",
-      'the SDK validates nothing and repeats nothing',
+      'the SDK validates nothing, repeats nothing, and looks at no token that it is shown',
     ],
     goals: [
       {

@@ -5,8 +5,17 @@ import type { Database } from '../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import type { quietLog } from '../../support/worlds/quiet-log.ts';
 
-/** Where a process finds its sidecar and placement; absent: the embedded engine. */
-export type DaprPorts = { httpPort: number; grpcPort: number; appPort: number; placementHealthUrl: string } | undefined;
+/** Where a process finds its sidecar and placement, and the tokens of both; absent: the embedded engine. */
+export type DaprPorts =
+  | {
+      httpPort: number;
+      grpcPort: number;
+      appPort: number;
+      placementHealthUrl: string;
+      apiToken?: string;
+      appToken?: string;
+    }
+  | undefined;
 
 /** An engine for one type of actors. `callerToken`: what callers show; empty: nothing, and nothing is compared. */
 export function openEngine(
@@ -16,6 +25,6 @@ export function openEngine(
 ): Promise<Engine> {
   const common = { sql, clock: systemClock, log, incarnation: newId() };
   return dapr
-    ? openDaprEngine({ ...common, ...dapr, apiToken: undefined, appToken: undefined, callerToken, types: [type] })
+    ? openDaprEngine({ ...common, apiToken: undefined, appToken: undefined, ...dapr, callerToken, types: [type] })
     : openEmbeddedEngine({ ...common, address: `pid ${process.pid}` });
 }

@@ -6,7 +6,13 @@ class SdkBench extends AbstractActor {
   async empty() {}
 }
 const logger = { level: LogLevel.Error };
-const clientOptions = { daprHost: '127.0.0.1', daprPort: String(settings.httpPort), communicationProtocol: CommunicationProtocolEnum.HTTP, logger };
+const clientOptions = {
+  daprHost: '127.0.0.1',
+  daprPort: String(settings.httpPort),
+  daprApiToken: settings.apiToken,
+  communicationProtocol: CommunicationProtocolEnum.HTTP,
+  logger,
+};
 const server = new DaprServer({ serverHost: '127.0.0.1', serverPort: String(settings.appPort), communicationProtocol: CommunicationProtocolEnum.HTTP, clientOptions, logger });
 
 const proxies = [];
