@@ -81,6 +81,13 @@ export const recurs: Predicate = (sql, alias = 'p') =>
       and ${sql(alias)}.repeated_at is null
       and ${sql(alias)}.root_post_id is null)`;
 
+/** The one of its series that waits, and stands for the dates to come. */
+export const waitsInSeries: Predicate = (sql, alias = 'p') =>
+  sql`
+    (${recurs(sql, alias)}
+      and ${sql(alias)}.deleted_at is null
+      and ${sql(alias)}.state in ('QUEUE', 'DRAFT'))`;
+
 /** It waits no longer, and its series has no successor yet. A post that was deleted while it waited has none. */
 export const toRepeat: Predicate = (sql, alias = 'p') =>
   sql`(${recurs(sql, alias)} and ${sql(alias)}.state in ('PUBLISHED', 'ERROR'))`;

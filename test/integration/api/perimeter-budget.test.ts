@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { type Clock, newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import type { Recurrence } from '../../../src/publishing/posts/recurrence.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { startRedis } from '../../support/wire/services.ts';
+import { seedChannel } from '../../support/worlds/analytics.ts';
 
 // What a request costs beside its handler: counted, not timed. Look-ups stay fresh because their clock stands.
 
@@ -88,4 +90,25 @@ describe.each(redis ? ['memory', 'redis'] : ['memory'])('cost of authentication 
     });
     expect(statements).toEqual([]);
   });
+});
+
+test('a list of posts is two statements, and three where an organization has a series', async () => {
+  await using app = await testApp({ sql: db.sql, clock: still });
+  const ann = await app.signUp();
+  const key = await ann.withKey();
+  const channelId = await seedChannel(db.sql, ann.orgId);
+  const date = new Date();
+  const insert = (recurrence: Recurrence | null) => db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, content, content_clean, publish_date, creation_method,
+      recurrence)
+    values (${newId()}, ${ann.orgId}, ${channelId}, 'one', 'DRAFT', '<p>Hello</p>', true, ${date}, 'API',
+      ${recurrence && db.sql.json({ ...recurrence })})`;
+  const list = async () => (await key.get('/public/v1/posts')).body.posts;
+  await insert(null);
+  await list(); // who asks is known from then on
+  expect(await sent(list)).toHaveLength(2);
+  const local = date.toISOString().slice(0, 19);
+  await insert({ days: 'FREQ=WEEKLY', timezone: 'UTC', local, until: null, left: null, inter: null });
+  expect(await sent(list)).toHaveLength(3);
+  expect((await list()).length).toBeGreaterThan(2); // with the dates to come
 });

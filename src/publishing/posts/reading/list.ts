@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
+import { waitsInSeries } from '../state.ts';
 import { asOccurrence, isBefore, listOccurrences, type PlacedRow } from './occurrences.ts';
 import { postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
 
@@ -44,10 +45,11 @@ export async function listPosts(deps: Needs, orgId: string, filter: ListFilter):
       ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
       ${states === undefined ? sql`` : sql`and p.state = any(${[...states]}::text[])`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
-  const [stored, occurrences] = await Promise.all([
-    listStored(sql, orgId, { ...filter, narrowed, most: limit + 1 }),
-    listOccurrences(sql, orgId, { from, to, after, most: limit + 1, filter: narrowed }),
-  ]);
+  const stored = await listStored(sql, orgId, { ...filter, narrowed, most: limit + 1 });
+  const occurrences =
+    stored[0]?.hasSeries === false // said by each row; without one nothing is known
+      ? []
+      : await listOccurrences(sql, orgId, { from, to, after, most: limit + 1, filter: narrowed });
   const rows =
     occurrences.length === 0
       ? stored
@@ -64,13 +66,20 @@ export async function listPosts(deps: Needs, orgId: string, filter: ListFilter):
   return { posts, next: last && { at: last.at, seq: Number(last.seq) } };
 }
 
+/** `hasSeries`: whether the organization has any. Most have none, and need no look at its dates. */
 const listStored = async (
   sql: Sql,
   orgId: string,
   { from, to, after, narrowed, most }: Pick<ListFilter, 'from' | 'to' | 'after'> & { narrowed: Fragment; most: number },
-): Promise<PlacedRow[]> => {
-  const rows = await sql<PlacedRow[]>`
-    select ${postColumns(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq
+): Promise<(PlacedRow & { hasSeries: boolean })[]> => {
+  const rows = await sql<(PlacedRow & { hasSeries: boolean })[]>`
+    select ${postColumns(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq,
+      exists (
+        select
+        from posts s
+        where s.org_id = ${orgId}
+          and ${waitsInSeries(sql, 's')}
+      ) as "hasSeries"
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}

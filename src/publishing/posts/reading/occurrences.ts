@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { datesAfter, datesBetween } from '../recurrence.ts';
-import { recurs } from '../state.ts';
+import { waitsInSeries } from '../state.ts';
 import { getPost } from './find.ts';
 import { postColumns, type StoredPost } from './row.ts';
 
@@ -70,9 +70,7 @@ export async function listOccurrences(
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}
-      and ${recurs(sql)}
-      and p.deleted_at is null
-      and p.state in ('QUEUE', 'DRAFT')
+      and ${waitsInSeries(sql)}
       and p.publish_date < ${to}
       ${filter}
     order by p.publish_date
@@ -108,9 +106,7 @@ export async function withoutOccurrences(
     select p.recurrence, p.publish_date as "publishDate"
     from posts p
     where p.org_id = ${orgId}
-      and ${recurs(sql)}
-      and p.deleted_at is null
-      and p.state in ('QUEUE', 'DRAFT')
+      and ${waitsInSeries(sql)}
       and p.publish_date < ${last}
       ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
     order by p.publish_date

@@ -29,8 +29,13 @@ export interface StoredPost extends Omit<PostRow, 'firstComment' | 'firstComment
   commented: { state: string; error: string | null; at: string | null } | null;
 }
 
-/** The columns of a `StoredPost`, from `posts p` and `channels c`. */
-export const postColumns = (sql: Sql): Fragment => sql`
+let columns: Fragment | undefined;
+/**
+ * The columns of a `StoredPost`, from `posts p` and `channels c`. They have no parameters, so they are put together
+ * once: for each list anew they took a tenth of its processor time.
+ */
+export const postColumns = (sql: Sql): Fragment =>
+  (columns ??= sql`
     ${post.select(sql, 'read', 'p')}, c.name as "channelName", c.provider_id as "providerId",
     c.provider_version as "providerVersion", c.picture, p.content_clean as "contentClean",
     case p.approval_state when 'awaiting' then ${hashOfThread(sql)} else p.approval_hash end as "contentHash",
@@ -50,7 +55,7 @@ export const postColumns = (sql: Sql): Fragment => sql`
       where f.post_id = p.id
         and f.org_id = p.org_id
         and f.kind = 'first_comment'
-    ) end as commented`;
+    ) end as commented`);
 
 const STATES_OF_COMMENTS: Readonly<Record<string, PostRow['firstComment']['state']>> = {
   done: 'posted',
