@@ -53,7 +53,12 @@ const ofAnalytics = {
 
 type Decided = Fact<'post.approved' | 'post.rejected'>;
 type PostFact = Fact<
-  'post.published' | 'post.failed' | 'post.unconfirmed' | 'first_comment.failed' | 'post.approval_requested'
+  | 'post.published'
+  | 'post.failed'
+  | 'post.unconfirmed'
+  | 'first_comment.failed'
+  | 'plug.failed'
+  | 'post.approval_requested'
 >;
 type ChannelFact = Fact<'channel.refresh_needed' | 'channel.token_expiring' | 'channel.disabled'>;
 
@@ -106,6 +111,10 @@ const CATALOG = {
   'post.unconfirmed': (fact) =>
     failed(fact, 'Nobody can say whether a post was published on', 'Look at the channel before you send it again.'),
   'first_comment.failed': (fact) => failed(fact, 'The first comment was not written on', fact.payload.error ?? ''),
+  'plug.failed': (fact) => {
+    const { plug, actingName, error } = fact.payload;
+    return failed(fact, 'A plug failed for a post on', `${plug}, by ${actingName}: ${error}`);
+  },
   'post.approval_requested': (fact) => ({
     category: 'approvals',
     permission: 'posts:manage',

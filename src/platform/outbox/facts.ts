@@ -94,6 +94,8 @@ export const facts = {
   }),
   'first_comment.posted': z.strictObject(firstComment),
   'first_comment.failed': z.strictObject(firstComment),
+  /** A plug was given up. `plug`: its title; `actingName`: of the channel that was to act. */
+  'plug.failed': z.strictObject({ ...post, plug: z.string(), actingName: z.string(), error: z.string() }),
   /** A comment that was not known. The fact's entity is the comment. */
   'comment.new': z.strictObject(comment),
   /** What one sweep found new below the posts of a channel, once for each sweep. The fact's entity is the channel. */

@@ -3,6 +3,7 @@ import type { FollowUpsDeps } from './deps.ts';
 import { perform } from './perform.ts';
 import type { FollowUp } from './row.ts';
 import { type FollowUpResult, resultOf } from './rules.ts';
+import { plugOf } from './task.ts';
 import { writeResult } from './write-result.ts';
 
 /** How often a result is written that the database refuses; then the claim ends by itself, and the network is asked. */
@@ -32,10 +33,11 @@ async function runOne(deps: FollowUpsDeps, followUp: FollowUp): Promise<Date | u
 
 async function write(deps: FollowUpsDeps, followUp: FollowUp, result: FollowUpResult): Promise<Date | undefined> {
   const { sql, clock, log } = deps;
-  const { id, orgId, attempt, incarnation } = followUp;
+  const { id, orgId, attempt, incarnation, plug } = followUp;
+  const plugTitle = plugOf(deps, followUp)?.title ?? plug;
   for (let tries = 0; ; tries++) {
     try {
-      const written = await writeResult(sql, { id, orgId, attempt, incarnation, ...result });
+      const written = await writeResult(sql, { id, orgId, attempt, incarnation, plugTitle, ...result });
       return written?.due ?? undefined;
     } catch (error) {
       log.warn({ err: error, postId: followUp.postId, tries }, 'writing what became of a follow-up failed, repeated');

@@ -20,12 +20,19 @@ export type FollowUpTask = { act: 'comment'; text: string; parent?: NewComment['
 /** The values of plugs have these names, whatever the network. */
 const TEXT = 'post';
 
+/** The plug as the network of its post declares it; undefined where it is declared no more, or there is none. */
+export const plugOf = (
+  { channels }: Pick<FollowUpsDeps, 'channels'>,
+  { network, plug }: Pick<FollowUp, 'network' | 'plug'>,
+) => channels.adapterOf(network)?.plugs?.find(({ identifier }) => identifier === plug);
+
 /** What a follow-up asks for now; an outcome where that is nothing, without a call. */
 export function taskOf(
-  { channels }: Pick<FollowUpsDeps, 'channels'>,
+  deps: Pick<FollowUpsDeps, 'channels'>,
   followUp: FollowUp,
 ): { task: FollowUpTask; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
-  const { kind, channel, stop, plug: identifier, settings, network, fields, reply } = followUp;
+  const { channels } = deps;
+  const { kind, channel, stop, plug: identifier, settings, fields, reply } = followUp;
   const end = (outcome: FollowUpOutcome) => ({ outcome });
   if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
   if (followUp.isThreadOpen) return end({ kind: 'behind' });
@@ -43,7 +50,7 @@ export function taskOf(
   }
   if (kind === 'auto_plug' && !fields)
     return end({ kind: 'ended', message: 'The plug of the channel is not activated any more' });
-  const plug = channels.adapterOf(network)?.plugs?.find((one) => one.identifier === identifier);
+  const plug = plugOf(deps, followUp);
   if (!plug) return end({ kind: 'unsupported', message: 'The network does not have this plug any more' });
   if (plug.act === 'repost') return { task: { act: 'repost' } };
   const text = kind === 'auto_plug' ? valueOf(fields!, TEXT) : settings[`plug--${identifier}--${TEXT}`];

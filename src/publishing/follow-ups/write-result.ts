@@ -7,7 +7,10 @@ import type { FollowUpResult } from './rules.ts';
 /** How long a follow-up waits for a new login of its channel. */
 const LOGIN_HOURS = 24;
 
-type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & FollowUpResult;
+/** `plugTitle`: for people; null of what is no plug. */
+type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & {
+  plugTitle: string | null;
+} & FollowUpResult;
 
 /**
  * Writes what became of follow-ups, with timeline and facts in one commit, each while the row is still the attempt's
@@ -33,7 +36,7 @@ export const writeResult = groupCommit(
         data: sql`nullif(coalesce(nullif(data, 'null'), '{}') || case
           when plug is null then '{}'
           else jsonb_build_object('plug', plug, 'integrationId', channel_id) end, '{}')`,
-      })}, ${announceComments(sql)}
+      })}, ${announceEnds(sql)}
       select n, due_at as due
       from written`;
     const found = new Map(rows.map(({ n, due }) => [n, { due }]));
@@ -45,7 +48,7 @@ const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
         select *
         from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
           n int, id uuid, "orgId" uuid, attempt int, incarnation text, state text, error text, "dueInMs" float8,
-          login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb
+          login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb, "plugTitle" text
         )`;
 
 const writeAll = (sql: Sql): Fragment => sql`
@@ -75,10 +78,10 @@ const writeAll = (sql: Sql): Fragment => sql`
           and f.attempt = i.attempt
           and f.incarnation = i.incarnation
         returning i.n, f.org_id, f.post_id as id, f.kind as follow_up, f.state, f.error as failure, f.plug,
-          f.channel_id, f.due_at, f.id as follow_up_id, f.reply, i.message, i.data`;
+          f.channel_id, f.due_at, f.id as follow_up_id, f.reply, i.message, i.data, i."plugTitle" as plug_title`;
 
-/** The facts of first comments that are out, or given up, and of replies that are out. */
-function announceComments(sql: Sql): Fragment {
+/** The facts of first comments that are out, or given up, of plugs that are given up, and of replies that are out. */
+function announceEnds(sql: Sql): Fragment {
   const of = (state: 'done' | 'failed') =>
     withChannel(
       sql,
@@ -94,6 +97,20 @@ function announceComments(sql: Sql): Fragment {
   return announce(sql, {
     'first_comment.posted': { from: of('done'), payload },
     'first_comment.failed': { from: of('failed'), payload },
+    'plug.failed': {
+      from: withChannel(
+        sql,
+        sql`(
+        select p.*, w.failure, w.plug_title, a.name as acting_name
+        from written w
+        join posts p on p.id = w.id and p.org_id = w.org_id
+        join channels a on a.id = w.channel_id and a.org_id = w.org_id
+        where w.plug is not null
+          and w.state = 'failed'
+      )`,
+      ),
+      payload: { ...payload, plug: sql`plug_title`, actingName: sql`acting_name` },
+    },
     'comment.reply': {
       from: sql`(
         select w.org_id, w.follow_up_id as id, w.id as post_id, w.channel_id, w.reply ->> 'text' as content,

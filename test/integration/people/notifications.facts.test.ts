@@ -39,6 +39,7 @@ async function told() {
 }
 const postOf = (more: object = {}) => ({ ...postPayload(maker.userId), ...more, url: undefined });
 const FAILED = { errorKind: 'x', error: 'The text is too long', detail: null, attempts: 1, retryable: false };
+const PLUG = { plug: 'Repost from other channels', actingName: 'Acme Jobs', error: 'No reposts here' };
 const DECIDED = { state: 'DRAFT', detail: 'awaiting_approval', by: null, reason: null };
 const CHANNEL = { providerId: 'sandbox', name: 'Acme' };
 const ALERT = {
@@ -97,6 +98,7 @@ describe('facts that people are told of', () => {
       { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
     ],
     ['first_comment.failed', '[NO13]', () => postOf({ error: 'x' }), { rows: ALL, mails: ALL, pushes: ALL }],
+    ['plug.failed', '[NO13]', () => postOf(PLUG), { rows: ALL, mails: ALL, pushes: ALL }],
     [
       'post.approval_requested',
       '[S121]',
@@ -208,6 +210,19 @@ describe('facts that people are told of', () => {
       'A new comment on Acme',
     ]);
     expect(await world.rowsOf(maker)).toHaveLength(1);
+  });
+
+  test('a plug that failed is told by its title, the channel that was to act, and why [NO13]', async () => {
+    const entityId = newId();
+    await world.hear([fact('plug.failed', postOf(PLUG), entityId)]);
+    expect(await world.rowsOf(maker)).toEqual([
+      {
+        category: 'post_failed',
+        title: 'A plug failed for a post on Acme',
+        content: 'Repost from other channels, by Acme Jobs: No reposts here\nHello world',
+        link: `/posts/${entityId}`,
+      },
+    ]);
   });
 
   test('the owner is told in the place of a maker who is gone or nobody', async () => {

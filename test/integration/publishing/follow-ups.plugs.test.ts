@@ -47,11 +47,16 @@ const declare = (more: object = {}) => {
   network.declares.plugs = plugs.map((plug) => (plug.kind === 'auto' ? { ...plug, ...more } : plug));
 };
 const runAutoPlugs = () => world.context.followUps.runAutoPlugs(500);
+const failures = async (postId: string) =>
+  (
+    await db.sql<{ payload: object }[]>`
+      select payload from outbox where entity_id = ${postId} and topic = 'plug.failed'`
+  ).map(({ payload }) => payload);
 const madeBelow = (postId: string) =>
   below.made.filter((one) => one.below === `r-${postId}`).map(({ kind, account, text }) => ({ kind, account, text }));
 
 describe('post plugs', () => {
-  test('act once by each picked channel, and one that is gone stops no other [PO5, PL5, PL12, PL13, S145]', async () => {
+  test('act once by each picked channel, and one that is gone stops no other, and is told [PO5, PL5, PL12, PL13, S145, NO13]', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 4);
     const [channelId, second, third, gone] = channelIds as [string, string, string, string];
     const settings = {
@@ -63,7 +68,7 @@ describe('post plugs', () => {
       'plug--fake-off--active': false,
       'plug--fake-off--integrations': [{ id: second }],
     };
-    await db.sql`update channels set deleted_at = now() where id = ${gone}`;
+    await db.sql`update channels set deleted_at = now(), name = 'Acme Jobs' where id = ${gone}`;
     const [post, other] = [newPost(channelId, { settings }), newPost(channelId)];
     await admit(world, orgId, [post, other]);
     await settled(db.sql, orgId);
@@ -85,6 +90,15 @@ describe('post plugs', () => {
     expect(await told(db.sql, post.id, 'plug')).toEqual(
       expect.arrayContaining(['The channel that should act is not there any more', 'Done']),
     );
+    expect(await failures(post.id)).toEqual([
+      expect.objectContaining({
+        channelId,
+        channelName: 'Channel',
+        plug: 'Repost from other channels',
+        actingName: 'Acme Jobs',
+        error: 'The channel that should act is not there any more',
+      }),
+    ]);
     expect(await followUpsOf(db.sql, other.id)).toEqual([]);
     expect(await db.sql`select from outbox where entity_id = ${post.id} and topic like 'first_comment.%'`).toEqual([]);
   });
@@ -311,6 +325,25 @@ describe('auto plugs', () => {
     expect(Math.abs(nextInMs! - 6 * HOUR)).toBeLessThan(0.1 * HOUR);
   });
 
+  test('one that is refused has failed for good, which is told [NO13]', async () => {
+    const { channelId, ids } = await channelWith([5.9]);
+    below.counts = () => ({ likes: 10 });
+    below.behave = () => Promise.reject(new ProviderError('rejected', 'No comments here'));
+    await runAutoPlugs();
+    await pass(channelId, 0.2);
+    await runAutoPlugs();
+    await makeDue(world, ids[0]!);
+    await settles(async () => expect((await followUpsOf(db.sql, ids[0]!))[0]).toMatchObject({ state: 'failed' }));
+    expect(await failures(ids[0]!)).toEqual([
+      expect.objectContaining({
+        channelId,
+        plug: 'Comment on popular posts',
+        actingName: 'Channel',
+        error: 'No comments here',
+      }),
+    ]);
+  });
+
   test('what it was about to do does not happen once it is not activated [PL11]', async () => {
     const { orgId, channelId, ids, configuration } = await channelWith([5.9]);
     below.counts = () => ({ likes: 10 });
@@ -321,5 +354,6 @@ describe('auto plugs', () => {
     await makeDue(world, ids[0]!);
     await settles(async () => expect((await followUpsOf(db.sql, ids[0]!))[0]).toMatchObject({ state: 'ended' }));
     expect(madeBelow(ids[0]!)).toEqual([]);
+    expect(await failures(ids[0]!)).toEqual([]);
   });
 });
