@@ -54,6 +54,11 @@ export interface OutboundRequest {
    * Milliseconds for everything: names, connections, redirects, the whole body. Default: `OUTBOUND_HTTP_TIMEOUT_MS`.
    */
   timeoutMs?: number;
+  /**
+   * For a stream: `timeoutMs` is for all but its sending, which is limited by these. What the system keeps of it for a
+   * slow receiver has its time after it.
+   */
+  upload?: UploadLimits;
   /** Greatest length of the body after decompression. Default 1 MiB: `fetch` holds it in memory. */
   maxBytes?: number;
   /** The treatment of a longer body: an error, or the end of what is read. Default `fail`. */
@@ -74,6 +79,14 @@ export interface OutboundRequest {
    */
   bare?: boolean;
   signal?: AbortSignal;
+}
+
+/** How slowly a body may be taken. */
+export interface UploadLimits {
+  /** Bytes for each millisecond of the time that the whole of it has. */
+  bytesPerMs: number;
+  /** Milliseconds in which nothing of it is taken. */
+  silenceMs: number;
 }
 
 export interface OutboundHead {

@@ -8,6 +8,7 @@ import type { RunSpan } from '../telemetry/index.ts';
 import { blocked, type Guard } from './guard.ts';
 import { type Beneath, isConnectFailure, openPools, pinnedConnector } from './pools.ts';
 import { ProxyFailure } from './proxy-failure.ts';
+import { openDeadline, sentWithin } from './upload.ts';
 
 const MOST_HOPS = 5;
 const MOST_ADDRESSES = 4; // of one name are tried
@@ -273,23 +274,26 @@ function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
   const headers = Object.fromEntries(
     Object.entries(request.headers ?? {}).filter(([name]) => !OWN.has(name.toLowerCase())),
   );
+  const end = new End();
+  let timedOut = false;
+  const { timeoutMs = defaultTimeout, upload } = request;
+  const deadline = openDeadline(timeoutMs, () => {
+    timedOut = true;
+    end.abort();
+  });
   let body: Prepared['body'] = () => null;
   let { redirects = 'follow-safe' } = request;
   if (typeof request.body === 'object' && 'from' in request.body) {
-    const { from, bytes } = request.body;
-    body = () => Readable.from(from, { objectMode: false });
-    headers['content-length'] = String(bytes); // a body of another length fails, and its connection with it
+    const stream = request.body;
+    const since = performance.now();
+    const content = () => (upload ? sentWithin(stream, upload, { deadline, timeoutMs, since }) : stream.from);
+    body = () => Readable.from(content(), { objectMode: false });
+    headers['content-length'] = String(stream.bytes); // a body of another length fails, and its connection with it
     redirects = 'none';
   } else if (request.body !== undefined) {
     const given = request.body;
     body = () => given;
   }
-  const end = new End(); // by hand: AbortSignal.timeout lives on, and fires, long after its request has ended
-  let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    end.abort();
-  }, request.timeoutMs ?? defaultTimeout).unref();
   const stop = () => end.abort();
   if (request.signal?.aborted) stop();
   else request.signal?.addEventListener('abort', stop, { once: true });
@@ -300,7 +304,7 @@ function prepare(request: OutboundRequest, defaultTimeout: number): Prepared {
     signal: end,
     timedOut: () => timedOut,
     done: () => {
-      clearTimeout(timer);
+      deadline.clear();
       request.signal?.removeEventListener('abort', stop);
     },
     attempted: false,

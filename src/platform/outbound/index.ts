@@ -10,6 +10,7 @@ export {
   type OutboundProxy,
   type ProxyFault,
   type EgressRoute,
+  type UploadLimits,
 } from './contract.ts';
 export { isReachableFromOutside } from './guard.ts';
 export { type Network, openOutbound } from './open.ts';

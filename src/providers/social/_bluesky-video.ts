@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
-import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Body } from '../kit/declare/media.ts';
-import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Connection, Handle, Media, Post, Prepared } from './_contract.ts';
 
@@ -28,8 +26,7 @@ const Saved = z.object({ job: z.string().optional(), video: Blob.optional() }).c
 export const savedVideo = (saved: unknown): z.output<typeof Saved> => Saved.parse(saved);
 
 export async function uploadBlob({ http }: { http: Http }, bytes: Body): Promise<z.output<typeof Blob>> {
-  const timeoutMs = transferMs({ timeoutMs: TIMEOUT_MS }, bytes.size);
-  const { blob } = await http.post('/com.atproto.repo.uploadBlob', z.object({ blob: Blob }), { bytes, timeoutMs });
+  const { blob } = await http.post('/com.atproto.repo.uploadBlob', z.object({ blob: Blob }), { bytes });
   return blob;
 }
 
@@ -63,7 +60,6 @@ async function uploadVideo({ http, hosts, account, values, clock, hide }: Prepar
     query: { did: account, name: video.name },
     headers: { authorization: `Bearer ${token}` },
     bytes: video,
-    timeoutMs: transferMs({ timeoutMs: TIMEOUT_MS }, video.size),
     accepts: [409], // the same video was uploaded before
   });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
-import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Call, Http } from '../kit/wire/http.ts';
 import type { Connection, Post, Published } from './_contract.ts';
 import { sentFile } from './_files.ts';
@@ -59,11 +58,7 @@ const nameOf = ({ plain }: Post): string =>
   Array.from(plain.trim().split('\n')[0]!).slice(0, NAME_CHARACTERS).join('').trim() || 'Post';
 
 /** A message as JSON, or as a form with its files; `whole` puts it into the body of the call. */
-async function bodyOf(
-  line: Pick<Connection, 'timeoutMs'>,
-  { media, ...post }: Post,
-  whole: (message: object) => object,
-): Promise<Call> {
+async function bodyOf({ media, ...post }: Post, whole: (message: object) => object): Promise<Call> {
   const files = [];
   for (const item of media) files.push(await sentFile(item, { maxBytes: FILE_BYTES, types: IMAGE_TYPES }));
   const json = whole({
@@ -78,38 +73,29 @@ async function bodyOf(
   });
   if (files.length === 0) return { json, creates: true };
   const parts = files.map((file, n) => [`files[${n}]`, file] as const);
-  const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  return {
-    multipart: { payload_json: JSON.stringify(json), ...Object.fromEntries(parts) },
-    timeoutMs: transferMs(line, bytes),
-    creates: true,
-  };
+  return { multipart: { payload_json: JSON.stringify(json), ...Object.fromEntries(parts) }, creates: true };
 }
 
 /** Sends a message; a repeat within some minutes answers the first one. Answers its id. */
 export async function sendMessage(
-  line: Pick<Connection, 'http' | 'timeoutMs'>,
+  { http }: Pick<Connection, 'http'>,
   channel: string,
   post: Post,
   answered?: string,
 ): Promise<string> {
-  const body = await bodyOf(line, post, (message) => ({
+  const body = await bodyOf(post, (message) => ({
     ...message,
     ...(answered !== undefined && { message_reference: { message_id: answered, fail_if_not_exists: false } }),
     nonce: nonceOf(post),
     enforce_nonce: true,
   }));
-  return (await line.http.post(`/channels/${channel}/messages`, Named, body)).id;
+  return (await http.post(`/channels/${channel}/messages`, Named, body)).id;
 }
 
 /** Opens a post of a forum; its first message has the id of the post. */
-export async function openForumPost(
-  line: Pick<Connection, 'http' | 'timeoutMs'>,
-  channel: string,
-  post: Post,
-): Promise<string> {
-  const body = await bodyOf(line, post, (message) => ({ name: nameOf(post), message }));
-  return (await line.http.post(`/channels/${channel}/threads`, Named, body)).id;
+export async function openForumPost({ http }: Pick<Connection, 'http'>, channel: string, post: Post): Promise<string> {
+  const body = await bodyOf(post, (message) => ({ name: nameOf(post), message }));
+  return (await http.post(`/channels/${channel}/threads`, Named, body)).id;
 }
 
 /** The thread below a message, opened where there is none; it has the id of the message. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Clock, TIMEOUT_MS } from '../kit/declare/adapter.ts';
+import type { Clock } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { bodyOfRange, transferMs } from '../kit/protocols/upload/steps.ts';
+import { bodyOfRange } from '../kit/protocols/upload/steps.ts';
 import type { Handle, Media, Polled, Prepared, Processing, Published } from './_contract.ts';
 import { graphFailure, UPLOADS, VIDEOS } from './_meta-graph.ts';
 
@@ -77,7 +77,6 @@ async function prepareReel(
     await http.post(`${UPLOADS}/${video}`, z.object({ success: z.literal(true) }), {
       bytes: bodyOfRange(file, { from, to: size }),
       headers: { offset: String(from), file_size: String(size) },
-      timeoutMs: transferMs({ timeoutMs: TIMEOUT_MS }, size - from),
     });
   await save({ video, uploaded: true });
   return 'ready';
@@ -108,7 +107,6 @@ async function prepareChunk({ http, account, save }: VideoCall, state: State, fi
       start_offset: String(range.from),
       video_file_chunk: { ...bodyOfRange(file, range), name: file.name },
     },
-    timeoutMs: transferMs({ timeoutMs: TIMEOUT_MS }, range.to - range.from),
     accepts: [400],
     replyStatus: true,
   });

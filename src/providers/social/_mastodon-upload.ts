@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Limits, Media, Post, Prepared, SocialLine } from './_contract.ts';
 
@@ -105,8 +103,5 @@ async function upload(
   if (!fitted && item.size > (most ?? Infinity))
     throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
   const file = fitted ?? item;
-  return http.post(path, Attachment, {
-    multipart: { file, description: item.alt || undefined },
-    timeoutMs: transferMs({ timeoutMs: TIMEOUT_MS }, file.size),
-  });
+  return http.post(path, Attachment, { multipart: { file, description: item.alt || undefined } });
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { NamedBody } from '../kit/declare/media.ts';
-import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { App, Connection, Media, Post, Published } from './_contract.ts';
 import { sentFile } from './_files.ts';
@@ -41,7 +40,7 @@ const pathOf = (app: App | undefined, method: string): string => {
 /** Asks the Bot API. */
 export const ask = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, json: object) =>
   http.post(pathOf(app, method), Answer.pipe(reply), { json });
-type Body = { json: object } | { multipart: Record<string, string | NamedBody>; timeoutMs: number };
+type Body = { json: object } | { multipart: Record<string, string | NamedBody> };
 const make = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, body: Body) =>
   http.post(pathOf(app, method), Answer.pipe(reply), { ...body, creates: true });
 
@@ -105,14 +104,12 @@ export async function send(line: Connection, chat_id: string, post: Post, answer
     ...(reply && { reply_parameters: JSON.stringify(reply) }),
     ...Object.fromEntries(parts.flatMap(({ cover }, n) => (cover ? [[`cover${n}`, cover]] : []))),
   };
-  const bytes = parts.reduce((sum, { file, cover }) => sum + file.size + (cover?.size ?? 0), 0);
-  const timeoutMs = transferMs(line, bytes);
   const [first, ...more] = parts;
   if (first && more.length === 0) {
     const { type, file, about = {} } = first;
     const told = Object.fromEntries(Object.entries(about).map(([name, value]) => [name, String(value)]));
     const multipart = { ...common, ...caption, ...told, [type]: file };
-    const sent = await make(line, METHODS[type], Sent, { multipart, timeoutMs });
+    const sent = await make(line, METHODS[type], Sent, { multipart });
     return published(sent.chat, [sent.message_id]);
   }
   const album = parts.map(({ type, about }, n) => {
@@ -120,7 +117,7 @@ export async function send(line: Connection, chat_id: string, post: Post, answer
   });
   const files = Object.fromEntries(parts.map(({ file }, n) => [`file${n}`, file]));
   const multipart = { ...common, media: JSON.stringify(album), ...files };
-  const sent = await make(line, 'sendMediaGroup', z.tuple([Sent]).rest(Sent), { multipart, timeoutMs });
+  const sent = await make(line, 'sendMediaGroup', z.tuple([Sent]).rest(Sent), { multipart });
   return published(
     sent[0].chat,
     sent.map(({ message_id }) => message_id),

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
-import { transferMs } from '../kit/protocols/upload/steps.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Media, Operations, Post, Published } from './_contract.ts';
 import { fitted } from './_files.ts';
@@ -19,9 +17,7 @@ const silent = (id: string): Post => ({ id, text: '', plain: '', media: [] });
 async function create(http: Http, blog: string, post: Post, json: object): Promise<Published> {
   const { name } = await blogNamed(http, blog);
   const sent = { ...post, media: await Promise.all(post.media.map((file) => fileOf(file))) };
-  const bytes = sent.media.reduce((sum, { size }) => sum + size, 0);
-  const timeoutMs = transferMs({ timeoutMs: TIMEOUT_MS }, bytes);
-  const call = sent.media.length > 0 ? { multipart: formOf(json, sent), timeoutMs } : { json };
+  const call = sent.media.length > 0 ? { multipart: formOf(json, sent) } : { json };
   const { response } = await http.post(`/blog/${blog}/posts`, Made, { ...call, creates: true });
   return postAt(blog, response.id, `https://www.tumblr.com/${name}/${response.id}`);
 }

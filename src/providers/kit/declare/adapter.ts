@@ -72,7 +72,7 @@ export interface Manifest<F extends Fields = Fields> {
    * Failures show only the `error` code of a refusal (RFC 6749 5.2): its text may repeat what only one person may know.
    */
   terse?: true;
-  /** Milliseconds that one call may take. Default: `TIMEOUT_MS`. */
+  /** Milliseconds that one call may take, beside the sending of a file. Default: `TIMEOUT_MS`. */
   timeoutMs?: number;
 }
 

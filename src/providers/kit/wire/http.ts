@@ -24,7 +24,7 @@ export interface Call {
   accepts?: readonly number[];
   /** Greatest length of the answer, which is held in memory as a whole. Default: `ANSWER_BYTES`. */
   answerBytes?: number;
-  /** Milliseconds that this call may take, with its body. Default: those of the adapter. */
+  /** Milliseconds that this call may take, beside the sending of a file (`UPLOAD`). Default: those of the adapter. */
   timeoutMs?: number;
   /** Idempotency key: stable over attempts, so that the provider answers a repeat with the first result. */
   idempotencyKey?: string;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 import { type Receiver, startReceiver } from '../../../../test/support/wire/receiver.ts';
+import { startSlowReceiver } from '../../../../test/support/wire/slow-receiver.ts';
 import { systemClock } from '../../../platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../platform/outbound/index.ts';
 import type { Auth, Call } from './http.ts';
@@ -34,6 +35,27 @@ const open = (manifest: Partial<HttpOptions['manifest']> = {}, options: Partial<
     ...options,
   });
 const anything = z.unknown();
+const piece = Buffer.alloc(64 * 1024);
+/** A file of so many pieces; `seen.read`: how many of them were read. */
+function fileOf(pieces: number) {
+  const seen = { read: 0 };
+  const bytes = {
+    contentType: 'video/mp4',
+    size: pieces * piece.length,
+    async *open() {
+      for (; seen.read < pieces; seen.read += 1) yield piece;
+    },
+  };
+  return { seen, bytes };
+}
+/** The same way out, for which a second of silence is a hundredth of one. */
+const hasty = (): Pick<Outbound, 'fetch'> => ({
+  fetch: (url, { upload, ...request } = {}) =>
+    outbound.fetch(url, {
+      ...request,
+      ...(upload && { upload: { ...upload, silenceMs: upload.silenceMs / 100 } }),
+    }),
+});
 
 describe('a refusal', () => {
   const errorOf = z.union([
@@ -274,28 +296,43 @@ describe('a call', () => {
     });
   });
 
+  test('has more time for a file, by its length, while the file is being taken', async () => {
+    await using slow = await startSlowReceiver(() => 4);
+    const pieces = 512;
+    const calls: Call[] = [
+      { bytes: fileOf(pieces).bytes },
+      { multipart: { file: { ...fileOf(pieces).bytes, name: 'a.mp4' } } },
+    ];
+    for (const call of calls) {
+      const taken = await open({ api: slow.url, timeoutMs: 500 }).post('/', z.number(), call);
+      expect(taken).toBeGreaterThanOrEqual(pieces * piece.length);
+    }
+  });
+
+  test('ends when nothing of its file is taken any more', async () => {
+    await using silent = await startSlowReceiver((received) => (received > 1_000_000 ? 'never' : 0));
+    const { bytes, seen } = fileOf(1_024);
+    const begun = performance.now();
+    const http = open({ api: silent.url, timeoutMs: 600_000 }, { outbound: hasty() });
+    const cut = http.post('/', anything, { bytes, creates: true });
+    await expect(cut).rejects.toMatchObject({ failure: 'lost' });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect(seen.read).toBeLessThan(1_024);
+  });
+
   test('reads its body while it is sent, so that little of it is ever in memory', async () => {
-    const piece = Buffer.alloc(64 * 1024);
     const pieces = 4_096; // 256 MiB
-    let read = 0;
-    const bytes = {
-      contentType: 'video/mp4',
-      size: pieces * piece.length,
-      async *open() {
-        for (; read < pieces; read += 1) yield piece;
-      },
-    };
+    const { bytes, seen } = fileOf(pieces);
     const sockets: Socket[] = [];
     const deaf = createServer({ pauseOnConnect: true }, (socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
     await once(deaf, 'listening');
     const api = `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`;
-    await expect(open({ api }).put('/', anything, { bytes, timeoutMs: 1_000 })).rejects.toMatchObject({
-      failure: 'unavailable',
-    });
+    const deadEnd = open({ api }, { outbound: hasty() }).put('/', anything, { bytes, timeoutMs: 1_000 });
+    await expect(deadEnd).rejects.toMatchObject({ failure: 'unavailable' });
     for (const socket of sockets) socket.destroy();
     deaf.close();
     expect(sockets).toHaveLength(1);
-    expect(read).toBeGreaterThan(0);
-    expect(read).toBeLessThan(pieces / 2);
+    expect(seen.read).toBeGreaterThan(0);
+    expect(seen.read).toBeLessThan(pieces / 2);
   });
 });

@@ -6,6 +6,7 @@ import { bodyBeside } from './answer.ts';
 import { type Connection, type ConnectionOptions, openConnection, USER_AGENT } from './connection.ts';
 import { addNamed, sendsToken, writtenBody } from './credentials.ts';
 import type { Call, Http } from './http.ts';
+import { UPLOAD } from './upload-limits.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Waits before a safe call is repeated after a network error. */
@@ -52,6 +53,7 @@ export function openHttp({ outbound, renew, connection: shared, ...own }: HttpOp
         headers,
         ...(body !== undefined && { body }),
         timeoutMs: call.timeoutMs ?? manifest.timeoutMs ?? TIMEOUT_MS,
+        upload: UPLOAD,
         maxBytes: call.answerBytes ?? ANSWER_BYTES,
         redirects: 'none' as const,
       },

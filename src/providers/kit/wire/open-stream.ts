@@ -1,9 +1,8 @@
 import { type Outbound, OutboundError } from '../../../platform/outbound/index.ts';
 import type { Stream } from './stream.ts';
+import { UPLOAD, wholeMs } from './upload-limits.ts';
 
 const STALL_MS = 30_000;
-/** Bytes that an upload must send in each millisecond. */
-const SLOWEST_BYTES_MS = 64;
 const WHOLE_MS = 86_400_000;
 
 /** Opens the tool `stream`. `headMs`: time allowed for the head of an answer, beside the time for the upload. */
@@ -28,10 +27,11 @@ export const openStream =
       ...request,
       signal: stalled.signal,
       timeoutMs: WHOLE_MS,
+      upload: UPLOAD,
       maxBytes: Infinity,
       redirects: 'none',
     });
-    const answer = await within(headMs + sent / SLOWEST_BYTES_MS, asked);
+    const answer = await within(wholeMs(headMs, sent), asked);
     return {
       status: answer.status,
       headers: answer.headers,

@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import type { Body, RangedFile } from '../../declare/media.ts';
 import type { Multipart } from '../multipart.ts';
-import {
-  type Ask,
-  askUpload,
-  bodyOfRange,
-  countFaults,
-  type Kept,
-  refuseBegin,
-  transferMs,
-  type UploadLine,
-} from './steps.ts';
+import { type Ask, askUpload, bodyOfRange, countFaults, type Kept, refuseBegin, type UploadLine } from './steps.ts';
 
 /** A part of a file; `index` counts from 0. */
 export interface Part {
@@ -75,7 +66,7 @@ export async function uploadParts<U>(
       if (index >= count || left <= 0) return { upload, marks, complete: index >= count };
       const range = { from: index * partBytes, to: Math.min((index + 1) * partBytes, file.size) };
       const part = { index, ...range, body: bodyOfRange(file, range) };
-      const mark = await askUpload(line, protocol.send(upload, part), protocol.mark, part.body.size);
+      const mark = await askUpload(line, protocol.send(upload, part), protocol.mark);
       if (mark === undefined) {
         handle = undefined;
         continue;
@@ -110,7 +101,7 @@ export async function uploadWhole<S extends z.ZodType>(
   const bytes = bodyOfRange(file, { from: 0, to: file.size });
   const multipart: Multipart | undefined =
     field === undefined ? undefined : { ...fields, [field]: { ...bytes, name: file.name } };
-  const call = { timeoutMs: transferMs(line, file.size), ...ask, ...(multipart ? { multipart } : { bytes }) };
+  const call = { timeoutMs: line.timeoutMs, ...ask, ...(multipart ? { multipart } : { bytes }) };
   const faults = countFaults(line.clock);
   for (;;) {
     try {

@@ -71,7 +71,7 @@ export async function uploadSession<R>(
     if (mustAsk) return askUpload(line, protocol.ask(session, size), protocol.asked);
     left -= 1;
     const call = { ...protocol.send(session, range), bytes: bodyOfRange(file, range) };
-    return askUpload(line, call, protocol.sent(range), range.to - range.from);
+    return askUpload(line, call, protocol.sent(range));
   }
   async function begin(): Promise<string> {
     const session = await protocol.begin();
@@ -140,7 +140,7 @@ export async function finishSession<R>(
   if (progress.received === file.size && !protocol.hasResult) return progress;
   const range = { from: progress.received, to: file.size, size: file.size };
   const call = { ...protocol.send(session, range), bytes: bodyOfRange(file, range), creates: true } as const;
-  const sent = await askUpload(line, call, protocol.sent(range), range.to - range.from);
+  const sent = await askUpload(line, call, protocol.sent(range));
   if (!sent) return undefined;
   if ('result' in sent) return { received: file.size, result: sent.result };
   if (sent.received < file.size) throw refused('unavailable', 'The server did not take the bytes');

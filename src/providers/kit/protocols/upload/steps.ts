@@ -34,8 +34,6 @@ export interface Ask extends Call {
   gone?: readonly number[];
 }
 
-/** Bytes that a line must take in each millisecond. */
-const SLOWEST_BYTES_MS = 64;
 const GONE = [404, 410];
 
 /** The bytes of a range as a body; they are read while they are sent. */
@@ -45,20 +43,15 @@ export const bodyOfRange = (file: RangedFile, { from, to }: Pick<Range, 'from' |
   open: (how) => file.read(from, to, how),
 });
 
-/** Milliseconds that an exchange with so many bytes may take. */
-export const transferMs = ({ timeoutMs }: Pick<UploadLine, 'timeoutMs'>, bytes: number): number =>
-  timeoutMs + Math.ceil(bytes / SLOWEST_BYTES_MS);
-
-/** Sends one exchange; undefined where the server no longer knows the upload. `bytes`: the length of its body. */
+/** Sends one exchange; undefined where the server no longer knows the upload. */
 export async function askUpload<S extends z.ZodType>(
   { http, timeoutMs }: UploadLine,
   { method, path, gone = GONE, accepts = [], ...call }: Ask,
   reply: S,
-  bytes = 0,
 ): Promise<z.output<S> | undefined> {
   const lost = z.object({ status: z.literal([...gone]) }).transform(() => undefined);
   return http[method](path, z.union([lost, reply]), {
-    timeoutMs: transferMs({ timeoutMs }, bytes),
+    timeoutMs,
     ...call,
     accepts: [...accepts, ...gone],
     replyStatus: true,
