@@ -1,4 +1,5 @@
 import { PLANS, TIERS } from '../../entitlements/index.ts';
+import { outsideLine, outsideText } from '../../platform/content/index.ts';
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { PublicProfile, Social } from '../../providers/registry/index.ts';
@@ -9,7 +10,7 @@ import * as store from './store.ts';
 /** Accounts that one round reads, side by side, and how long one of them may take. */
 const AT_A_TIME = 10;
 const ANSWER_MS = 20_000;
-/** Characters of a failure that are kept. */
+/** Characters of a name and of a failure that are kept. */
 const MOST_WORDS = 300;
 
 /** Reads accounts that are due; answers how many were looked at. */
@@ -32,7 +33,7 @@ async function readOne(deps: CompetitorsDeps, due: store.DueCompetitor): Promise
     }
     const { name, picture, counts } = found;
     await store.insertCompetitorDay(sql, due, {
-      name: [...name].slice(0, MOST_WORDS).join(''),
+      name: outsideLine(name, MOST_WORDS) || null,
       picture: soundPicture(picture),
       metrics: soundCounts(counts),
       at,
@@ -42,7 +43,7 @@ async function readOne(deps: CompetitorsDeps, due: store.DueCompetitor): Promise
     const waitMs = error instanceof ProviderError ? error.retryAfterMs : undefined;
     const message = error instanceof AppError ? error.message : 'It could not be read';
     await store
-      .postponeReading(sql, due, { ...afterFailure(due, waitMs), error: message.slice(0, MOST_WORDS) })
+      .postponeReading(sql, due, { ...afterFailure(due, waitMs), error: outsideText(message, MOST_WORDS) })
       .catch((cause: unknown) =>
         log.warn({ err: cause, competitorId: due.id }, 'a reading is repeated in ten minutes'),
       );

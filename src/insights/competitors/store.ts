@@ -158,7 +158,12 @@ export const claimDueCompetitors = (sql: Sql, limit: number): Promise<DueCompeti
 export const insertCompetitorDay = (
   sql: Sql,
   { id, orgId }: Pick<DueCompetitor, 'id' | 'orgId'>,
-  { name, picture, metrics, at }: { name: string; picture: string | null; metrics: Record<string, number>; at: Date },
+  {
+    name,
+    picture,
+    metrics,
+    at,
+  }: { name: string | null; picture: string | null; metrics: Record<string, number>; at: Date },
 ) => sql`
   with told as (
     update competitors

@@ -1,3 +1,4 @@
+import { outsideLine } from '../../platform/content/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
@@ -21,6 +22,8 @@ export interface AccountLogin {
   egressRoute: EgressRoute | undefined;
 }
 export type SaveDeps = Pick<ChannelsOptions, 'sql' | 'clock' | 'vault' | 'providers' | 'billing'>;
+
+const MOST_NAME = 300;
 
 export const otherAccount = () =>
   new AppError('conflict', 'This is another account: log in with the account of the channel, or connect a new channel');
@@ -63,14 +66,15 @@ export async function saveAccount(
   const { adapter, values, app, tokens } = account;
   const profile: Profile = await tried(adapter, openAccount(deps, account).profile());
   if (refresh && refresh.internalId !== profile.id) throw otherAccount();
+  const handle = outsideLine(profile.handle, MOST_NAME);
   const credentials = { values, app, tokens, account: profile.id, grantedAt: clock.now() };
   const login = {
     newId: channel?.id ?? newId(),
     providerId: adapter.id,
     providerVersion: adapter.version,
     internalId: profile.id,
-    name: profile.name || profile.handle || profile.id,
-    handle: profile.handle,
+    name: outsideLine(profile.name, MOST_NAME) || handle || profile.id,
+    handle,
     picture: profile.picture ?? null,
     credentials: sealCredentials(vault, credentials),
     tokenExpiresAt: loginExpiry(credentials, providers.renewalOf(adapter, tokens)),

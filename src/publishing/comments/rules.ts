@@ -1,3 +1,4 @@
+import { outsideLine, outsideText } from '../../platform/content/index.ts';
 import type { CommentRead, SocialAdapter } from '../../providers/registry/index.ts';
 
 /** So many new comments of a channel in one sweep are told one by one; more of them as a number. */
@@ -8,22 +9,6 @@ const MOST_NAME = 200;
 const MOST_ID = 500;
 const MOST_ADDRESS = 2_048;
 const MOST_SAVED = 10_000;
-
-/** Control characters but for tabs and line ends, and marks that turn the direction of what follows them. */
-// oxlint-disable-next-line no-control-regex -- those are what it is about
-const UNWANTED = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A text of others as it is kept: bounded, well formed, without marks that would change what stands beside it. */
-const cleaned = (text: string, most: number): string =>
-  [
-    ...text
-      .slice(0, 2 * most)
-      .toWellFormed()
-      .replace(UNWANTED, ''),
-  ]
-    .slice(0, most)
-    .join('')
-    .trim();
 
 /** A comment as it is kept. */
 export interface KeptComment {
@@ -54,9 +39,9 @@ export function keptComment(read: CommentRead, account: OwnAccount): KeptComment
   return {
     externalId: id,
     parentExternalId: parentId !== undefined && isName(parentId) ? parentId : null,
-    content: cleaned(text, MOST_TEXT),
-    authorId: cleaned(author.id, MOST_ID),
-    authorName: cleaned(author.name || author.handle || '', MOST_NAME).replace(/\s+/g, ' '),
+    content: outsideText(text, MOST_TEXT),
+    authorId: outsideText(author.id, MOST_ID),
+    authorName: outsideLine(author.name || author.handle || '', MOST_NAME),
     authorPicture: pictureOf(author.picture),
     isOwn: isOwn(author, account),
     hidden: hidden ?? null,

@@ -181,6 +181,17 @@ describe('the sweep of competitors', () => {
     expect((await eve.client.get(`/competitors/${one.id}/history`)).status).toBe(404);
   });
 
+  test('keeps a name in one line, without marks that turn what stands around it [S189]', async () => {
+    const one = await watched();
+    answer = () => ({ json: { ...bob, ...counts(1, 2), display_name: 'Bob\u202E\u0000\n plays' } });
+    await sweep();
+    expect(await read(one)).toMatchObject({ name: 'Bob plays', error: null });
+    answer = () => ({ json: { ...bob, ...counts(1, 2), display_name: '\u202E' } });
+    await due();
+    await sweep();
+    expect(await read(one)).toMatchObject({ name: '@bob@social.example', error: null });
+  });
+
   test('shows no history that the plan does not show, until it does [S189]', async () => {
     const one = await watched();
     await db.sql`

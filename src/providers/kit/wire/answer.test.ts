@@ -22,7 +22,8 @@ describe('sentenceOf', () => {
     ['a code and its description', { error: 'invalid_grant', error_description: 'Gone' }, ': invalid_grant: Gone'],
     ['a problem document', { title: 'Forbidden', detail: 'No', status: 403 }, ': Forbidden: No'],
     ['a text said twice once', { error: { message: 'No' }, message: 'No' }, ': No'],
-    ['a plain text', ' not\n\n found ', ':  not found '],
+    ['a plain text', ' not\n\n found ', ': not found'],
+    ['no mark that turns what stands around it', { message: 'No \u202Eti\u0000' }, ': No ti'],
     ['nothing of a page', '<html>500</html>', ''],
     ['nothing of an empty body', '', ''],
     ['nothing where the places hold something else', { error: null, errors: 7, messages: [1] }, ''],
@@ -35,7 +36,7 @@ describe('sentenceOf', () => {
     const clean = (text: string) => text.replaceAll('long-secret', '***');
     const words = `${'x'.repeat(195)} long-secret ${'y'.repeat(5_000)}`;
     const sentence = sentenceOf(saying({ error: { message: words } }), clean);
-    expect(sentence).toBe(`: ${'x'.repeat(195)} *** `);
+    expect(sentence).toBe(`: ${'x'.repeat(195)} ***`);
     expect(sentenceOf(saying({ errors: Array.from({ length: 50 }, () => ({ message: 'z' })) }), same)).toBe(': z');
   });
 });

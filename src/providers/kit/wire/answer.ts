@@ -1,3 +1,4 @@
+import { outsideLine } from '../../../platform/content/index.ts';
 import type { OutboundAnswer } from '../../../platform/outbound/index.ts';
 
 /** An answer, or one whose body has been parsed while it was read. */
@@ -74,7 +75,7 @@ export function sentenceOf(answer: Pick<OutboundAnswer, 'text'>, clean: (text: s
   const body = bodyOf(answer);
   const said = typeof body === 'object' && body !== null ? reasonsIn(body).join(': ') : String(body);
   if (said === '' || said.trimStart().startsWith('<')) return '';
-  return `: ${clean(said).replace(/\s+/g, ' ').slice(0, MOST_WORDS)}`;
+  return `: ${outsideLine(clean(said), MOST_WORDS)}`;
 }
 
 /** Answers only the `error` code of a refusal (RFC 6749 5.2). */

@@ -120,6 +120,11 @@ describe('connecting a channel by OAuth', () => {
     expect(app.context.vault.open(row!['credentials'] as string)).toContain(token);
   });
 
+  test('keeps the name of an account in one line, without marks that turn what stands around it', async () => {
+    network.name = 'An\u202En\n of\u0000 Acme';
+    expect((await consentAndFinish()).body).toMatchObject({ name: 'Ann of Acme' });
+  });
+
   test('stores the state as a hash and the verifier sealed, both for one hour [S130]', async () => {
     const state = new URL(await begin()).searchParams.get('state')!;
     const [row] = await db.sql`select *, expires_at - now() as left from connect_states`;
