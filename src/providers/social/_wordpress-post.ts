@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Field } from '../kit/declare/fields.ts';
 import { FileSetting, type Made, madeOf, Title, uploadNext } from './_articles.ts';
@@ -10,6 +11,8 @@ export const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'ima
 
 const Id = z.union([z.int().positive(), z.string().regex(/^\d{1,15}$/)]).transform(Number);
 const Name = z.string().trim().min(1).max(200);
+/** The site tells no more of them in one answer. */
+const MOST_TERMS = 100;
 /** A tag by its id, or by its name, which may be a number, too. */
 const Tag = z.union([z.int().positive(), Name, z.object({ value: z.union([Id, Name]) }).transform((tag) => tag.value)]);
 export const Settings = z.looseObject({
@@ -20,11 +23,15 @@ export const Settings = z.looseObject({
     .string()
     .regex(/^[\w-]{1,100}$/)
     .default('posts'),
-  categories: z.array(z.union([Id, z.object({ value: Id }).transform(({ value }) => value)])).optional(),
-  tags: z.array(Tag).max(100).optional(),
+  categories: z
+    .array(z.union([Id, z.object({ value: Id }).transform(({ value }) => value)]))
+    .max(MOST_TERMS)
+    .optional(),
+  tags: z.array(Tag).max(MOST_TERMS).optional(),
   status: z.enum(['publish', 'draft', 'pending', 'private']).default('publish'),
 });
 
+const TERMS = { category: 'categories', tag: 'tags' } as const;
 const File = z.object({ id: z.number(), source_url: z.string() });
 export const Entry = z.object({ id: z.number(), link: z.string() });
 /** A term that exists already is told in a refusal. */
@@ -51,12 +58,26 @@ async function upload(http: Http, file: Media): Promise<{ id: number; url: strin
   return { id, url };
 }
 
+/** The site drops the ids of terms that it does not have, and says nothing of them. */
+async function checkTerms(http: Http, kind: 'category' | 'tag', ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const known = await http.get(`/wp/v2/${TERMS[kind]}`, z.array(z.object({ id: z.number() })), {
+    query: { include: ids.join(','), per_page: String(MOST_TERMS), _fields: 'id' },
+  });
+  const gone = [...new Set(ids)].filter((id) => known.every((term) => term.id !== id));
+  if (gone.length > 0)
+    throw refused('rejected', `The site has no ${kind} ${gone.join(', ')} any more: choose among those that it has`);
+}
+
 /** Stores the article as a draft, with tags that are made where they are not there; answers its id. */
 async function createDraft(
   http: Http,
   { post, settings, files }: Pick<Made, 'files'> & { post: Post; settings: z.output<typeof Settings> },
 ): Promise<string> {
-  const { title, type, categories, tags = [] } = settings;
+  const { title, type, categories = [], tags = [] } = settings;
+  const known = tags.filter((tag) => typeof tag === 'number');
+  await checkTerms(http, 'category', categories);
+  await checkTerms(http, 'tag', known);
   const cover = files[post.media.length];
   const tagIds: number[] = [];
   for (const tag of tags) tagIds.push(typeof tag === 'number' ? tag : await tagNamed(http, tag));
@@ -66,7 +87,7 @@ async function createDraft(
       content: contentOf(post, files),
       status: 'draft',
       ...(cover?.id !== undefined && { featured_media: cover.id }),
-      ...(categories?.length && { categories }),
+      ...(categories.length > 0 && { categories }),
       ...(tagIds.length > 0 && { tags: tagIds }),
     },
   });

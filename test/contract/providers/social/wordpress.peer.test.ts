@@ -118,6 +118,27 @@ await describePeer('wordpress', wordpressPeer, ({ start }) => {
     expect((await shown(again)).tags.toSorted()).toEqual(tags.toSorted());
   });
 
+  test('refuses categories and tags that the site does not have any more, and leaves no draft', async () => {
+    const made = async (terms: string, name: string) =>
+      ((await asked(`/${terms}`, 'POST', { name })) as { id: number }).id;
+    const [kept, gone] = [await made('categories', 'Rye'), await made('categories', 'Spelt')];
+    const tag = await made('tags', 'Oats');
+    for (const path of [`/categories/${gone}`, `/tags/${tag}`])
+      expect(await asked(`${path}?force=true`, 'DELETE')).toMatchObject({ deleted: true });
+    const publish = (settings: object) =>
+      channel().publish(postOf('Never'), { title: 'Never baked', ...settings }, handleOf());
+    expect(await failureOf(publish({ categories: [kept, gone] }))).toMatchObject({
+      failure: 'rejected',
+      message: expect.stringContaining(`no category ${gone}`),
+    });
+    expect(await failureOf(publish({ tags: [tag] }))).toMatchObject({
+      failure: 'rejected',
+      message: expect.stringContaining(`no tag ${tag}`),
+    });
+    expect(await titled('Never baked')).toEqual([]);
+    expect((await shown(await publish({ categories: [kept] }))).categories).toEqual([kept]);
+  });
+
   test('goes on with the draft of another process, and makes no second post', async () => {
     const post = postOf('Only once');
     const settings = { title: 'Only once' };
