@@ -8,7 +8,6 @@ export {
   listener,
   type ListenersOptions,
   type ListenerLog,
-  OUTBOX_TOPIC,
   startListeners,
   type Wake,
 } from './listeners.ts';

@@ -32,7 +32,7 @@ export interface Listener<T extends Topic = Topic> {
   /** Names its cursor and its lease, so it is never changed. */
   name: string;
   topics: readonly T[];
-  /** How often it looks for facts when nobody wakes it; default 250 ms. */
+  /** How often it looks for facts; default 250 ms. */
   lookMs?: number;
   /** A condition on a fact `o` of these topics: others are passed over and cost nothing but the look. */
   where?: (sql: Sql) => Fragment;
@@ -61,7 +61,7 @@ export interface ListenerLog {
 export interface ListenersOptions {
   sql: Database;
   clock: Clock;
-  bus: Bus;
+  bus: Pick<Bus, 'publish'>;
   listeners: readonly Listener[];
   /** This start of this process. */
   holder: string;
@@ -72,19 +72,16 @@ export interface ListenersOptions {
   lookMs?: number;
 }
 
-/** The bus topic that wakes the listeners of every process. */
-export const OUTBOX_TOPIC = 'outbox';
-
 const KEYS_PER_MESSAGE = 500;
 const WITHOUT_LEASE_MS = 2_000;
 const AFTER_FAILURE_MS = 1_000;
 
 /**
- * Starts every listener: each in a loop of its own, one process at a time. Call it before the host starts, as it
- * subscribes to the bus.
+ * Starts every listener: each in a loop of its own, one process at a time. It finds facts by looking: to be told of
+ * each commit would cost a message for each, which a bus gives to any of the processes and not to the one that listens.
  */
 export function startListeners({ listeners: all, ...options }: ListenersOptions): Pick<Loop, 'wake'> & AsyncDisposable {
-  const { sql, bus } = options;
+  const { sql } = options;
   const listeners = all.filter(({ isOff }) => !isOff);
   const off = all.filter(({ isOff }) => isOff).map(({ name }) => name);
   let registered: Promise<unknown> | undefined;
@@ -105,10 +102,8 @@ export function startListeners({ listeners: all, ...options }: ListenersOptions)
   const ending = new AbortController();
   const { signal } = ending;
   const loops = listeners.map((one) => startListener(one, { ...options, register, registerAgain, ending: signal }));
-  const wake = () => loops.forEach((loop) => loop.wake());
-  bus.subscribe(OUTBOX_TOPIC, async () => wake());
   return {
-    wake,
+    wake: () => loops.forEach((loop) => loop.wake()),
     async [Symbol.asyncDispose]() {
       ending.abort();
       await Promise.all(loops.map((loop) => loop[Symbol.asyncDispose]()));

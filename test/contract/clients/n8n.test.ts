@@ -3,7 +3,6 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
 import { installPeer, peerEnv } from '../../support/peers/peer-install.ts';
 import { describePeer } from '../../support/peers/peers.ts';
 import type { Receiver } from '../../support/wire/receiver.ts';
@@ -160,7 +159,6 @@ await describePeer('n8n', find, () => {
 
       const entity = topic === 'channel.refresh_needed' ? channel : await created();
       await announce(product.db.sql, orgId, topic, [entity], more);
-      await product.context.bus.publish(OUTBOX_TOPIC, [{}]);
       const got = () =>
         receiver.ledger.filter(({ path, body }) => path.startsWith(`/${topic}/`) && body.includes(`"${entity}"`));
       await settles(() => expect(got()).toHaveLength(1));

@@ -113,7 +113,6 @@ beforeAll(async () => {
     const count = receiver.ledger.length;
     const post = await rows.post(orgId, channelId, { content: '<p>Grüße 🐦 %s $(id) "quoted" \\ back</p>' });
     await announce(db.sql, orgId, 'post.published', [post]);
-    await host.look();
     await settles(() => expect(receiver.ledger.length).toBeGreaterThan(count));
     return receiver.ledger.at(-1)!;
   };

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { OUTBOX_TOPIC } from '../../../src/platform/outbox/index.ts';
 import { installPeer, peerEnv } from '../../support/peers/peer-install.ts';
 import { describePeer } from '../../support/peers/peers.ts';
 import type { Receiver } from '../../support/wire/receiver.ts';
@@ -140,7 +139,6 @@ await describePeer('zapier', find, () => {
 
     const entity = topic === 'channel.refresh_needed' ? channel : await created();
     await announce(product.db.sql, orgId, topic, [entity], more);
-    await product.context.bus.publish(OUTBOX_TOPIC, [{}]);
     const about = topic === 'channel.refresh_needed' ? { integrationId: channel } : { postId: entity };
     const isMine = ({ path, body }: Receiver['ledger'][0]) =>
       path === `/${name}` && Object.values(about).every((id) => body.includes(`"${id}"`));

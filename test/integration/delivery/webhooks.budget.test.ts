@@ -47,7 +47,6 @@ async function world() {
       'post.published',
       await Promise.all(Array.from({ length: count }, () => rows.post(orgId, channelId))),
     );
-    await host.look();
   };
   return { done, publish };
 }

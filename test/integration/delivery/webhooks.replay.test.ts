@@ -34,7 +34,6 @@ afterEach(async () => {
 const tell = async (count: number, topic: 'post.published' | 'post.late' = 'post.published') => {
   const posts = await Promise.all(Array.from({ length: count }, () => rows.post(orgId, channelId)));
   await announce(db.sql, orgId, topic, posts, topic === 'post.late' ? { latenessMs: 1 } : {});
-  await host.look();
 };
 const got = (count: number) => settles(() => expect(receiver.ledger).toHaveLength(count));
 const sent = () => receiver.ledger.map(({ headers, body }) => [headers['webhook-id'], body.toString()]);

@@ -2,7 +2,7 @@ import { startActors } from '../../../../actors/host/start.ts';
 import type { EngineAndBus } from '../../../../src/context.ts';
 import type { Database, Sql } from '../../../../src/platform/db/index.ts';
 import { type Clock, newId } from '../../../../src/platform/kernel/index.ts';
-import { append, type NewFact, OUTBOX_TOPIC, type Topic } from '../../../../src/platform/outbox/index.ts';
+import { append, type NewFact, type Topic } from '../../../../src/platform/outbox/index.ts';
 import { type Webhooks, type WebhookBody, WEBHOOKS_TOPIC } from '../../../../src/delivery/webhooks/index.ts';
 import { makeCertificate } from '../../wire/certificate.ts';
 import { openPublishing } from './world.ts';
@@ -101,8 +101,6 @@ export async function startHost({
     webhooks,
     wakeUps,
     engine: { engine, bus },
-    /** There may be facts in the outbox. */
-    look: () => bus.publish(OUTBOX_TOPIC, [{}]),
     /** From now on facts are heard, and webhooks are woken and sent here. */
     async starts() {
       const publish = bus.publish.bind(bus);
