@@ -35,6 +35,9 @@ const NAMES = [
   'rollup',
   'export',
   'digest',
+  'notify',
+  'analytics-read',
+  'retention',
 ] as const;
 type Name = (typeof NAMES)[number];
 const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>> = {
@@ -64,6 +67,9 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   rollup: async () => (await import('./rollup.ts')).rollup,
   digest: async () => (await import('./digest.ts')).digest,
   export: async () => (await import('./export.ts')).exportNumbers,
+  notify: async () => (await import('./notify.ts')).notify,
+  'analytics-read': async () => (await import('./analytics-read.ts')).analyticsRead,
+  retention: async () => (await import('./retention.ts')).retention,
 };
 /** No actor is asked by these: on the other engine the same would be measured again. */
 const WITHOUT_ACTORS: readonly Name[] = [
@@ -80,6 +86,9 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'rollup',
   'export',
   'digest',
+  'notify',
+  'analytics-read',
+  'retention',
 ];
 /** After it no pairs are added to those that were asked for. */
 const MOST_MS = 10 * 60_000;
