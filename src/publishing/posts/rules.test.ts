@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
-import { lookUpDelay, lookUpOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
+import { arrivesWithin, lookUpDelay, lookUpOf, retryDelay, settle, settles, tooLongAgo } from './rules.ts';
 
 const claimed = (more: Partial<ClaimedPost> = {}) =>
   ({
@@ -49,6 +49,16 @@ test('when absent counts: at once with a key or an id of our own, else after the
     settles({ once: 'two-phase' }),
     settles({ once: 'key', settlesWithinMs: 3 }),
   ]).toEqual([0, 0, 15_000, 70_000, 3]);
+});
+
+test('how long a lost request may arrive: as long as its call and ten seconds, unless the network settles later', () => {
+  expect([
+    arrivesWithin({ once: 'key', timeoutMs: 5_000 }),
+    arrivesWithin({ once: 'own-id' }),
+    arrivesWithin({ once: 'key', timeoutMs: 30_000, settlesWithinMs: 10_000 }),
+    arrivesWithin({ once: 'own-id', timeoutMs: 10_000, settlesWithinMs: 30_000 }),
+    arrivesWithin({ once: 'read-back', timeoutMs: 5_000, settlesWithinMs: 3 }),
+  ]).toEqual([15_000, 70_000, 40_000, 30_000, 3]);
 });
 
 describe('what an outcome writes', () => {
@@ -142,6 +152,58 @@ describe('what an outcome writes', () => {
       dueInMs: 0,
       slot: 'free',
     }));
+  describe('while a lost request may still arrive', () => {
+    const absent = { kind: 'absent', mayArriveMs: 3_000 } as const;
+    const lookedUp = (more: Partial<ClaimedPost> = {}) => settle(claimed(more), absent, 'unconfirmed');
+    test('absent is sent again at once, and stays unconfirmed in its slot', () => {
+      expect(said(absent, {}, 'unconfirmed')).toEqual({
+        state: 'QUEUE',
+        detail: 'unconfirmed',
+        errorKind: 'unconfirmed',
+        slot: 'keep',
+        failed: true,
+        topic: 'post.retrying',
+        dueInMs: 0,
+        lookUpInMs: 3_050,
+      });
+      expect(lookUpOf(lookedUp())).toBeUndefined(); // its channel is woken
+    });
+    test('it is planned, told and counted once', () => {
+      const { slot, failed, topic, dueInMs } = lookedUp({ isResend: true });
+      expect({ slot, failed, topic, dueInMs }).toEqual({ slot: 'keep', failed: false, topic: null, dueInMs: null });
+      expect(lookUpOf(lookedUp({ isResend: true }))).toBeUndefined();
+      expect(said({ kind: 'absent' }, { isResend: true, attemptsFailed: 6 }, 'unconfirmed')).toMatchObject({
+        detail: 'retrying',
+        failed: false,
+      });
+    });
+    test('it is not sent for ever, and has not failed before it was asked for', () =>
+      expect(said(absent, { attemptsFailed: 6 }, 'unconfirmed')).toMatchObject({
+        detail: 'unconfirmed',
+        dueInMs: null,
+        topic: null,
+      }));
+    test.each([
+      [failure('rejected'), null, 70_000],
+      [failure('reauthorize'), null, 70_000],
+      [failure('rate_limited', { retryAfterMs: 5_000 }), 5_000, 70_000],
+      [{ kind: 'paced', againMs: 7_000 } as const, 7_000, 70_000],
+      [{ kind: 'not-sent' } as const, 0, 5_000],
+    ])('a second request that ends as %j leaves it unconfirmed', (outcome, dueInMs, lookUpInMs) =>
+      expect(said(outcome, { isResend: true })).toMatchObject({
+        state: 'QUEUE',
+        detail: 'unconfirmed',
+        slot: 'hold',
+        topic: null,
+        dueInMs,
+        lookUpInMs,
+      }),
+    );
+    test('one that was taken or lost counts as any other', () => {
+      expect(said({ kind: 'processing', processingMs: 7_000 }, { isResend: true }).detail).toBe('processing');
+      expect(said(failure('lost'), { isResend: true })).toMatchObject({ lookUpInMs: 0, slot: 'hold' });
+    });
+  });
   test('handed back is as it was', () => {
     expect(said({ kind: 'not-sent' })).toMatchObject({
       detail: 'scheduled',

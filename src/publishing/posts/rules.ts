@@ -72,6 +72,24 @@ export function settles({
   return once === 'key' || once === 'own-id' ? 0 : (timeoutMs ?? CALL_MS) + 10 * SECOND;
 }
 
+/**
+ * How long after it is noted that its answer is missing a request may still arrive at its network. Where a second one is
+ * harmless, the post is sent again before that is over; for everybody else it is on its way until then.
+ */
+export function arrivesWithin({
+  once,
+  timeoutMs,
+  settlesWithinMs,
+}: Pick<Connected, 'once' | 'timeoutMs' | 'settlesWithinMs'>): number {
+  const settled = settles({ once, timeoutMs, settlesWithinMs });
+  return once === 'key' || once === 'own-id' ? Math.max(settled, settles({ once: 'read-back', timeoutMs })) : settled;
+}
+/** After so long no request may arrive any more, at any network. */
+const ARRIVES_MS = settles({ once: 'read-back' });
+/** A network that has shown nothing is asked again after so long at the most, and where nobody could send, after this. */
+export const ASK_AGAIN_MS = 10 * SECOND;
+const UNSENT_MS = 5 * SECOND;
+
 /** Why a post failed, by the kinds of S102. */
 const ERROR_KIND = {
   reauthorize: 'auth_expired',
@@ -107,15 +125,41 @@ const settlement = (
   topic: null,
   retryable: false,
   forgets: false,
+  resends: false,
   ...change,
 });
 
-/**
- * What an outcome writes. `asked`: it was found by asking the network, not by sending. `undefined`: there is nothing to
- * write.
- */
-// oxlint-disable-next-line max-lines-per-function -- a table: one case for each outcome
+/** What an outcome writes. `asked`: it was found by asking the network, not by sending. */
 export function settle(
+  claimed: ClaimedPost,
+  outcome: AttemptOutcome,
+  asked?: 'unconfirmed' | 'processing',
+): Settlement {
+  const written = settleOutcome(claimed, outcome, asked);
+  const { state, detail } = written;
+  const isKnown = state === 'PUBLISHED' || detail === 'processing' || detail === 'unconfirmed';
+  return claimed.isResend && !asked && !isKnown ? keepAsking(written, outcome.kind !== 'not-sent') : written;
+}
+
+/**
+ * A second request has come to nothing while the first may still arrive: the post is neither failed nor anybody's to
+ * change before its network was asked when that is over. What was not sent is sent by whoever can.
+ */
+const keepAsking = (written: Settlement, isSent: boolean): Settlement => ({
+  ...written,
+  state: 'QUEUE',
+  detail: 'unconfirmed',
+  errorKind: 'unconfirmed',
+  error: written.message,
+  slot: 'hold',
+  topic: null,
+  retryable: false,
+  kind: written.dueInMs === null ? 'unconfirmed' : written.kind,
+  ...(isSent ? { lookUpInMs: ARRIVES_MS } : { lookUpInMs: UNSENT_MS, dueInMs: 0 }),
+});
+
+// oxlint-disable-next-line max-lines-per-function -- a table: one case for each outcome
+function settleOutcome(
   claimed: ClaimedPost,
   outcome: AttemptOutcome,
   asked?: 'unconfirmed' | 'processing',
@@ -155,6 +199,19 @@ export function settle(
       message: error,
       data: { inMs: dueInMs },
       topic: 'post.retrying',
+    });
+
+  /** Nobody knows whether it is out. */
+  const unanswered = (error: string, lookUpInMs: number) =>
+    settlement(claimed, {
+      detail: 'unconfirmed',
+      errorKind: 'unconfirmed',
+      error,
+      lookUpInMs,
+      slot: asked ? 'keep' : 'hold',
+      kind: 'unconfirmed',
+      message: asked ? 'The network does not show it yet' : 'The answer was lost; the network will be asked',
+      data: { reason: error },
     });
 
   /** Nothing has failed: the post waits for the network. */
@@ -214,23 +271,29 @@ export function settle(
     case 'undecided':
       return undecided(outcome.message);
     case 'absent': {
-      const delay = retryDelay(attemptsFailed, 'absent');
+      const { isResend } = claimed; // then it was counted, and told, when that was planned
+      const delay = isResend ? 0 : retryDelay(attemptsFailed, 'absent');
       const error = 'The answer was lost, and the post is not on the network';
-      return delay === undefined ? fail('network', error, true) : again('network', error, delay);
+      const { mayArriveMs = 0 } = outcome;
+      if (mayArriveMs > 0) {
+        const open = unanswered(error, Math.min(mayArriveMs + 50, ASK_AGAIN_MS));
+        if (isResend || delay === undefined) return { ...open, resends: isResend };
+        return {
+          ...again('unconfirmed', error, delay),
+          detail: open.detail,
+          lookUpInMs: open.lookUpInMs,
+          slot: open.slot,
+          resends: true,
+        };
+      }
+      return delay === undefined
+        ? fail('network', error, true)
+        : { ...again('network', error, delay), failed: !isResend };
     }
     case 'lost': {
       const delay = asked ? lookUpDelay(lookUps) : 0;
       if (delay === undefined) return undecided(`Nobody knows whether the post is out: ${outcome.message}`);
-      return settlement(claimed, {
-        detail: 'unconfirmed',
-        errorKind: 'unconfirmed',
-        error: outcome.message,
-        lookUpInMs: outcome.retryAfterMs ?? delay,
-        slot: asked ? 'keep' : 'hold',
-        kind: 'unconfirmed',
-        message: asked ? 'The network does not show it yet' : 'The answer was lost; the network will be asked',
-        data: { reason: outcome.message },
-      });
+      return unanswered(outcome.message, outcome.retryAfterMs ?? delay);
     }
     case 'reauthorize':
       return settlement(claimed, {
@@ -255,9 +318,9 @@ export function settle(
   }
 }
 
-/** What the network is asked about next, where it has to be. */
-export const lookUpOf = ({ detail, lookUpInMs }: Settlement): 'unconfirmed' | 'processing' | undefined =>
-  lookUpInMs === null ? undefined : detail === 'processing' ? 'processing' : 'unconfirmed';
+/** What the network is asked about next, where it has to be: of what is sent again a scan asks, where nobody does that. */
+export const lookUpOf = ({ detail, lookUpInMs, resends }: Settlement): 'unconfirmed' | 'processing' | undefined =>
+  lookUpInMs === null || resends ? undefined : detail === 'processing' ? 'processing' : 'unconfirmed';
 
 /** A post is not sent by accident when its date is so long ago. */
 export const PAST_MS = 24 * HOUR;

@@ -27,6 +27,13 @@ export const outcomeUnknown: Predicate = (sql, alias = 'p') =>
 export const unconfirmed: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.detail = 'unconfirmed')`;
 
+/**
+ * The same, and its network, which would know a second request for it, does not show it: it is sent again, though the
+ * first request may still arrive there. Its next attempt was planned after it was claimed.
+ */
+export const toResend: Predicate = (sql, alias = 'p') =>
+  sql`(${unconfirmed(sql, alias)} and ${sql(alias)}.due_at > ${sql(alias)}.claimed_at)`;
+
 /** It was given up without a known outcome: a person decides. */
 export const undecided: Predicate = (sql, alias = 'p') =>
   sql`(${sql(alias)}.state = 'ERROR' and ${sql(alias)}.detail is not distinct from 'unconfirmed')`;

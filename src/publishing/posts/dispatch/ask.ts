@@ -4,7 +4,7 @@ import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import type { Connected } from '../ports.ts';
-import { PROCESSES_WITHIN_MS, settles } from '../rules.ts';
+import { arrivesWithin, ASK_AGAIN_MS, PROCESSES_WITHIN_MS, settles } from '../rules.ts';
 import { findOnNetwork } from './look-up.ts';
 import { filesOf, hasHung, inTime, postOf, type SenderDeps, settingsOf } from './calls.ts';
 import { OVER } from './work.ts';
@@ -39,7 +39,7 @@ export async function askNetwork(
     const wanted = { claimed, post, settings, find: find!, write: connected.write };
     const shown = await inTime(clock, findOnNetwork(deps.sql, wanted), ended);
     if (shown.kind === 'found') return released(shown.release);
-    return shown.kind === 'unclear' ? unclear(shown) : notShown(settles(connected) - unansweredMs);
+    return shown.kind === 'unclear' ? unclear(shown) : notShown(connected, unansweredMs);
   } catch (error) {
     if (error instanceof LimiterClosed) throw draining();
     if (isBusy(error)) throw error; // a person is told, a scan comes again
@@ -65,15 +65,16 @@ function polled(
     : { kind: 'undecided', message: 'The network took the post and never said that it is out' };
 }
 
-/** A network that does not show a post may show it later: until `leftMs` are over its answer is open. */
-const notShown = (leftMs: number): AttemptOutcome =>
-  leftMs <= 0
-    ? { kind: 'absent' }
-    : {
-        kind: 'lost',
-        message: 'The network does not show the post yet',
-        retryAfterMs: Math.min(leftMs + 50, 10_000),
-      };
+/** A network that does not show a post may show it later: until it has settled its answer is open. */
+function notShown(connected: Connected, unansweredMs: number): AttemptOutcome {
+  const leftMs = settles(connected) - unansweredMs;
+  if (leftMs <= 0) return { kind: 'absent', mayArriveMs: Math.max(0, arrivesWithin(connected) - unansweredMs) };
+  return {
+    kind: 'lost',
+    message: 'The network does not show the post yet',
+    retryAfterMs: Math.min(leftMs + 50, ASK_AGAIN_MS),
+  };
+}
 
 /** A network that could not be asked is asked again; that says nothing about the post. */
 function unanswered(error: unknown, { lookUps }: ClaimedPost, about: 'unconfirmed' | 'processing'): AttemptOutcome {

@@ -38,6 +38,8 @@ export interface ClaimedPost extends Attempt, Omit<ClaimColumns, 'saved'> {
   heldSince: number;
   /** A network that cannot be asked: whether a request of this attempt may have left. Others are asked. */
   mayHaveSent: boolean;
+  /** It is, or waits to be, sent again while an earlier request may still arrive at its network (`toResend`). */
+  isResend: boolean;
   lookUps: number;
   channel: ChannelSnapshot;
 }
@@ -57,7 +59,9 @@ export const Release = z.object({ id: z.string().min(1), url: z.string(), saved:
 /**
  * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the account or the
  * app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers nobody, and nothing was sent. `expired`: it
- * dropped what it was given, and nothing was published. `not-sent`: no request has left, and this host will not send it.
+ * dropped what it was given, and nothing was published. `absent`: the network does not show it; `mayArriveMs`: for how
+ * long its request may still arrive there, whose answer was lost. `not-sent`: no request has left, and this host will not
+ * send it.
  */
 export type AttemptOutcome =
   | { kind: 'published'; release: Published }
@@ -66,7 +70,7 @@ export type AttemptOutcome =
   | { kind: 'paced'; againMs: number }
   | { kind: 'circuit_open'; againMs: number }
   | { kind: 'expired' }
-  | { kind: 'absent' }
+  | { kind: 'absent'; mayArriveMs?: number }
   | { kind: 'not-sent' }
   | { kind: 'undecided'; message: string; similar?: readonly Published[] }
   | {

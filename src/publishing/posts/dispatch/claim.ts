@@ -4,7 +4,7 @@ import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
 import type { ChannelSnapshot } from '../ports.ts';
 import { type ClaimColumns, post } from '../row.ts';
-import { braked, labelsOf, waiting } from '../state.ts';
+import { braked, labelsOf, toResend, waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
 import { savedOf } from './saved.ts';
 
@@ -36,7 +36,7 @@ type Row = {
   missingMs: number | null;
   dueAt: Date | null;
   remind: boolean;
-} & (ClaimedRow | { postId: null });
+} & ((ClaimedRow & Pick<ClaimedPost, 'isResend'>) | { postId: null });
 const CHANGED = { kind: 'changed' } as const;
 
 // The pieces of every statement that claims: one that settles claims the next post of its channel by the same words.
@@ -55,6 +55,17 @@ export const earliestDue = (sql: Sql): Fragment => sql`
           order by p.publish_date, p.seq
           limit 1
           for no key update`;
+
+/** The post that holds the slot of the channel `c`, where it is due to be sent again and no brake stands on it. */
+const dueResend = (sql: Sql): Fragment => sql`
+          select p.id
+          from posts p
+          where (c.resting_until is null or c.resting_until <= now())
+            and p.org_id = c.org_id
+            and p.id = c.slot_post_id
+            and ${toResend(sql)}
+            and p.due_at <= now()
+            and not ${braked(sql, labelsOf(sql))}`;
 
 /** When no host was heard for so long, what was due meanwhile is judged before anything is claimed (S126). */
 const SILENT_MS = 60_000;
@@ -142,8 +153,13 @@ const nextDue = (sql: Sql): Fragment => sql`
             limit 1
           )) end`;
 
-const free = (sql: Sql): Fragment =>
-  sql`c.slot_incarnation is null and not c.disabled and not c.refresh_needed and c.deleted_at is null`;
+/** Nobody holds the slot of the channel `c`, which works, or its post is to be sent again by whoever comes. */
+const free = (sql: Sql): Fragment => sql`
+          (c.slot_incarnation is null or exists (${dueResend(sql)}
+          ))
+          and not c.disabled
+          and not c.refresh_needed
+          and c.deleted_at is null`;
 
 const lockedFreeChannels = (sql: Sql, incarnation: string): Fragment => sql`
         select c.*
@@ -175,8 +191,9 @@ const raiseDueTimes = (sql: Sql, horizonMs: number): Fragment => sql`
 
 /**
  * The only door to a provider call that can make something public: claims the slot and the earliest due post of each
- * channel, or neither, for all who ask now. Where nothing is due it writes the next due time, unless a post was added
- * meanwhile that this statement's snapshot does not show (`due_version`): then the asker has to look again.
+ * channel, or neither, for all who ask now. A post that is to be sent again is claimed with the slot that it holds.
+ * Where nothing is due it writes the next due time, unless a post was added meanwhile that this statement's snapshot
+ * does not show (`due_version`): then the asker has to look again.
  */
 export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOptions) {
   const claim = groupCommit(
@@ -195,9 +212,16 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
         from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
       ), channel as materialized (${lockedFreeChannels(sql, incarnation)}
       ), picked as materialized (
-        select c.*, c.resting_until > now() as rests, p.id as post_id
+        select c.*, c.resting_until > now() as rests, coalesce(a.id, p.id) as post_id, a.id is not null as is_resend
         from channel c
-        left join lateral (${earliestDue(sql)}
+        left join lateral (${dueResend(sql)}
+          for no key update -- another may have claimed it since this statement began
+        ) a on true
+        left join lateral (
+          select q.id
+          from (${earliestDue(sql)}
+          ) q
+          where c.slot_incarnation is null
         ) p on true
       ), claimed as (${claimPicked(sql, incarnation)}
       ), held as (
@@ -216,8 +240,10 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       )
       select i.channel_id as "channelId", coalesce(n.changed, false) as changed, ${isLocked(sql)} as locked,
         ceil(extract(epoch from n.due_at - now()) * 1000)::float8 as "missingMs", n.due_at as "dueAt",
-        coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false) as remind,${claimedColumns(sql)}
+        coalesce(n.due_at <= now() + ${horizonMs}::float8 * interval '1 ms', false) as remind,
+        k.is_resend as "isResend",${claimedColumns(sql)}
       from asked i
+      left join picked k on k.id = i.channel_id
       left join claimed t on t.channel_id = i.channel_id
       left join next n on n.id = i.channel_id`;
 
@@ -226,7 +252,11 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
         const row = found.get(channelId);
         found.delete(channelId); // a second asker of the same channel finds the slot held
         if (!row) return { kind: 'idle' };
-        if (row.postId !== null) return { kind: 'claimed', claimed: claimedOf(row, incarnation, heldSince) };
+        if (row.postId !== null)
+          return {
+            kind: 'claimed',
+            claimed: { ...claimedOf(row, incarnation, heldSince), isResend: row.isResend },
+          };
         if (row.locked) return LOCKED;
         if (row.changed) return CHANGED;
         return row.missingMs === null || row.dueAt === null
@@ -291,5 +321,6 @@ export const claimedOf = (row: ClaimedRow, incarnation: string, heldSince: numbe
   lateMs: row.lateMs,
   unansweredMs: 0,
   mayHaveSent: false,
+  isResend: false,
   lookUps: 0,
 });

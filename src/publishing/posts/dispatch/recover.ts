@@ -1,7 +1,7 @@
 import { type Database, dealt, type Fragment, type Sql } from '../../../platform/db/index.ts';
 import { timeline } from '../journal.ts';
 import type { DueChange, ReminderMoves } from '../ports.ts';
-import { publishing, unconfirmed, unsettled } from '../state.ts';
+import { publishing, toResend, unconfirmed, unsettled } from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
 import { attemptColumns, attemptOf, type AttemptRow, snapshot } from './claim.ts';
 
@@ -231,7 +231,8 @@ export const endUnknownSlot = (
     and p.claimed_at < now() - interval '1 second'
     and p.id <> all(${known}::uuid[])`;
 
-type UnsettledRow = AttemptRow & { incarnation: string; unansweredMs: number; mayHaveSent: boolean; lookUps: number };
+type UnsettledRow = AttemptRow &
+  Pick<ClaimedPost, 'incarnation' | 'unansweredMs' | 'mayHaveSent' | 'isResend' | 'lookUps'>;
 
 /** The attempt of a post that is not settled, only while its row waits for this look-up. */
 export const waitsFor = (
@@ -291,7 +292,7 @@ async function readAttempt(
 ): Promise<ClaimedPost | undefined> {
   const [row] = await sql<UnsettledRow[]>`${from.with}
     select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent",
-      p.look_ups as "lookUps",
+      ${toResend(sql)} as "isResend", p.look_ups as "lookUps",
       round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",
       ${snapshot(sql)} as channel,${attemptColumns(sql, 'p')}
     from ${from.posts} p
@@ -300,6 +301,6 @@ async function readAttempt(
       and p.id = ${postId}
       and ${condition}`;
   if (!row) return undefined;
-  const { incarnation, unansweredMs, mayHaveSent, lookUps } = row;
-  return { ...attemptOf(row), incarnation, unansweredMs, mayHaveSent, lookUps, lateMs: 0, heldSince: 0 };
+  const { incarnation, unansweredMs, mayHaveSent, isResend, lookUps } = row;
+  return { ...attemptOf(row), incarnation, unansweredMs, mayHaveSent, isResend, lookUps, lateMs: 0, heldSince: 0 };
 }

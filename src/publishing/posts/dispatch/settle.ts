@@ -42,6 +42,8 @@ export interface Settlement extends Attempt {
   retryable: boolean;
   /** What the attempt saved is of no use any more. */
   forgets: boolean;
+  /** Unconfirmed, and whoever wakes its channel sends it again. */
+  resends: boolean;
   /** Where it is published, the same commit takes the next post of the channel that is due already. */
   claimsNext?: boolean;
 }

@@ -140,6 +140,29 @@ test('a host that resumes its heartbeats sends what nobody took over, after read
   expect(accepted(network, second)).toBe(1);
 });
 
+test('a second request that one host could not send is claimed by one other', async () => {
+  const network = Object.assign(openNetwork(), { once: 'key' as const });
+  await using a = await openHost(network);
+  await using b = await openHost(network);
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId);
+  await a.posts.admitPosts(orgId, [{ posts: [post], createdBy: orgId }]);
+  network.behave = async () => Promise.reject(new ProviderError('lost', 'gone'));
+  const first = await take(a, orgId, channelId);
+  await a.posts.settleAttempt(first, await a.posts.sendPost(first));
+  const unsettled = (await a.posts.findUnsettled(orgId, post.id, 'unconfirmed'))!;
+  await a.posts.settleAttempt(unsettled, (await a.posts.lookUp(unsettled, 'unconfirmed'))!, 'unconfirmed');
+  await a.posts.settleAttempt(await take(a, orgId, channelId), { kind: 'not-sent' });
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ attempt: 2, detail: 'unconfirmed' });
+  network.behave = undefined;
+  const claims = await Promise.all([a, b].map(({ posts }) => posts.claimNext(orgId, channelId)));
+  const claimed = claims.flatMap((next) => (next.kind === 'claimed' ? next.claimed : []));
+  expect(claimed).toHaveLength(1);
+  await b.posts.settleAttempt(claimed[0]!, await b.posts.sendPost(claimed[0]!));
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 3 });
+  expect(accepted(network, post)).toBe(1);
+});
+
 test('a call past its time limit has its connection closed before the post counts as lost', async () => {
   const network = openNetwork();
   const never = gate();
