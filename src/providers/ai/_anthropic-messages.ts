@@ -3,8 +3,9 @@ import { type FailureByCode, FailureWord } from '../kit/declare/failures.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import { anthropicModels } from '../kit/protocols/language-models.ts';
 import type { Auth } from '../kit/wire/http.ts';
-import { callsOf, type Dialect } from './_calls.ts';
+import { callsOf } from './_calls.ts';
 import { ai, type AiAdapter, type AiSpec } from './_contract.ts';
+import type { Dialect } from './_dialect.ts';
 import { apiKey, baseUrl } from './_openai-chat.ts';
 
 /** The version of the protocol, which each call names. */

@@ -61,8 +61,22 @@ function modelOf(listed: z.output<typeof Listed> | undefined): AiModel | undefin
   return chatModel(id, context, ...kinds);
 }
 
+interface Listing {
+  headers?: Readonly<Record<string, string>>;
+  /** What each of them can do, where the list does not tell. */
+  kinds?: readonly AiKind[];
+}
 /** Lists the models of a provider that lists them as OpenAI does. */
 export const listedModels =
-  (path: string, headers: Readonly<Record<string, string>> = {}) =>
-  ({ http }: Pick<AiLine, 'http'>): Promise<readonly AiModel[]> =>
-    http.get(path, Models, { headers, answerBytes: LIST_BYTES });
+  (path: string, { headers = {}, kinds = [] }: Listing = {}) =>
+  async ({ http }: Pick<AiLine, 'http'>): Promise<readonly AiModel[]> => {
+    const listed = await http.get(path, Models, { headers, answerBytes: LIST_BYTES });
+    return listed.map((model) => ({ ...model, kinds: [...new Set([...model.kinds, ...kinds])] }));
+  };
+/** Proves a key by such a list, which needs it. */
+export const provenByList =
+  (path: string) =>
+  async (line: Pick<AiLine, 'http'>): Promise<string> => {
+    await listedModels(path)(line);
+    return 'The key is accepted';
+  };

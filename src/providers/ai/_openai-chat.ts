@@ -1,14 +1,14 @@
-import { z } from 'zod';
-import { whenFailed } from '../kit/declare/fallback.ts';
-import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import { type FailureByCode, FailureWord } from '../kit/declare/failures.ts';
+import type { FailureByCode } from '../kit/declare/failures.ts';
 import type { Cost } from '../kit/declare/cost.ts';
 import { type Fields, secret, text } from '../kit/declare/fields.ts';
 import { openaiChatModels } from '../kit/protocols/language-models.ts';
 import type { Auth } from '../kit/wire/http.ts';
-import { type Dialect, callsOf } from './_calls.ts';
+import { callsOf } from './_calls.ts';
+import { keyProof, type KeyProof } from './_chat-proof.ts';
 import { ai, type AiAdapter, type AiLine, type AiModel, type AiSpec } from './_contract.ts';
+import type { Dialect } from './_dialect.ts';
 import { listedModels } from './_models.ts';
+import { type FailureBySentence, openaiError } from './_openai-error.ts';
 
 /** The fields of every brand. */
 export const apiKey = secret('API key');
@@ -20,12 +20,6 @@ export const baseUrl = text('Base URL', {
 
 /** A bearer token, as most brands take their key. */
 export const bearer = { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' } as const;
-
-/**
- * How a key is proven: `models`: the list of models needs it; `list`: that list is public, and proves nothing; a model:
- * the cheapest question to it; a function of its own.
- */
-type Verify = 'models' | 'list' | { ask: string } | ((line: AiLine) => Promise<string>);
 
 interface Quirks {
   /** Default: `max_tokens`. */
@@ -60,70 +54,25 @@ interface Brand extends Omit<AiSpec<Fields>, Own> {
   credentials?: Fields;
   /** Words for failures in `code` or `type` of an error, beside those of OpenAI. */
   codes?: FailureByCode;
+  /** Failures that its codes do not tell. */
+  sentences?: readonly FailureBySentence[];
   /** Default: `bearer`. */
   auth?: readonly Auth[];
   quirks?: Quirks;
-  verify: Verify;
-}
-
-const Answered = z.object({ choices: z.array(z.unknown()).min(1) });
-/** A code of an error, which may be a number. */
-const Code = z.union([z.string(), z.number()]).transform(String).nullish().catch(undefined);
-/** The words of OpenAI for failures that the status does not tell. */
-const CODES = {
-  insufficient_quota: 'exhausted',
-  billing_hard_limit_reached: 'exhausted',
-  billing_not_active: 'exhausted',
-  insufficient_balance: 'exhausted',
-  invalid_api_key: 'reauthorize',
-  rate_limit_exceeded: 'rate_limited',
-  content_filter: 'rejected',
-  content_policy_violation: 'rejected',
-  moderation_blocked: 'rejected',
-  server_error: 'unavailable',
-  overloaded_error: 'unavailable',
-} as const satisfies Record<string, ProviderFailure>;
-/** Reads the failure from `error.code` or `error.type`, or from those fields at the top. */
-export function openaiError(more: FailureByCode = {}): z.ZodType<ProviderFailure> {
-  const words: FailureByCode = { ...CODES, ...more };
-  return z
-    .object({
-      error: z.object({ code: Code, type: Code }).partial().nullish().catch(undefined),
-      code: Code,
-      type: Code,
-    })
-    .transform(({ error, code, type }) => [error?.code, error?.type, code, type])
-    .transform((said): string | undefined => said.flatMap((word) => words[word ?? ''] ?? [])[0])
-    .pipe(FailureWord);
+  verify: KeyProof;
 }
 
 /** The usual field for the greatest number of tokens. */
 const LENGTH: string = 'max_tokens';
-const TINY = { messages: [{ role: 'user', content: 'Hi' }] };
-const accepted = 'The key is accepted';
 
 /** Declares a brand of the protocol that OpenAI's `/chat/completions` has become. */
 export function openaiChat(brand: Brand): AiAdapter {
-  const { credentials, quirks = {}, verify, auth = [bearer], codes, ...manifest } = brand;
+  const { credentials, quirks = {}, verify, auth = [bearer], codes, sentences, ...manifest } = brand;
   const { lengthField = LENGTH, list = '/models' } = quirks;
   const listModels = manifest.listModels ?? (list === null ? undefined : listedModels(list));
 
-  const proofs = {
-    models: async (line: AiLine) => `${accepted}: it can use ${(await listModels!(line)).length} models`,
-    list: async (line: AiLine) => {
-      await listModels!(line);
-      return 'The server answers; the key was not proven, since nothing free needs it';
-    },
-  };
-  const check =
-    typeof verify === 'function'
-      ? verify
-      : typeof verify === 'string'
-        ? proofs[verify]
-        : (line: AiLine) => askOnce(line, verify.ask, lengthField);
-
   return ai<Fields>({
-    errorOf: openaiError(codes),
+    errorOf: openaiError(codes, sentences),
     ...manifest,
     version: 'v1',
     authType: 'api_key',
@@ -131,7 +80,7 @@ export function openaiChat(brand: Brand): AiAdapter {
     apiBy: { baseUrl: '{baseUrl}', ...manifest.apiBy },
     auth,
     ...(listModels && { listModels }),
-    check,
+    check: keyProof(verify, { listModels, lengthField }),
     connect: (line) =>
       callsOf(line, {
         title: manifest.title,
@@ -162,22 +111,6 @@ export function openaiChat(brand: Brand): AiAdapter {
 function waysOf(models: readonly AiModel[], id: string): 'schema' | undefined {
   return models.find((model) => model.id === id)?.kinds.includes('object') ? 'schema' : undefined;
 }
-
-/** Asks the shortest question. `most`: tokens of the answer; models that think first refuse less than they need. */
-async function askOnce({ http }: AiLine, model: string, lengthField: string, most = 1): Promise<string> {
-  await http.post('/chat/completions', Answered, { json: { model, ...TINY, [lengthField]: most }, creates: true });
-  return accepted;
-}
-
-/** Proves the key of a provider whose restricted keys may ask questions and not list models. */
-export const modelsOrQuestion =
-  (model: string, lengthField: string) =>
-  (line: AiLine): Promise<string> =>
-    whenFailed(
-      'reauthorize',
-      async () => `${accepted}: it can use ${(await listedModels('/models')(line)).length} models`,
-      () => askOnce(line, model, lengthField, 16),
-    );
 
 const withHeaders = (
   send: typeof globalThis.fetch,

@@ -1,5 +1,6 @@
 import { type Cost, microsOf, type Price } from '../kit/declare/cost.ts';
 import type { Ai, AiAdapter, AiAnswer, AiLine, AiModel, EmbedRequest, TextEvent, TextRequest } from './_contract.ts';
+import { withoutWords } from './_failures.ts';
 import { checkEmbedding, checkQuestion } from './_requests.ts';
 import { priceOf } from './_prices.ts';
 
@@ -9,6 +10,15 @@ const tokensOf = (text: string): number => Buffer.byteLength(text);
 const PICTURE_TOKENS = 8_000;
 /** Tokens of the words that a protocol, or a second question about an object, adds. */
 const AROUND_TOKENS = 500;
+
+/** What a person said, with the instruction beside it. */
+const wordsOf = (request: TextRequest | EmbedRequest): string =>
+  'values' in request
+    ? request.values.join('\n')
+    : [
+        request.instruction ?? '',
+        ...request.turns.flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : ''))),
+      ].join('\n');
 
 function inputTokensOf(request: TextRequest | EmbedRequest): number {
   if ('values' in request) return request.values.reduce((sum, value) => sum + tokensOf(value), 0);
@@ -49,21 +59,33 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
     return { ...answer, cost: { micros: microsOf(known, usage), source } };
   }
 
+  /** No failure shows what a person said. */
+  async function quietly<T>(request: TextRequest | EmbedRequest, work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw withoutWords(error, wordsOf(request));
+    }
+  }
   async function* stream(request: TextRequest, signal?: AbortSignal): AsyncGenerator<TextEvent, void> {
     checkQuestion(adapter, request);
-    for await (const event of calls.stream(request, signal))
-      yield event.type === 'done' ? withCost(event, request, event.text) : event;
+    try {
+      for await (const event of calls.stream(request, signal))
+        yield event.type === 'done' ? withCost(event, request, event.text) : event;
+    } catch (error) {
+      throw withoutWords(error, wordsOf(request));
+    }
   }
   const { embed } = calls;
   return {
     async text(request, signal) {
       checkQuestion(adapter, request);
-      const answer = await calls.text(request, signal);
+      const answer = await quietly(request, calls.text(request, signal));
       return withCost(answer, request, answer.text);
     },
     async object(request, signal) {
       checkQuestion(adapter, request);
-      const answer = await calls.object(request, signal);
+      const answer = await quietly(request, calls.object(request, signal));
       return withCost(answer, request, JSON.stringify(answer.object) ?? '');
     },
     stream,
@@ -71,7 +93,7 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
       adapter.facts.kinds.includes('embedding') && {
         async embed(request, signal) {
           checkEmbedding(adapter, request);
-          return withCost(await embed(request, signal), request, '');
+          return withCost(await quietly(request, embed(request, signal)), request, '');
         },
       }),
     async models() {

@@ -1,11 +1,7 @@
-import { z } from 'zod';
 import { anthropicMessages } from './_anthropic-messages.ts';
-import { chatModel } from './_models.ts';
+import { chatModel, listedModels, provenByList } from './_models.ts';
 
 const claude = (id: string, context?: number) => chatModel(id, context, 'vision', 'tools', 'object');
-const Models = z
-  .object({ data: z.array(z.object({ id: z.string() })) })
-  .transform(({ data }) => data.map(({ id }) => claude(id)));
 
 /** https://platform.claude.com/docs/en/api/messages/create */
 export default anthropicMessages({
@@ -24,9 +20,6 @@ export default anthropicMessages({
     claude('claude-sonnet-5-5'),
     claude('claude-opus-5-5'),
   ],
-  listModels: ({ http }) => http.get('/models', Models, { query: { limit: '1000' } }),
-  check: async ({ http }) => {
-    await http.get('/models', Models, { query: { limit: '1' } });
-    return 'The key is accepted';
-  },
+  listModels: listedModels('/models?limit=1000', { kinds: ['vision', 'tools', 'object'] }),
+  check: provenByList('/models?limit=1'),
 });

@@ -1,8 +1,5 @@
-import { z } from 'zod';
 import { chatModel } from './_models.ts';
 import { openaiChat } from './_openai-chat.ts';
-
-const Balance = z.object({ is_available: z.boolean() }).transform((balance) => balance.is_available);
 
 /** https://api-docs.deepseek.com */
 export default openaiChat({
@@ -24,8 +21,5 @@ export default openaiChat({
     cachedAt: 'prompt_cache_hit_tokens',
     ends: { insufficient_system_resource: 'unavailable' },
   },
-  verify: async ({ http }) =>
-    (await http.get('/user/balance', Balance))
-      ? 'The key is accepted'
-      : 'The key is accepted, but nothing is left to spend',
+  verify: { read: '/user/balance', left: 'balance_infos.0.total_balance' },
 });

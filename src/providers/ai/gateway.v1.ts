@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { chatModel, embeddingModel } from './_models.ts';
 import { openaiChat, replyCost } from './_openai-chat.ts';
 
-const Credits = z.object({ balance: z.coerce.number() }).transform(({ balance }) => balance);
 const Generation = z
   .object({ data: z.object({ total_cost: z.number() }) })
   .transform(({ data }) => ({ ...replyCost(data.total_cost), source: 'price_api' as const }));
@@ -36,5 +35,5 @@ export default openaiChat({
     // it may not be there yet: then the price of the table counts
     costLookUp: ({ http }, id) => http.find('/generation', Generation, { query: { id } }),
   },
-  verify: async ({ http }) => `The key is accepted; ${await http.get('/credits', Credits)} dollars are left`,
+  verify: { read: '/credits', left: 'balance' },
 });

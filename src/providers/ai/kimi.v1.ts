@@ -1,8 +1,5 @@
-import { z } from 'zod';
 import { chatModel } from './_models.ts';
 import { openaiChat } from './_openai-chat.ts';
-
-const Balance = z.object({ data: z.object({ available_balance: z.number() }) });
 
 /** https://platform.moonshot.ai/docs/api/chat */
 export default openaiChat({
@@ -27,8 +24,5 @@ export default openaiChat({
     chatModel('moonshot-v1-auto', undefined, 'tools'),
   ],
   quirks: { objects: 'json', cachedAt: 'cached_tokens' },
-  verify: async ({ http }) => {
-    await http.get('/users/me/balance', Balance);
-    return 'The key is accepted';
-  },
+  verify: { read: '/users/me/balance', left: 'data.available_balance' },
 });

@@ -47,7 +47,7 @@ export default openaiChat({
     const typed = (line.values['models'] ?? '').split(',').flatMap((id) => id.trim() || []);
     return typed.length > 0
       ? typed.map((id) => chatModel(id, undefined))
-      : listedModels('/models', headersOf(line))(line);
+      : listedModels('/models', { headers: headersOf(line) })(line);
   },
   verify: async (line) => {
     const listed = await line.http.find('/models', z.unknown(), { headers: headersOf(line) });

@@ -1,6 +1,7 @@
 import { text } from '../kit/declare/fields.ts';
+import { modelsOrQuestion } from './_chat-proof.ts';
 import { chatModel, embeddingModel } from './_models.ts';
-import { bearer, modelsOrQuestion, openaiChat } from './_openai-chat.ts';
+import { bearer, openaiChat } from './_openai-chat.ts';
 
 /** https://platform.openai.com/docs/api-reference/chat */
 export default openaiChat({

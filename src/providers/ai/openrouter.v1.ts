@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
 import { chatModel, embeddingModel } from './_models.ts';
-import { bearer, openaiChat, openaiError } from './_openai-chat.ts';
+import { bearer, openaiChat } from './_openai-chat.ts';
+import { openaiError } from './_openai-error.ts';
 
 const Key = z
   .object({ data: z.object({ limit_remaining: z.number().nullish() }) })

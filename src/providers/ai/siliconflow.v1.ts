@@ -1,12 +1,5 @@
-import { z } from 'zod';
 import { chatModel, embeddingModel } from './_models.ts';
-import { openaiChat, openaiError } from './_openai-chat.ts';
-
-const Account = z.object({ data: z.object({ totalBalance: z.string() }) }).transform(({ data }) => data.totalBalance);
-/** A refusal for the balance has the status of a missing right. */
-const Unpaid = z
-  .object({ status: z.literal(403), message: z.string().regex(/balance/i) })
-  .transform(() => 'exhausted' as const);
+import { openaiChat } from './_openai-chat.ts';
 
 /** https://docs.siliconflow.com */
 export default openaiChat({
@@ -19,7 +12,8 @@ export default openaiChat({
   setupNotes:
     'Make a key at cloud.siliconflow.com. Keys of the Chinese site need the base URL https://api.siliconflow.cn/v1.',
   api: 'https://api.siliconflow.com/v1',
-  errorOf: z.union([Unpaid, openaiError({ 30001: 'exhausted', 50505: 'unavailable' })]),
+  codes: { 30001: 'exhausted', 50505: 'unavailable' },
+  sentences: [[403, /balance/i, 'exhausted']], // with the status of a missing right
   models: [
     chatModel('deepseek-ai/DeepSeek-V4-Pro', 1_000_000, 'tools', 'object'),
     chatModel('Qwen/Qwen3.5-397B-A17B', 262_144, 'tools', 'object'),
@@ -27,5 +21,5 @@ export default openaiChat({
     embeddingModel('BAAI/bge-m3', 8_192),
   ],
   quirks: { list: '/models?sub_type=chat', objects: 'json' },
-  verify: async ({ http }) => `The key is accepted; the balance is ${await http.get('/user/info', Account)}`,
+  verify: { read: '/user/info', left: 'data.totalBalance' },
 });

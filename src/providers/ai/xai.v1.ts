@@ -1,18 +1,11 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { chatModel } from './_models.ts';
-import { openaiChat, openaiError } from './_openai-chat.ts';
+import { openaiChat } from './_openai-chat.ts';
 
 const Key = z
   .object({ api_key_blocked: z.boolean(), team_blocked: z.boolean() })
   .transform(({ api_key_blocked: key, team_blocked: team }) => key || team);
-const said = (status: number, words: RegExp) => z.object({ status: z.literal(status), error: z.string().regex(words) });
-/** Its errors are sentences: a wrong key is a 400, and content that breaks its rules a 403. */
-const Sentence = z.union([
-  said(400, /incorrect api key/i).transform(() => 'reauthorize' as const),
-  said(403, /usage guidelines/i).transform(() => 'rejected' as const),
-  said(429, /credit/i).transform(() => 'exhausted' as const),
-]);
 
 /** https://docs.x.ai */
 export default openaiChat({
@@ -24,7 +17,11 @@ export default openaiChat({
   website: 'https://x.ai',
   setupNotes: 'Make a key at console.x.ai > API keys.',
   api: 'https://api.x.ai/v1',
-  errorOf: z.union([Sentence, openaiError()]),
+  sentences: [
+    [400, /incorrect api key/i, 'reauthorize'],
+    [403, /usage guidelines/i, 'rejected'],
+    [429, /credit/i, 'exhausted'],
+  ],
   models: [
     chatModel('grok-4.3', 1_000_000, 'vision', 'tools', 'object'),
     chatModel('grok-4.6', undefined, 'vision', 'tools', 'object'),
