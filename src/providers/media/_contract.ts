@@ -212,6 +212,7 @@ export const media = <const F extends Fields>(spec: MediaSpec<F>): MediaAdapter 
   const operations = MEDIA_OPERATIONS.filter((operation) => all.some((one) => one[operation]));
   const adapter: MediaAdapter<F> = {
     ...spec,
+    errors: { 403: 'reauthorize', ...spec.errors },
     domain: 'media',
     capabilities: operations,
     facts: {

@@ -3,19 +3,16 @@ import { secret, text } from '../kit/declare/fields.ts';
 import type { MediaRequest, MediaSpec } from './_contract.ts';
 import type { Job } from './_job.ts';
 import { publicUrls } from './_job-poll.ts';
+import { regionField } from './_region.ts';
 
 /** The fields of a setting: keys belong to one region, or to a workspace. */
 export const dashscopeFields = {
   apiKey: secret('API key', { help: 'Model Studio console > API key; it belongs to one region' }),
-  region: text('Region', {
-    required: false,
-    default: 'singapore',
-    options: [
-      { value: 'singapore', label: 'Singapore' },
-      { value: 'beijing', label: 'Beijing' },
-      { value: 'virginia', label: 'Virginia' },
-      { value: 'workspace', label: 'Address of a workspace in Singapore' },
-    ],
+  region: regionField({
+    singapore: 'Singapore',
+    beijing: 'Beijing',
+    virginia: 'Virginia',
+    workspace: 'Address of a workspace in Singapore',
   }),
   workspaceId: text('Workspace ID', {
     required: false,
@@ -35,7 +32,6 @@ export const dashscope = {
     workspace: 'https://{workspaceId}.ap-southeast-1.maas.aliyuncs.com/api/v1',
   },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z.object({ code: z.string().regex(/^Arrearage$|FreeTierOnly/) }).transform(() => 'exhausted' as const),
   /** The state of a task that is not there: refused without a key, and free. */
   async check({ http }) {

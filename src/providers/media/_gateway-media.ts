@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { inBase64, jsonBody } from '../kit/protocols/json-body.ts';
 import { base64File, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
 import type { MediaCalls, MediaDone, MediaLine, MediaPolled, MediaRequest, SourceFile } from './_contract.ts';
-import { costIn, encoded, operations, outputOf, remote, wholeText } from './_operations.ts';
+import { encoded, operations, outputOf, remote, wholeText, withCost } from './_operations.ts';
 
 const COST = { at: ['providerMetadata', 'gateway', 'cost'], micros: 1_000_000 };
 const SPECIFICATION = '4';
@@ -20,14 +20,11 @@ const callOf = (kind: Kind, model: unknown, json: object): LargeCall => ({
   },
 });
 const fileOf = (file: SourceFile) => ({ type: 'file', mediaType: file.contentType, data: inBase64(file) });
-const withCost = (answer: unknown, done: MediaDone): MediaDone => {
-  const cost = costIn(answer, COST);
-  return { ...done, ...(cost && { cost }) };
-};
+const paid = (answer: unknown, done: MediaDone): MediaDone => withCost(answer, COST, done);
 
 const Pictures = z
   .looseObject({ images: z.array(encoded('image', 'image/png')).min(1) })
-  .transform((answer) => withCost(answer, { outputs: answer.images, usage: { images: answer.images.length } }));
+  .transform((answer) => paid(answer, { outputs: answer.images, usage: { images: answer.images.length } }));
 const Sound = z.looseObject({ audio: encoded('audio', 'audio/mpeg') });
 const Transcript = z.looseObject({
   text: z.string(),
@@ -44,7 +41,7 @@ const Status = z.union([
   z.object({ status: z.literal('pending') }).transform((): MediaPolled => ({ state: 'running' })),
   z.looseObject({ status: z.literal('completed'), videos: z.array(Clip).min(1) }).transform((answer): MediaPolled => ({
     state: 'done',
-    ...withCost(answer, { outputs: answer.videos, usage: {} }),
+    ...paid(answer, { outputs: answer.videos, usage: {} }),
   })),
   z
     .object({ status: z.enum(['error', 'cancelled']), error: z.string().default('') })
@@ -107,7 +104,7 @@ async function spoken({ large }: MediaLine, model: string | null, text: string, 
     timeoutMs: OPERATION_MS.speech,
     creates: true,
   });
-  return withCost(answer, { outputs: [answer.audio], usage: { characters: text.length } });
+  return paid(answer, { outputs: [answer.audio], usage: { characters: text.length } });
 }
 
 async function heard({ large }: MediaLine, { model, sources: [file], seconds }: MediaRequest) {
@@ -123,7 +120,7 @@ async function heard({ large }: MediaLine, { model, sources: [file], seconds }: 
     to: endSecond,
     text,
   }));
-  return withCost(answer, {
+  return paid(answer, {
     outputs: [],
     segments: segments?.length ? segments : wholeText(answer.text, length),
     usage: length === undefined ? {} : { seconds: length },

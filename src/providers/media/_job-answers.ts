@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Cost, CallUsage } from '../kit/declare/cost.ts';
 import type { Values } from '../kit/declare/fields.ts';
-import type { MediaDone, MediaHandle, MediaLine, MediaOutput, MediaPolled, MediaRequest } from './_contract.ts';
+import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaRequest } from './_contract.ts';
 import type { Job, JobState, Pointer, Submit } from './_job.ts';
 
 const MOST_OUTPUTS = 20;
@@ -99,15 +99,15 @@ export function handleOf(body: unknown, job: Job): MediaHandle | undefined {
 
 /** Usual words for states, in lower case. */
 const STATES: Readonly<Record<JobState, string>> = {
-  queued: 'queued pending waiting created starting in_queue preparing queueing',
-  running: 'running processing in_progress started generating',
-  succeeded: 'succeeded success completed complete done ready',
-  failed: 'failed fail error',
-  canceled: 'canceled cancelled aborted',
-  rejected: 'rejected nsfw',
+  queued: 'queued, pending, waiting, created, starting, in_queue, inqueue, preparing, queueing, draft',
+  running: 'running, processing, in_progress, inprogress, started, generating, rendering, finalizing',
+  succeeded: 'succeeded, succeed, success, completed, complete, done, ready',
+  failed: 'failed, fail, error, expired',
+  canceled: 'canceled, cancelled, aborted',
+  rejected: 'rejected, nsfw, request moderated, content moderated',
 };
 const BY_WORD = new Map(
-  Object.entries(STATES).flatMap(([state, words]) => words.split(' ').map((word) => [word, state as JobState])),
+  Object.entries(STATES).flatMap(([state, words]) => words.split(', ').map((word) => [word, state as JobState])),
 );
 
 export function stateOf(body: unknown, job: Job): { state: JobState; body: unknown } | undefined {
@@ -137,24 +137,3 @@ export const readingList = (at: Pointer) =>
     const [entries] = valuesAt(body, at);
     return Array.isArray(entries) ? (entries as unknown[]) : undefined;
   }, at);
-
-/** Makes a check of the key by the credits that an account has. */
-export const creditsAt =
-  (path: string, at: Pointer) =>
-  async ({ http }: MediaLine): Promise<string> => {
-    const left = await http.get(
-      path,
-      reading((body) => numberAt(body, at), at),
-    );
-    return `The key is accepted: ${left} credits are left`;
-  };
-/** Makes a check of the key by the name of its account. */
-export const accountAt =
-  (path: string, at: Pointer) =>
-  async ({ http }: MediaLine): Promise<string> => {
-    const name = await http.get(
-      path,
-      reading((body) => textAt(body, at), at),
-    );
-    return `The key of ${name} is accepted`;
-  };

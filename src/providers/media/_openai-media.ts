@@ -4,7 +4,7 @@ import { jsonBody } from '../kit/protocols/json-body.ts';
 import type { Multipart } from '../kit/protocols/multipart.ts';
 import { fileAnswer, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
 import type { MediaCalls, MediaDone, MediaLine, MediaRequest, Segment, Takes } from './_contract.ts';
-import { costIn, encoded, operations, outputOf, remote, type Told, wholeText } from './_operations.ts';
+import { encoded, operations, outputOf, remote, type Told, wholeText, withCost } from './_operations.ts';
 
 // Pictures, speech and transcriptions in the bodies of OpenAI's API, which several brands share. A brand says what it
 // sends; the answers are read here.
@@ -29,22 +29,19 @@ const Picture = z.union([
 ]);
 
 interface PictureReply {
-  /** The field with the pictures. Default: `data`. */
+  /** The field with the pictures, or with one. Default: `data`. */
   list?: string;
   /** Where the answer tells what it cost. */
   cost?: Told;
 }
 const pictureReply = ({ list = 'data', cost }: PictureReply) =>
-  z
-    .looseObject({ [list]: z.array(z.unknown()), usage: z.unknown().optional() })
-    .transform((answer, context): MediaDone => {
-      // one that was filtered is without its picture, beside others
-      const outputs = (answer[list] as unknown[]).flatMap((one) => Picture.safeParse(one).data ?? []);
-      if (outputs.length === 0) context.addIssue({ code: 'custom', message: 'has no picture', path: [list] });
-      const told = costIn(answer, cost);
-      const usage = Tokens.safeParse(answer['usage']).data ?? { images: outputs.length };
-      return { outputs, usage, ...(told && { cost: told }) };
-    });
+  z.looseObject({ [list]: z.unknown(), usage: z.unknown().optional() }).transform((answer, context): MediaDone => {
+    // one that was filtered is without its picture, beside others
+    const outputs = [answer[list]].flat().flatMap((one) => Picture.safeParse(one).data ?? []);
+    if (outputs.length === 0) context.addIssue({ code: 'custom', message: 'has no picture', path: [list] });
+    const usage = Tokens.safeParse(answer['usage']).data ?? { images: outputs.length };
+    return withCost(answer, cost, { outputs, usage });
+  });
 
 /** Asks for pictures. */
 export const pictures = ({ large }: Line, path: string, sent: Sent, reply: PictureReply = {}): Promise<MediaDone> =>
@@ -89,13 +86,11 @@ export async function transcription(
     creates: true,
   });
   const length = told.usage?.seconds ?? told.duration ?? seconds;
-  const paid = costIn(told, cost);
-  return {
+  return withCost(told, cost, {
     outputs: [],
     segments: told.segments ? told.segments.map(segmentOf) : wholeText(told.text.trim(), length),
     usage: length === undefined ? {} : { seconds: length },
-    ...(paid && { cost: paid }),
-  };
+  });
 }
 const segmentOf = ({ start, end, text }: { start: number; end: number; text: string }): Segment => ({
   from: start,

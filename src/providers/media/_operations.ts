@@ -29,11 +29,16 @@ export interface Told {
   at: readonly string[];
   micros: number;
 }
-export function costIn(answer: unknown, told: Told | undefined): Cost | undefined {
+function costIn(answer: unknown, told: Told | undefined): Cost | undefined {
   const value = told?.at.reduce<unknown>((inner, name) => (Object(inner) as Record<string, unknown>)[name], answer);
   const amount = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof amount !== 'number' || !Number.isFinite(amount)) return undefined;
   return { micros: Math.ceil(Number((amount * told!.micros).toFixed(6))), source: 'reply' };
+}
+/** A result with what its answer says that it cost. */
+export function withCost(answer: unknown, told: Told | undefined, done: MediaDone): MediaDone {
+  const cost = costIn(answer, told);
+  return { ...done, ...(cost && { cost }) };
 }
 
 /** A transcription of which only the text is told. */

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
+import { listAt } from './_key-checks.ts';
 import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
 
 const sizes = ['1024x1024', '1536x1024', '1024x1536'];
@@ -25,7 +25,6 @@ export default media({
   },
   api: '{endpoint}/openai/v1',
   auth: { in: 'header', name: 'api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: openaiErrorOf,
   hub: true,
   models: [],
@@ -39,8 +38,5 @@ export default media({
     },
   },
   connect: openaiMedia,
-  async check({ http }) {
-    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/models', 'data'),
 });

@@ -54,7 +54,7 @@ export default media({
     { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
     { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey', host: 'control' },
   ],
-  errors: { 403: 'reauthorize', 424: 'unavailable' },
+  errors: { 424: 'unavailable' },
   errorHeaders: [TYPE],
   errorOf: Typed.pipe(
     z.enum(['ServiceQuotaExceededException', 'ExpiredTokenException', 'UnrecognizedClientException']),

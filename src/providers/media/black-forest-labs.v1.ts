@@ -1,7 +1,8 @@
-import { secret, text } from '../kit/declare/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import { creditsAt } from './_job-answers.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
+import { regionField } from './_region.ts';
 
 /** The first picture is `input_image`, the others are numbered. */
 const picturesOf = ({ sources }: MediaRequest) =>
@@ -28,20 +29,11 @@ export default media({
   authType: 'api_key',
   credentials: {
     apiKey: secret('API key', { help: 'dashboard.bfl.ai > API keys' }),
-    region: text('Region', {
-      required: false,
-      default: 'global',
-      options: [
-        { value: 'global', label: 'Global' },
-        { value: 'eu', label: 'Europe' },
-        { value: 'us', label: 'United States' },
-      ],
-    }),
+    region: regionField({ global: 'Global', eu: 'Europe', us: 'United States' }),
   },
   api: 'https://api.bfl.ai/v1',
   regions: { eu: 'https://api.eu.bfl.ai/v1', us: 'https://api.us.bfl.ai/v1' },
   auth: { in: 'header', name: 'x-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [
     { id: 'flux-2-pro', operations: { image, edit } },
     { id: 'flux-2-max', operations: { image, edit } },
@@ -75,10 +67,9 @@ export default media({
         }),
         keeps: { poll: 'polling_url' },
         poll: { at: 'poll' },
-        states: { 'Request Moderated': 'rejected', 'Content Moderated': 'rejected', 'Task not found': 'failed' },
+        states: { 'Task not found': 'rejected' },
         outputs: 'result.sample',
         error: ['status', 'details.error'],
-        failures: [[/Task not found/, 'rejected']],
         cost: { at: 'cost', micros: 10_000 },
       },
     },

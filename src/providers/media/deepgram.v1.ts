@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/declare/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
 import { sound } from './_binary.ts';
 import { media } from './_contract.ts';
+import { listAt } from './_key-checks.ts';
 import { operations, wholeText } from './_operations.ts';
+import { regionField } from './_region.ts';
 
 const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
 const Transcript = z
@@ -38,19 +40,11 @@ export default media({
   authType: 'api_key',
   credentials: {
     apiKey: secret('API key', { help: 'console.deepgram.com' }),
-    region: text('Region', {
-      required: false,
-      default: 'global',
-      options: [
-        { value: 'global', label: 'Global' },
-        { value: 'eu', label: 'European Union' },
-      ],
-    }),
+    region: regionField({ global: 'Global', eu: 'European Union' }),
   },
   api: 'https://api.deepgram.com',
   regions: { eu: 'https://api.eu.deepgram.com' },
   auth: { in: 'header', name: 'authorization', prefix: 'Token ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [
     { id: 'aura-2-thalia-en', operations: speech },
     { id: 'aura-2-zeus-en', operations: speech },
@@ -80,8 +74,5 @@ export default media({
           creates: true,
         }),
     }),
-  async check({ http }) {
-    await http.get('/v1/projects', z.object({ projects: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/v1/projects', 'projects'),
 });

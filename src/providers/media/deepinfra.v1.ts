@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
-import { media, type MediaDone } from './_contract.ts';
+import { media } from './_contract.ts';
+import { accountAt } from './_key-checks.ts';
 import { ONE_SOUND, pictures, speech, transcription, transcriptForm } from './_openai-media.ts';
-import { costIn, encoded, operations, remote } from './_operations.ts';
+import { encoded, operations, remote, withCost } from './_operations.ts';
 
 const sizes = ['1024x1024', '1024x768', '768x1024', '1280x720', '720x1280'];
 const picture = { sizes, count: 4 };
@@ -11,10 +12,7 @@ const COST = { at: ['inference_status', 'cost'], micros: 1_000_000 };
 const CLIP_MS = 900_000;
 const Clip = z
   .looseObject({ video_url: z.union([encoded('video', 'video/mp4'), remote('video')]) })
-  .transform((answer): MediaDone => {
-    const cost = costIn(answer, COST);
-    return { outputs: [answer.video_url], usage: {}, ...(cost && { cost }) };
-  });
+  .transform((answer) => withCost(answer, COST, { outputs: [answer.video_url], usage: {} }));
 
 /** https://docs.deepinfra.com; OpenAI's bodies, and its own at `/inference`. */
 export default media({
@@ -28,7 +26,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'deepinfra.com/dash/api_keys' }) },
   api: 'https://api.deepinfra.com/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   hub: true,
   models: [
     { id: 'black-forest-labs/FLUX-1-schnell', operations: { image: picture } },
@@ -58,8 +55,5 @@ export default media({
       transcription: (request) =>
         transcription(line, '/openai/audio/transcriptions', { multipart: transcriptForm(request) }, request),
     }),
-  async check({ http }) {
-    await http.get('/me', z.looseObject({ uid: z.string() }));
-    return 'The key is accepted';
-  },
+  check: accountAt('/me', 'uid'),
 });

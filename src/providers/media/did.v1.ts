@@ -1,8 +1,8 @@
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest } from './_contract.ts';
 import type { Job } from './_job.ts';
-import { creditsAt } from './_job-answers.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 /** The spoken part: a text in a voice, or a recording. */
 function scriptOf({ prompt, voice, sources }: MediaRequest) {
@@ -41,7 +41,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'studio.d-id.com > Settings > API key, as it is shown there' }) },
   api: 'https://api.d-id.com',
   auth: { in: 'header', name: 'authorization', prefix: 'Basic ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [],
   actions: {
     avatar: {

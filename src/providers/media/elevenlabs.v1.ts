@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/declare/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
 import { sound } from './_binary.ts';
 import { media } from './_contract.ts';
 import { operations, segmentsOf } from './_operations.ts';
+import { regionField } from './_region.ts';
 
 /** A credit of the plan Creator, 100,000 for 22 dollars. */
 const cost = { header: 'character-cost', micros: 220 };
@@ -36,19 +37,11 @@ export default media({
   setupNotes: 'What the free plan makes may not be used commercially.',
   credentials: {
     apiKey: secret('API key', { help: 'elevenlabs.io/app/settings/api-keys' }),
-    region: text('Residency', {
-      required: false,
-      default: 'global',
-      options: [
-        { value: 'global', label: 'Global' },
-        { value: 'eu', label: 'European Union' },
-      ],
-    }),
+    region: regionField({ global: 'Global', eu: 'European Union' }, { label: 'Residency' }),
   },
   api: 'https://api.elevenlabs.io',
   regions: { eu: 'https://api.eu.residency.elevenlabs.io' },
   auth: { in: 'header', name: 'xi-api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ detail: z.object({ status: z.enum(Object.keys(REFUSALS) as (keyof typeof REFUSALS)[]) }) })
     .transform(({ detail }) => REFUSALS[detail.status]),

@@ -65,7 +65,6 @@ export default media({
     { in: 'header', name: 'authorization', prefix: 'Key ', field: 'apiKey' },
     { host: 'platform', in: 'header', name: 'authorization', prefix: 'Key ', field: 'apiKey' },
   ],
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ status: z.literal(403), detail: z.string().regex(/balance/i) })
     .transform(() => 'exhausted' as const),

@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { drawn } from './_binary.ts';
 import { media } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { listAt } from './_key-checks.ts';
 import { operations } from './_operations.ts';
 
 const MODELS = 'accounts/fireworks/models';
@@ -21,14 +21,6 @@ const jobs = jobPoll({
       id: 'request_id',
       poll: `/workflows/${MODELS}/{name}/get_result`,
       pollBody: ({ id }) => ({ id }),
-      states: {
-        Pending: 'running',
-        Ready: 'succeeded',
-        Error: 'failed',
-        Failed: 'failed',
-        'Request Moderated': 'rejected',
-        'Content Moderated': 'rejected',
-      },
       outputs: 'result.sample',
       error: ['details.error', 'error.message'],
     },
@@ -47,7 +39,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'app.fireworks.ai/settings/users/api-keys' }) },
   api: 'https://api.fireworks.ai/inference/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   hub: true,
   models: [
     { id: `${MODELS}/flux-1-schnell-fp8`, operations: { image } },
@@ -66,8 +57,5 @@ export default media({
       },
       jobs(line),
     ),
-  async check({ http }) {
-    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/models', 'data'),
 });

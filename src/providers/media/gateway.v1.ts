@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
 import { gatewayMedia } from './_gateway-media.ts';
+import { creditsAt } from './_key-checks.ts';
 
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const image = { ratios, count: 4 };
@@ -29,7 +29,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'Vercel, AI Gateway, API keys' }) },
   api: 'https://ai-gateway.vercel.sh',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   hub: true,
   models: [
     { id: 'google/gemini-3.1-flash-image', operations: { image, edit } },
@@ -45,9 +44,5 @@ export default media({
   },
   rhythm: { everyMs: 5_000, mostMs: 1_800_000 },
   connect: gatewayMedia,
-  async check({ http }) {
-    // the list of models answers anybody
-    const { balance } = await http.get('/v1/credits', z.object({ balance: z.string() }));
-    return `The key is accepted; the balance is $${balance}`;
-  },
+  check: creditsAt('/v1/credits', 'balance'), // the list of models answers anybody
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type Takes } from './_contract.ts';
-import { creditsAt } from './_job-answers.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 const ratios = ['1:1', '16:9', '9:16', '4:5'];
 const image: Takes = { ratios, count: 4 };

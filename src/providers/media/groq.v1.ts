@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
+import { listAt } from './_key-checks.ts';
 import { ONE_SOUND, openaiErrorOf, speech, transcription, transcriptForm } from './_openai-media.ts';
 import { operations } from './_operations.ts';
 
@@ -17,7 +17,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'console.groq.com/keys' }) },
   api: 'https://api.groq.com/openai/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: openaiErrorOf,
   hub: true,
   models: [
@@ -39,8 +38,5 @@ export default media({
       transcription: (request) =>
         transcription(line, '/audio/transcriptions', { multipart: transcriptForm(request) }, request),
     }),
-  async check({ http }) {
-    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/models', 'data'),
 });

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest } from './_contract.ts';
 import type { Job } from './_job.ts';
-import { creditsAt } from './_job-answers.ts';
 import { byName } from './_job-find.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 const FAILURES: NonNullable<Job['failures']> = [
   [/MODERATION_FAILED|INVALID_ARGUMENT|NOT_FOUND|FAILED_PRECONDITION/, 'rejected'],
@@ -19,7 +19,6 @@ const modelOf = ({ model }: MediaRequest) =>
 const generation = (body: (request: MediaRequest) => object): Job => ({
   submit: (request) => ({ path: '/generations', json: { generation_id: request.key, ...body(request) } }),
   poll: '/generations/{id}/status',
-  states: { finalizing: 'running' },
   progress: ['progress', 1],
   outputs: ['download_url', 'url'],
   error: ['error.type', 'error.message', 'error_message'],
@@ -48,7 +47,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'hedra.com/develop/api-keys' }) },
   api: 'https://api.hedra.com/web-app/public',
   auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ error: z.object({ type: z.string() }) })
     .transform(({ error }) => FAILURES.find(([pattern]) => pattern.test(error.type))?.[1])

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media } from './_contract.ts';
-import { accountAt } from './_job-answers.ts';
 import { byRepeat } from './_job-find.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { accountAt } from './_key-checks.ts';
 
 const videoJob = {
   status: 'data.status',
@@ -32,7 +32,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'app.heygen.com > Settings > API' }) },
   api: 'https://api.heygen.com',
   auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ error: z.object({ code: z.enum(['quota_exceeded', 'insufficient_credit']) }) })
     .transform(() => 'exhausted' as const),

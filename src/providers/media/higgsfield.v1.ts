@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type Takes } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { nothingAt } from './_key-checks.ts';
 import { queueOfRequests } from './_queue.ts';
 
 const ratios = ['1:1', '4:3', '3:4', '3:2', '2:3', '5:4', '4:5', '16:9', '9:16', '21:9'];
@@ -61,8 +61,5 @@ export default media({
       }),
     },
   }),
-  async check({ http }) {
-    await http.find('/requests/00000000-0000-4000-8000-000000000000/status', z.unknown());
-    return 'The key was not refused, but Higgsfield has no call that proves it';
-  },
+  check: nothingAt('/requests/00000000-0000-4000-8000-000000000000/status'),
 });

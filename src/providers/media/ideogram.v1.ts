@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
 import { jobPoll } from './_job-poll.ts';
+import { listAt } from './_key-checks.ts';
 import { pictures } from './_openai-media.ts';
 import { operations } from './_operations.ts';
 
@@ -21,7 +22,6 @@ const jobs = jobPoll({
       }),
       id: 'generation_id',
       poll: '/v1/generations/{id}',
-      states: { pending: 'running', completed: 'succeeded', failed: 'failed' },
       outputs: ['data.*.url', 'result.data.*.url'],
       error: ['error'],
       callback: { in: 'query', name: 'webhook_url' },
@@ -41,7 +41,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'ideogram.ai/manage-api' }) },
   api: 'https://api.ideogram.ai',
   auth: { in: 'header', name: 'api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorInside: z.object({ data: z.array(Unsafe).min(1) }).transform(() => 'rejected' as const),
   models: [
     {
@@ -70,8 +69,5 @@ export default media({
       start: (request) => (request.model === 'ideogram-v4' ? later : atOnce).start(request),
     };
   },
-  async check({ http }) {
-    await http.get('/models', z.object({ models: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/models', 'models'),
 });

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { media, type MediaRequest, type Takes } from './_contract.ts';
 import type { Job } from './_job.ts';
-import { accountAt } from './_job-answers.ts';
 import { jobPoll } from './_job-poll.ts';
+import { accountAt } from './_key-checks.ts';
 
 const sizeOf = ({ size = '1024x1024' }: MediaRequest) => {
   const [width, height] = size.split('x').map(Number);
@@ -62,7 +62,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'app.leonardo.ai > API access, a production key' }) },
   api: 'https://cloud.leonardo.ai/api/rest',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ status: z.literal([400, 402]), error: z.string().regex(/tokens|credits/i) })
     .transform(() => 'exhausted' as const),

@@ -37,7 +37,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'console.ltx.video > API keys' }) },
   api: 'https://api.ltx.video',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [
     {
       id: 'ltx-2-3-pro',

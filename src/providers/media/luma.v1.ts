@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
 import type { Job } from './_job.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { nothingAt } from './_key-checks.ts';
 
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'];
 const image: Takes = { ratios, promptLength: 6_000 };
@@ -38,7 +38,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'A key of the Luma Agents API; it begins with luma-api-' }) },
   api: 'https://agents.lumalabs.ai/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [
     {
       id: 'ray-3.2',
@@ -70,8 +69,5 @@ export default media({
       })),
     },
   }),
-  async check({ http }) {
-    await http.find('/generations/00000000-0000-4000-8000-000000000000', z.unknown());
-    return 'The key was not refused, but Luma has no call that proves it';
-  },
+  check: nothingAt('/generations/00000000-0000-4000-8000-000000000000'),
 });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Manifest } from '../kit/declare/adapter.ts';
-import { secret, text } from '../kit/declare/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type Takes } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { regionField } from './_region.ts';
 
 /** Codes of `base_resp`; 0 is a success, and further ones are faults of the request. */
 const CODES: NonNullable<Manifest['errors']> = {
@@ -37,19 +38,11 @@ export default media({
   authType: 'api_key',
   credentials: {
     apiKey: secret('API key', { help: 'platform.minimax.io > API keys' }),
-    region: text('Region', {
-      required: false,
-      default: 'global',
-      options: [
-        { value: 'global', label: 'Global' },
-        { value: 'china', label: 'China' },
-      ],
-    }),
+    region: regionField({ global: 'Global', china: 'China' }),
   },
   api: 'https://api.minimax.io',
   regions: { china: 'https://api.minimaxi.com' },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorInside: z
     .object({ base_resp: z.object({ status_code: z.int().refine((code) => code !== 0) }) })
     .transform(({ base_resp }) => CODES[base_resp.status_code] ?? 'rejected'),
@@ -92,7 +85,6 @@ export default media({
         id: 'task_id',
         poll: '/v2/query/video_generation/{id}',
         status: 'task.status',
-        states: { expired: 'failed' },
         outputs: 'task.content.url',
         error: ['task.error.code', 'task.error.message'],
         failures: [[/\b102[67]\b|sensitive/i, 'rejected']],

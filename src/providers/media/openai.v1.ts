@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
+import { listAt } from './_key-checks.ts';
 import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
 
 const sizes = ['1024x1024', '1536x1024', '1024x1536'];
@@ -31,7 +31,6 @@ export default media({
     { in: 'header', name: 'openai-organization', field: 'organization' },
     { in: 'header', name: 'openai-project', field: 'project' },
   ],
-  errors: { 403: 'reauthorize' }, // also an organization that is not verified for a model
   errorOf: openaiErrorOf,
   models: [
     { id: 'gpt-image-2', operations: drawing },
@@ -43,8 +42,5 @@ export default media({
     { id: 'whisper-1', operations: { transcription: ONE_SOUND } },
   ],
   connect: openaiMedia,
-  async check({ http }) {
-    await http.get('/models', z.object({ data: z.array(z.unknown()) }));
-    return 'The key is accepted';
-  },
+  check: listAt('/models', 'data'),
 });

@@ -29,14 +29,6 @@ const jobs = jobPoll({
         };
       },
       poll: '/videos/{id}',
-      states: {
-        pending: 'queued',
-        in_progress: 'running',
-        completed: 'succeeded',
-        failed: 'failed',
-        cancelled: 'canceled',
-        expired: 'failed',
-      },
       outputs: 'unsigned_urls',
       error: ['error'],
       failures: [[/policy|moderat|safety|sensitive/i, 'rejected']],
@@ -75,7 +67,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'openrouter.ai/settings/keys' }) },
   api: 'https://openrouter.ai/api/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ status: z.literal(403), error: z.object({ metadata: z.object({ reasons: z.array(z.unknown()) }) }) })
     .transform(() => 'rejected' as const),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
-import { OPERATION_MS } from '../kit/wire/large.ts';
-import { media, type MediaDone } from './_contract.ts';
+import { media } from './_contract.ts';
+import { creditsAt } from './_key-checks.ts';
 import { pictures } from './_openai-media.ts';
-import { costIn, operations, remote } from './_operations.ts';
+import { operations } from './_operations.ts';
 
 /** A thousand units are sold for one dollar. */
 const cost = { at: ['credits'], micros: 1_000 };
@@ -11,10 +11,6 @@ const ratios = ['1:1', '4:3', '3:4', '16:9', '9:16', '3:2', '2:3'];
 const picture = { promptLength: 10_000, ratios, count: 6 };
 const sources = { kinds: ['image'], min: 1, max: 1 } as const;
 const drawing = { image: picture, edit: { promptLength: 10_000, count: 6, sources } };
-const Upscaled = z.looseObject({ image: z.object({ url: remote('image') }) }).transform((answer): MediaDone => {
-  const paid = costIn(answer, cost);
-  return { outputs: [answer.image.url], usage: { images: 1 }, ...(paid && { cost: paid }) };
-});
 /** How much an edit may change; the provider takes none without it. */
 const STRENGTH = '0.5';
 
@@ -30,7 +26,6 @@ export default media({
   credentials: { apiKey: secret('API token', { help: 'recraft.ai, API, Generate token' }) },
   api: 'https://external.api.recraft.ai/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ status: z.literal(400), message: z.string().regex(/credits/i) })
     .transform(() => 'exhausted' as const),
@@ -59,14 +54,7 @@ export default media({
           { cost },
         ),
       upscale: ({ sources: [file] }) =>
-        line.large('/images/crispUpscale', Upscaled, {
-          multipart: { file },
-          timeoutMs: OPERATION_MS.image,
-          creates: true,
-        }),
+        pictures(line, '/images/crispUpscale', { multipart: { file } }, { list: 'image', cost }),
     }),
-  async check({ http }) {
-    const { credits } = await http.get('/users/me', z.object({ credits: z.number() }));
-    return `The token is accepted; ${credits} units are left`;
-  },
+  check: creditsAt('/users/me', 'credits'),
 });

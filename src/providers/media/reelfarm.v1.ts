@@ -1,12 +1,11 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 const job = {
   id: 'id',
   poll: '/slideshows/{id}/status',
-  states: { draft: 'queued', rendering: 'running' },
   error: ['error', 'message'],
 } as const;
 
@@ -23,7 +22,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'reel.farm/dashboard > Settings > API keys; it begins with rf_' }) },
   api: 'https://reel.farm/api/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [],
   actions: {
     slideshow: { sources: fetchedFiles(0, 10, 'image') },
@@ -61,15 +59,10 @@ export default media({
           },
         }),
         status: 'video_status',
-        states: { ...job.states, processing: 'running' },
         result: { path: '/videos/{video}', keeps: { video: 'video_id' } },
         outputs: ['video_url', 'url'],
       },
     },
   }),
-  async check({ http }) {
-    const Account = z.record(z.string(), z.unknown()).refine((account) => Object.keys(account).length > 0);
-    await http.get('/account', Account);
-    return 'The key is accepted';
-  },
+  check: creditsAt('/account', 'credits'),
 });

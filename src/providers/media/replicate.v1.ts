@@ -1,8 +1,9 @@
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import { accountAt, valuesAt } from './_job-answers.ts';
+import { valuesAt } from './_job-answers.ts';
 import { inList } from './_job-find.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { accountAt } from './_key-checks.ts';
 
 /** The input for pictures of the library, where a model does not call it `image`. */
 const PICTURES: Readonly<Record<string, string>> = {
@@ -51,7 +52,6 @@ export default media({
   credentials: { apiKey: secret('API token', { help: 'replicate.com/account/api-tokens; it begins with r8_' }) },
   api: 'https://api.replicate.com/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   hub: true,
   models: [
     { id: 'black-forest-labs/flux-2-pro', operations: { image: { ratios }, edit } },

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
 import type { Job } from './_job.ts';
-import { creditsAt } from './_job-answers.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 /** Ratios by the size in pixels that stands for them, of videos and of pictures. */
 const VIDEO_RATIOS: Readonly<Record<string, string>> = {
@@ -72,7 +72,6 @@ export default media({
     { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
     { in: 'header', name: 'x-runway-version', text: '2024-11-06' },
   ],
-  errors: { 403: 'reauthorize' },
   errorOf: z
     .object({ status: z.literal(400), error: z.string().regex(/credits|spend/i) })
     .transform(() => 'exhausted' as const),

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { secret, text } from '../kit/declare/fields.ts';
+import { secret } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 import { pictures, speech, transcription } from './_openai-media.ts';
 import { firstAsUrl, operations } from './_operations.ts';
+import { regionField } from './_region.ts';
 
 const image = { sizes: ['1024x1024', '960x1280', '768x1024', '720x1440', '720x1280'], count: 4 };
 const clips = ['1280x720', '720x1280', '960x960'];
@@ -20,7 +22,6 @@ const jobs = jobPoll({
       id: 'requestId',
       poll: '/video/status',
       pollBody: ({ id }) => ({ requestId: id }),
-      states: { InQueue: 'queued', InProgress: 'running', Succeed: 'succeeded', Failed: 'failed' },
       outputs: 'results.videos.*.url',
       error: ['reason'],
       failures: [[/sensitive|prohibited|policy/i, 'rejected']],
@@ -39,20 +40,14 @@ export default media({
   authType: 'api_key',
   credentials: {
     apiKey: secret('API key', { help: 'cloud.siliconflow.com, API keys' }),
-    region: text('Region', {
-      required: false,
-      default: 'global',
-      options: [
-        { value: 'global', label: 'Global' },
-        { value: 'china', label: 'China' },
-      ],
-      help: 'Where the account is: keys of one region are unknown in the other',
-    }),
+    region: regionField(
+      { global: 'Global', china: 'China' },
+      { help: 'Where the account is: keys of one region are unknown in the other' },
+    ),
   },
   api: 'https://api.siliconflow.com/v1',
   regions: { china: 'https://api.siliconflow.cn/v1' },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z.union([
     z.object({ code: z.literal(30_001) }).transform(() => 'exhausted' as const),
     z.object({ status: z.literal(403), message: z.string().regex(/balance/i) }).transform(() => 'exhausted' as const),
@@ -106,11 +101,5 @@ export default media({
       },
       jobs(line),
     ),
-  async check({ http }) {
-    const { data } = await http.get(
-      '/user/info',
-      z.object({ data: z.object({ totalBalance: z.string().optional() }) }),
-    );
-    return `The key is accepted${data.totalBalance ? `; the balance is ${data.totalBalance}` : ''}`;
-  },
+  check: creditsAt('/user/info', 'data.totalBalance'),
 });

@@ -4,6 +4,7 @@ import type { Multipart } from '../kit/protocols/multipart.ts';
 import { fileAnswer, OPERATION_MS } from '../kit/wire/large.ts';
 import { drawn, sound } from './_binary.ts';
 import { media, type MediaHandle, type MediaLine, type MediaPolled, type MediaStarted } from './_contract.ts';
+import { creditsAt } from './_key-checks.ts';
 import { operations, outputOf } from './_operations.ts';
 
 const GENERATE = '/v2beta/stable-image/generate';
@@ -65,7 +66,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'platform.stability.ai/account/keys' }) },
   api: 'https://api.stability.ai',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z.object({ name: z.literal('content_moderation') }).transform(() => 'rejected' as const),
   models: [
     { id: 'stable-image-core', operations: { image } },
@@ -128,8 +128,5 @@ export default media({
         }),
     };
   },
-  async check({ http }) {
-    const { credits } = await http.get('/v1/user/balance', z.object({ credits: z.number() }));
-    return `The key is accepted; ${credits} credits are left`;
-  },
+  check: creditsAt('/v1/user/balance', 'credits'),
 });

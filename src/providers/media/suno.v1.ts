@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Manifest } from '../kit/declare/adapter.ts';
 import { secret, text } from '../kit/declare/fields.ts';
 import { media, type Takes } from './_contract.ts';
-import { creditsAt } from './_job-answers.ts';
 import { jobPoll } from './_job-poll.ts';
+import { creditsAt } from './_key-checks.ts';
 
 /** Codes inside a 200; 200 is a success, and further ones are faults of the request. */
 const CODES: NonNullable<Manifest['errors']> = {
@@ -37,7 +37,6 @@ export default media({
   },
   api: '{baseUrl}/api/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorInside: z
     .object({ code: z.int().refine((code) => code !== 200) })
     .transform(({ code }) => CODES[code] ?? 'rejected'),

@@ -1,9 +1,9 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { fetchedFiles, media } from './_contract.ts';
 import { valuesAt } from './_job-answers.ts';
 import { inList } from './_job-find.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { listAt } from './_key-checks.ts';
 
 /** https://docs.tavus.io */
 export default media({
@@ -17,7 +17,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'platform.tavus.io > API keys' }) },
   api: 'https://tavusapi.com',
   auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   models: [],
   actions: {
     avatar: {
@@ -56,8 +55,5 @@ export default media({
       },
     },
   }),
-  async check({ http }) {
-    await http.get('/v2/replicas', z.object({ data: z.array(z.unknown()) }), { query: { limit: '1' } });
-    return 'The key is accepted';
-  },
+  check: listAt('/v2/replicas?limit=1', 'data'),
 });

@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { media } from './_contract.ts';
 import { jobPoll, publicUrls } from './_job-poll.ts';
+import { listAt } from './_key-checks.ts';
 import { ONE_SOUND, pictures, speech, transcription, transcriptForm } from './_openai-media.ts';
 import { operations, pixelsOf } from './_operations.ts';
 
@@ -31,7 +31,6 @@ const jobs = jobPoll({
         };
       },
       poll: '/v2/videos/{id}',
-      states: { in_progress: 'running', completed: 'succeeded', failed: 'failed' },
       outputs: 'outputs.video_url',
       error: ['error.message'],
       failures: [[/nsfw|safety|moderat/i, 'rejected']],
@@ -52,7 +51,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'api.together.ai/settings/api-keys' }) },
   api: 'https://api.together.ai',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   hub: true,
   models: [
     { id: 'black-forest-labs/FLUX.1-schnell', operations: { image } },
@@ -81,8 +79,5 @@ export default media({
       },
       jobs(line),
     ),
-  async check({ http }) {
-    await http.get('/v1/models', z.array(z.unknown()));
-    return 'The key is accepted';
-  },
+  check: listAt('/v1/models', ''),
 });

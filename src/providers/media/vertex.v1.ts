@@ -37,7 +37,6 @@ export default media({
   api: 'https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/google',
   regions: { global: 'https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/google' },
   hosts: { speech: 'https://texttospeech.googleapis.com/v1', tokens: TOKENS },
-  errors: { 403: 'reauthorize' },
   errorOf: googleErrorOf,
   hub: true,
   models: [

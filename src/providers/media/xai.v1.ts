@@ -39,7 +39,6 @@ const jobs = jobPoll({
       },
       id: 'request_id',
       poll: '/videos/{id}',
-      states: { pending: 'running', done: 'succeeded', expired: 'failed', failed: 'failed' },
       unnamed: 'running', // 202 without a body
       progress: ['progress', 100],
       outputs: 'video.url',
@@ -63,7 +62,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'console.x.ai' }) },
   api: 'https://api.x.ai/v1',
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: z.union([
     z
       .object({ status: z.literal(400), error: z.string().regex(/incorrect api key/i) })
