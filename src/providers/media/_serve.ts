@@ -1,7 +1,7 @@
 import { ProviderError } from '../../platform/kernel/index.ts';
 import { OutboundError } from '../../platform/outbound/index.ts';
 import { type Cost, microsOf, type Price, type CallUsage } from '../kit/declare/cost.ts';
-import { redactor } from '../kit/declare/redact.ts';
+import { redactor, unsigned } from '../kit/declare/redact.ts';
 import { credentialsOf, credentialText } from '../kit/wire/credentials.ts';
 import { secretsOf } from '../kit/wire/open-line.ts';
 import type {
@@ -20,17 +20,6 @@ const MOST_REDIRECTS = 3;
 const MOST_WORDS = 300;
 /** Where a handle names the model, by which the price of the result is known. */
 const MODEL = 'model';
-
-/** Removes the queries of addresses, which hold signatures. */
-const unsigned = (text: string): string =>
-  text
-    .split(/([\s"'<>])/)
-    .map((part) => {
-      const at = part.indexOf('://');
-      const query = at === -1 ? -1 : part.slice(at).search(/[?#]/);
-      return query === -1 ? part : part.slice(0, at + query);
-    })
-    .join('');
 
 /** The units of prices and what counts them. */
 const UNITS = [
@@ -143,13 +132,24 @@ async function opened(adapter: MediaAdapter, line: MediaLine, { url, withKey }: 
   let at = url;
   for (let redirects = 0; ; redirects += 1) {
     const isOwn = URL.parse(at)?.origin === new URL(line.base).origin;
-    const answer = await line.stream(at, withKey && isOwn ? { headers: key } : {}).catch((error: unknown) => {
+    const answer = await streamed(line, at, withKey && isOwn ? { headers: key } : {}).catch((error: unknown) => {
       throw downloadFault(adapter, error);
     });
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers.get('location') : null;
     if (location === null || redirects === MOST_REDIRECTS) return answer;
     answer.cancel();
     at = URL.parse(location, at)?.href ?? location;
+  }
+}
+
+/** Some results are named without encryption and served with it as well: then that one is asked for. */
+async function streamed({ stream }: MediaLine, url: string, call: Parameters<MediaLine['stream']>[1]) {
+  try {
+    return await stream(url, call);
+  } catch (error) {
+    const isBlocked = error instanceof OutboundError && error.failure === 'blocked';
+    if (!isBlocked || !url.startsWith('http:')) throw error;
+    return stream(url.replace('http:', 'https:'), call);
   }
 }
 

@@ -1,9 +1,10 @@
-import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
 import { inBase64 } from '../kit/protocols/json-body.ts';
+import { OPERATION_MS } from '../kit/wire/large.ts';
 import { media } from './_contract.ts';
 import { geminiMedia } from './_gemini-media.ts';
 import { DRAWING, FILMING, googleErrorOf, VOICES } from './_google.ts';
+import { listAt } from './_key-checks.ts';
 
 /** https://ai.google.dev/api; pictures by Gemini, since Imagen has ended. */
 export default media({
@@ -17,7 +18,6 @@ export default media({
   credentials: { apiKey: secret('API key', { help: 'aistudio.google.com/apikey' }) },
   api: 'https://generativelanguage.googleapis.com/v1beta',
   auth: { in: 'header', name: 'x-goog-api-key', field: 'apiKey' },
-  errors: { 403: 'reauthorize' },
   errorOf: googleErrorOf,
   models: [
     { id: 'gemini-3.1-flash-image', operations: DRAWING },
@@ -31,10 +31,7 @@ export default media({
   connect: (line) =>
     geminiMedia(line, {
       frame: (file) => ({ inlineData: { mimeType: file.contentType, data: inBase64(file) } }),
-      question: ({ name }) => ({ method: 'GET', path: `/${name}` }),
+      question: ({ name }) => ({ method: 'GET', path: `/${name}`, timeoutMs: OPERATION_MS.poll }),
     }),
-  async check({ http }) {
-    await http.get('/models', z.object({ models: z.array(z.unknown()) }), { query: { pageSize: '1' } });
-    return 'The key is accepted';
-  },
+  check: listAt('/models?pageSize=1', 'models'),
 });

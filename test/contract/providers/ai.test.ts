@@ -45,6 +45,16 @@ test('those that nobody could read the documents of are previews, and say why', 
   ]);
 });
 
+test('the check of a key says so where nothing free proves it, and is a proof everywhere else', async () => {
+  const unproven = (await aiFixtures()).flatMap(([{ id }, { cases }]) =>
+    cases.some(({ operation, result }) => operation === 'check' && !/ is accepted/.test(String(result))) ? [id] : [],
+  );
+  expect(unproven.toSorted()).toEqual(['bitdeer', 'openai-compatible']);
+});
+
+test('the notes of meta-llama say that its API is a preview of the vendor', () =>
+  expect(localProviders().resolve('ai', 'meta-llama').setupNotes).toContain('public preview'));
+
 // published prices, in dollars per million tokens, and what so many tokens of input, cached input and output cost
 test.each<[string, string, CallUsage, number]>([
   ['openai', 'gpt-5.4-mini', { inputTokens: 1_000_000, outputTokens: 1_000_000 }, 5_250_000],

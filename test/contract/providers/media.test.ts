@@ -35,6 +35,25 @@ test('the thirty-six of the specification are registered as v1, each with its ki
   );
 });
 
+test('the check of a key says so where nothing free proves it, and is a proof everywhere else', async () => {
+  const unproven: string[] = [];
+  for (const { id } of registered()) {
+    const path = `../../fixtures/providers/media/${id}.ts`;
+    const { cases } = ((await import(path)) as { default: MediaFixture }).default;
+    const said = cases.filter(({ operation, failure }) => operation === 'check' && failure === undefined);
+    expect([id, said.length > 0]).toEqual([id, true]);
+    if (said.some(({ result }) => !/ is accepted/.test(String(result)))) unproven.push(id);
+  }
+  expect(unproven.toSorted()).toEqual(['higgsfield', 'luma']);
+});
+
+test.each([
+  ['genviral', 'the Scheduler plan has no API'],
+  ['hedra', 'paid plan'],
+  ['reelfarm', 'plan'],
+  ['suno', 'Suno has no public API'],
+])('the notes of %s say what it needs: %s', (id, words) => expect(adapterOf(id).setupNotes).toContain(words));
+
 test('what is an action takes a request without a model, and no model is its default [PV4]', () => {
   for (const adapter of registered().filter(({ facts }) => facts.kind === 'action')) {
     expect(adapter.facts.models).toEqual([]);
@@ -247,6 +266,13 @@ describe('the suite detects an adapter that', () => {
       },
     ],
     refusals: [
+      {
+        name: 'a prompt that is not allowed',
+        operation: 'image',
+        says: { status: 422, json: { message: 'Not this one' } },
+        failure: 'rejected',
+        sentence: 'Not this one',
+      },
       {
         name: 'a job that failed',
         operation: 'image',

@@ -1,20 +1,29 @@
 // oxlint-disable max-lines -- one suite: each check of every brand of language models
 import { expect } from '@jest/globals';
+import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import {
-  type OutboundRequest,
-  type Outbound,
-  OutboundError,
-  openOutbound,
-} from '../../../src/platform/outbound/index.ts';
+import { type OutboundRequest, type Outbound, OutboundError } from '../../../src/platform/outbound/index.ts';
+import { openAi } from '../../../src/providers/ai/_open.ts';
+import { openLines } from '../../../src/providers/kit/wire/open-line.ts';
+import type { WebFetchLimits } from '../../../src/providers/kit/wire/web-fetch.ts';
 import type { Ai, AiAdapter, TextEvent, TextRequest } from '../../../src/providers/registry/index.ts';
 import type { AiFixture } from '../../fixtures/providers/ai/_ai.ts';
-import { ANSWER, OBJECT, objectQuestion, PICTURE, PIECES, PROMPT, question } from '../../fixtures/providers/ai/_ai.ts';
+import {
+  ANSWER,
+  OBJECT,
+  objectQuestion,
+  PICTURE,
+  PIECES,
+  PROMPT,
+  question,
+  VALUES,
+} from '../../fixtures/providers/ai/_ai.ts';
 import { localProviders } from '../worlds/providers.ts';
 import { failureOf } from './fake-network.ts';
 import type { Case, Check, Says, Suite } from './provider-suite.ts';
 import { sharedWire } from './provider-suite.ts';
+import { addressChecks, keyChecks } from './setting-checks.ts';
 
 /** The pieces of a stream, and its last event; one that says `done` twice, or goes on after it, is none. */
 async function streamed(events: AsyncIterable<TextEvent>) {
@@ -34,6 +43,7 @@ async function streamed(events: AsyncIterable<TextEvent>) {
 export const aiSuite: Suite<AiAdapter, Ai, AiFixture> = {
   domain: 'ai',
   serverError: 'unavailable',
+  hidesSignatures: true,
   open: (providers, adapter, values) => providers.ai(adapter, { orgId: null, values }),
   declared: ({ facts }) => ({ kind: facts.kind }),
   operations: {
@@ -45,10 +55,13 @@ export const aiSuite: Suite<AiAdapter, Ai, AiFixture> = {
   },
   more: (adapter, fixture) => [
     ...coverage(adapter, fixture),
+    ...keyChecks(aiSuite, adapter, fixture),
     ...streamChecks(adapter, fixture),
+    silenceCheck(adapter, fixture),
     ...objectChecks(adapter, fixture),
-    ...inputChecks(adapter, fixture),
-    quietCheck(adapter, fixture),
+    inputCheck(adapter, fixture),
+    ...addressChecks(aiSuite, adapter, fixture, (ai) => ai.text(question(fixture.model))),
+    ...wordsChecks(adapter, fixture),
   ],
 };
 
@@ -69,11 +82,19 @@ function coverage(adapter: AiAdapter, fixture: AiFixture): Check[] {
         expect(has('models')).toBe(adapter.listModels !== undefined);
       },
     },
+    {
+      name: 'has facts for an answer that is too long, and for one that was filtered where the provider tells of that',
+      run: async () => {
+        const ends = fixture.cases.map(({ result }) => (Object(result) as { end?: unknown }).end);
+        expect(ends).toContain('length');
+        expect(ends.includes('filter')).toBe(!fixture.unfiltered);
+      },
+    },
   ];
 }
 
-/** What a stream can do after its pieces: end, break off, say nothing any more. */
-type Ending = 'end' | 'cut' | 'silence';
+/** What an answer can do after its pieces: end, break off, say nothing any more; `mute`: it never begins. */
+type Ending = 'end' | 'cut' | 'silence' | 'mute';
 interface Upstream {
   outbound: Outbound;
   /** Requests as they came. */
@@ -81,6 +102,9 @@ interface Upstream {
   /** Requests that were given up. */
   given: number;
 }
+const abortOf = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+};
 /** A provider at the end of the way out that says these pieces, one by one. */
 function upstream(pieces: readonly Uint8Array[], ending: Ending, headers: Record<string, string>): Upstream {
   const refuse = () => Promise.reject(new Error('nothing else was to be asked'));
@@ -93,7 +117,7 @@ function upstream(pieces: readonly Uint8Array[], ending: Ending, headers: Record
     }
     if (ending === 'cut') throw new OutboundError('interrupted', 'No answer: other side closed', { sent: true });
     if (ending === 'end') return;
-    if (!signal!.aborted) await new Promise((resolve) => signal!.addEventListener('abort', resolve, { once: true }));
+    await abortOf(signal!);
     throw over();
   }
   up.outbound = {
@@ -101,6 +125,10 @@ function upstream(pieces: readonly Uint8Array[], ending: Ending, headers: Record
     async stream(url: string, { signal }: OutboundRequest = {}) {
       up.asked.push(url);
       signal?.addEventListener('abort', () => void (up.given += 1), { once: true });
+      if (ending === 'mute') {
+        await abortOf(signal!);
+        throw new OutboundError('interrupted', 'The request was given up', { sent: true });
+      }
       const open = body(signal);
       return { status: 200, headers: new Headers(headers), url, body: open, cancel: () => void open.return(undefined) };
     },
@@ -140,11 +168,21 @@ export function openUpstream(adapter: AiAdapter, fixture: AiFixture, { json, tex
 }
 
 const bytesOf = (event: string | Uint8Array): Uint8Array => Buffer.from(event as string);
+/** Divides bytes into so many parts, fewer where there are fewer bytes. */
+function divided(bytes: Uint8Array, parts: number): Uint8Array[] {
+  const borders = Array.from({ length: parts + 1 }, (_, n) => Math.floor((n * bytes.length) / parts));
+  return borders.slice(1).flatMap((to, n) => (to > borders[n]! ? [bytes.subarray(borders[n], to)] : []));
+}
+const streamHeaders = ({ events }: AiFixture) => ({
+  'content-type': events.every((event) => typeof event === 'string')
+    ? 'text/event-stream'
+    : 'application/vnd.amazon.eventstream',
+});
 
 function streamChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
   const { input, result } = caseOf(fixture, 'stream');
   const isText = fixture.events.every((event) => typeof event === 'string');
-  const headers = { 'content-type': isText ? 'text/event-stream' : 'application/vnd.amazon.eventstream' };
+  const headers = streamHeaders(fixture);
   const spare = fixture.spareEvents ?? 0;
   const whole = Buffer.concat(fixture.events.map(bytesOf));
   const open = (up: Upstream) => {
@@ -168,14 +206,21 @@ function streamChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
 
   return [
     {
-      name: 'stream: is the same in one chunk, in single bytes, and when characters are cut in half',
+      name: 'stream: is the same however it is divided: events together, in ten chunks each, a character cut in half',
       run: async () => {
+        const events = fixture.events.map(bytesOf);
+        const pairs = events.flatMap((_, at) => (at % 2 === 0 ? [Buffer.concat(events.slice(at, at + 2))] : []));
         const single = Array.from(whole, (byte) => Uint8Array.of(byte));
-        const halves = fixture.events.flatMap((event) => {
-          const bytes = bytesOf(event);
-          return [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
-        });
-        for (const pieces of [[whole], single, halves]) expect((await play(pieces, 'end')).outcome).toEqual(alike);
+        const within = whole.indexOf('\u2600') + 1;
+        expect(within).toBeGreaterThan(0);
+        for (const pieces of [
+          [whole],
+          pairs,
+          events.flatMap((event) => divided(event, 10)),
+          [whole.subarray(0, within), whole.subarray(within)],
+          single,
+        ])
+          expect((await play(pieces, 'end')).outcome).toEqual(alike);
         expect(result).toEqual(alike);
       },
     },
@@ -211,10 +256,12 @@ function streamChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
       },
     })),
     {
-      name: 'stream: an answer without any count is whole, and its cost an estimate',
+      name: fixture.countNeeded
+        ? 'stream: is lost without its count, which its protocol cannot lack, and so never free'
+        : 'stream: an answer without any count is whole, and its cost an estimate',
       run: async () => {
-        if (!fixture.uncounted) return;
         const { outcome } = await play(fixture.uncounted.map(bytesOf), 'end');
+        if (fixture.countNeeded) return void expect(outcome).toEqual(lost);
         expect(outcome).toMatchObject({ pieces: PIECES, done: { text: ANSWER, usage: {} } });
         const { cost } = (outcome as { done: { cost?: { source: string } } }).done;
         if (cost) expect(cost.source).toBe('estimate');
@@ -244,6 +291,63 @@ function streamChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
       },
     },
   ];
+}
+
+/** By which limits of time are divided, so that nobody waits for them. */
+const HASTE = 1_000;
+/** An adapter whose limits are short, and the limits as it names them. */
+function openHasty(adapter: AiAdapter, fixture: AiFixture, outbound: Outbound) {
+  const asked: WebFetchLimits[] = [];
+  const lines = openLines({
+    outbound,
+    operatorOutbound: outbound,
+    clock: systemClock,
+    servers: {},
+    authorities: [],
+    timeoutMs: 20_000,
+    folder: undefined,
+    answersFolder: tmpdir(),
+    onCall: () => undefined,
+  });
+  const open = openAi({
+    ...lines,
+    opened: (one, use, connect) =>
+      lines.opened(one, use, (line) =>
+        connect({
+          ...line,
+          webFetch(limits) {
+            asked.push(limits);
+            const { headMs, silenceMs } = limits;
+            return line.webFetch({ ...limits, headMs: headMs / HASTE, silenceMs: silenceMs / HASTE });
+          },
+        }),
+      ),
+  });
+  const values = localProviders({ outbound }).fields({ credentials: adapter.setup!.fields }, fixture.values);
+  return { asked, ai: open(adapter, { orgId: null, values }) };
+}
+
+/** Whoever does not begin in a minute, or says nothing for half of one, is given up. */
+function silenceCheck(adapter: AiAdapter, fixture: AiFixture): Check {
+  const { input } = caseOf(fixture, 'stream');
+  return {
+    name: 'stream: is lost after a minute without a beginning, and after half a minute of silence; the call is ended',
+    run: async () => {
+      const spare = fixture.spareEvents ?? 0;
+      const begun = fixture.events.slice(0, -1 - spare).map(bytesOf);
+      for (const [pieces, ending] of [
+        [[], 'mute'],
+        [[], 'silence'],
+        [begun, 'silence'],
+      ] as const) {
+        const up = upstream(pieces, ending, streamHeaders(fixture));
+        const { asked, ai } = openHasty(adapter, fixture, up.outbound);
+        expect(asked).toMatchObject([{ headMs: 60_000, silenceMs: 30_000 }]);
+        const error = await failureOf(streamed(ai.stream(input as TextRequest)));
+        expect([ending, error.failure, up.asked.length, up.given]).toEqual([ending, 'lost', 1, 1]);
+      }
+    },
+  };
 }
 
 /** Lets what was asked for happen. */
@@ -300,7 +404,7 @@ function objectChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
 }
 const nested = (levels: number): string => `{"tags":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
-function inputChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
+function inputCheck(adapter: AiAdapter, fixture: AiFixture): Check {
   const fine = question(fixture.model);
   const says = (text: string) => [{ role: 'user' as const, parts: [{ type: 'text' as const, text }] }];
   const picture = { type: 'image' as const, mediaType: 'image/png', bytes: PICTURE };
@@ -336,80 +440,73 @@ function inputChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
     ]);
   const embedding = adapter.models.find(({ kinds }) => kinds.includes('embedding'))?.id;
   if (embedding !== undefined) wrong.push(['a question to a model of embeddings', 'model', { model: embedding }]);
+  return {
+    name: 'refuses bad input before it asks anybody, with the field at fault',
+    run: async () => {
+      const up = upstream([], 'end', {});
+      const providers = localProviders({ outbound: up.outbound });
+      const values = providers.fields({ credentials: adapter.setup!.fields }, fixture.values);
+      const ai = providers.ai(adapter, { orgId: null, values });
+      const fieldOf = (work: Promise<unknown>) =>
+        work.then(
+          () => 'was taken',
+          (error: unknown) => (error as { extra: { errors: { field: string }[] } }).extra?.errors?.[0]?.field ?? error,
+        );
+      for (const [name, field, more] of wrong) {
+        // a picture needs a model that could see it
+        const model = adapter.models.find(({ kinds }) => kinds.includes('vision'))?.id ?? 'unknown-model';
+        const request = { ...fine, ...(field.startsWith('turns.') && { model }), ...more };
+        expect([name, await fieldOf(ai.text(request))]).toEqual([name, field]);
+        expect([name, await fieldOf(streamed(ai.stream(request)))]).toEqual([name, field]);
+      }
+      if (ai.embed) {
+        expect(await fieldOf(ai.embed({ model: embedding ?? 'e', values: [] }))).toBe('values');
+        expect(await fieldOf(ai.embed({ model: embedding ?? 'e', values: ['one', ' '] }))).toBe('values.1');
+        const chat = adapter.models.find(({ kinds }) => kinds.includes('text'))?.id;
+        if (chat !== undefined) expect(await fieldOf(ai.embed({ model: chat, values: ['one'] }))).toBe('model');
+      }
+      expect(up.asked).toEqual([]);
+    },
+  };
+}
+
+/** The words of refusals: those of the provider are told, those of a person are not. */
+function wordsChecks(adapter: AiAdapter, fixture: AiFixture): Check[] {
+  const refused = async (operation: string, words: string) => {
+    const wire = await sharedWire();
+    await using providers = localProviders({ outbound: wire.outbound });
+    const values = providers.fields({ credentials: adapter.setup!.fields }, fixture.values);
+    const ai = providers.ai(adapter, { orgId: null, values });
+    const { exchanges, input } = caseOf(fixture, operation);
+    wire.plays(exchanges.slice(0, 1), { at: 0, answer: fixture.sentence(words) });
+    const error = await failureOf(aiSuite.operations[operation]!(ai, input));
+    expect([operation, error.failure]).toEqual([operation, 'rejected']);
+    return error;
+  };
+  const operations = ['text', 'stream', 'object', 'embed'].filter((operation) => caseOf(fixture, operation));
   return [
     {
-      name: 'refuses bad input before it asks anybody, with the field at fault',
+      name: 'shows nothing of a prompt that a refusal repeats',
       run: async () => {
-        const up = upstream([], 'end', {});
-        const providers = localProviders({ outbound: up.outbound });
-        const values = providers.fields({ credentials: adapter.setup!.fields }, fixture.values);
-        const ai = providers.ai(adapter, { orgId: null, values });
-        const fieldOf = (work: Promise<unknown>) =>
-          work.then(
-            () => 'was taken',
-            (error: unknown) =>
-              (error as { extra: { errors: { field: string }[] } }).extra?.errors?.[0]?.field ?? error,
-          );
-        for (const [name, field, more] of wrong) {
-          // a picture needs a model that could see it
-          const model = adapter.models.find(({ kinds }) => kinds.includes('vision'))?.id ?? 'unknown-model';
-          const request = { ...fine, ...(field.startsWith('turns.') && { model }), ...more };
-          expect([name, await fieldOf(ai.text(request))]).toEqual([name, field]);
-          expect([name, await fieldOf(streamed(ai.stream(request)))]).toEqual([name, field]);
+        for (const operation of operations) {
+          const said = operation === 'embed' ? VALUES.join('\n') : PROMPT;
+          const error = await refused(operation, `We do not like "${said.slice(3, 50)}" at all`);
+          expect(inspect(error, { depth: 9 })).not.toContain(said.slice(17, 29));
         }
-        if (ai.embed) {
-          expect(await fieldOf(ai.embed({ model: embedding ?? 'e', values: [] }))).toBe('values');
-          expect(await fieldOf(ai.embed({ model: embedding ?? 'e', values: ['one', ' '] }))).toBe('values.1');
-          const chat = adapter.models.find(({ kinds }) => kinds.includes('text'))?.id;
-          if (chat !== undefined) expect(await fieldOf(ai.embed({ model: chat, values: ['one'] }))).toBe('model');
-        }
-        expect(up.asked).toEqual([]);
       },
     },
     {
-      name: 'asks no address of its own network, whatever the base URL',
+      name: adapter.terse
+        ? 'keeps the sentence of a refusal, which may name rights of the account'
+        : 'tells the sentence of a refusal',
       run: async () => {
-        if (!('baseUrl' in adapter.credentials)) return;
-        await using outbound = openOutbound({ timeoutMs: 20_000, allowedPrivateCidrs: [] });
-        const providers = localProviders({ outbound });
-        for (const baseUrl of [
-          'http://models.example/v1',
-          'https://127.0.0.1/v1',
-          'https://10.1.2.3/v1',
-          'https://169.254.169.254/v1',
-          'https://[::1]/v1',
-          'https://localhost/v1',
-        ]) {
-          const values = providers.fields({ credentials: adapter.setup!.fields }, { ...fixture.values, baseUrl });
-          const error = await failureOf(providers.ai(adapter, { orgId: 'o', values }).text(fine));
-          expect([baseUrl, error.failure, error.message]).toEqual([
-            baseUrl,
-            'rejected',
-            expect.stringContaining('Blocked URL'),
+        const sentence = 'Colours like mauve are not sold here';
+        for (const operation of operations)
+          expect([operation, (await refused(operation, sentence)).message.includes(sentence)]).toEqual([
+            operation,
+            !adapter.terse,
           ]);
-        }
       },
     },
   ];
-}
-
-/** Neither a refusal nor a failure in a stream shows what a person said. */
-function quietCheck(adapter: AiAdapter, fixture: AiFixture): Check {
-  return {
-    name: 'shows nothing of a prompt that a refusal repeats',
-    run: async () => {
-      const wire = await sharedWire();
-      await using providers = localProviders({ outbound: wire.outbound });
-      const values = providers.fields({ credentials: adapter.setup!.fields }, fixture.values);
-      const ai = providers.ai(adapter, { orgId: null, values });
-      for (const operation of ['text', 'stream', 'object']) {
-        const { exchanges, input } = caseOf(fixture, operation);
-        const says = fixture.sentence(`We do not like "${PROMPT.slice(3, 50)}" at all`);
-        wire.plays(exchanges.slice(0, 1), { at: 0, answer: says });
-        const error = await failureOf(aiSuite.operations[operation]!(ai, input));
-        expect(error.failure).toBe('rejected');
-        expect(inspect(error, { depth: 9 })).not.toContain(PROMPT.slice(10, 40));
-      }
-    },
-  };
 }

@@ -60,6 +60,8 @@ export interface ProviderFixture {
   now?: Date;
   /** 429 means something else here, and stands among the refusals. */
   noRateLimit?: true;
+  /** What is told of a key that lacks the right for a call, which is 403. Default: `reauthorize`. */
+  withoutRight?: ProviderFailure;
 }
 
 let opened: Promise<Wire & { real: AsyncDisposable }> | undefined;
@@ -90,6 +92,8 @@ export interface Suite<A extends AnyAdapter, Port, Fixture extends ProviderFixtu
   hidden?(operation: string, fixture: Fixture, input: unknown): readonly string[];
   /** Whether an exchange is broken in every way, beside being played. Default: each is. */
   breaks?(one: Case, at: number, fixture: Fixture): boolean;
+  /** Refusals may name addresses that are signed: no failure shows a signature. */
+  hidesSignatures?: true;
   /** The failure after a status 500 of a call that creates. Default: `lost`. */
   serverError?: ProviderFailure;
   /** Further checks of an adapter with its fixture. */
@@ -106,6 +110,7 @@ export interface Check {
 }
 
 const MINUTES_5 = 300_000;
+const SIGNATURE = '6b1f0c2d9e8a47f3';
 
 /** The checks of the declaration, for adapters of every domain. */
 export function manifestChecks(adapter: AnyAdapter): Check[] {
@@ -148,16 +153,12 @@ export function manifestChecks(adapter: AnyAdapter): Check[] {
   ];
 }
 
-/**
- * The checks on the wire: each operation as documented, each failure by its word, no secret shown, no request to
- * another place.
- */
-export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderFixture>(
+/** The cases of an adapter, each of which is played on the wire by itself. */
+export function playedCases<A extends AnyAdapter, Port, Fixture extends ProviderFixture>(
   suite: Suite<A, Port, Fixture>,
   adapter: A,
   fixture: Fixture,
-): Check[] {
-  const fields = { ...adapter.setup?.fields, ...adapter.credentials };
+) {
   const now = () => fixture.now ?? systemClock.now();
   /** On which nobody waits before a call is sent again. */
   const clock: Clock = {
@@ -201,15 +202,31 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     expect(wire.faults).toEqual([]);
     return judged;
   }
+  /** The failure of a case when one of its exchanges is answered otherwise; it shows no secret. */
   const fails = (one: Case, at: number, answer: Instead) =>
     play(one, { at, answer }, async (work, { asked }) => {
       const error = await failureOf(work);
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
-      const forms = secretsOf(one).flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]);
+      const hidden = [...secretsOf(one), ...(suite.hidesSignatures ? [SIGNATURE] : [])];
+      const forms = hidden.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]);
       expect(forms.filter((form) => shown.includes(form))).toEqual([]);
       const { failure, retryAfterMs, message } = error;
       return { failure, retryAfterMs, message, times: asked.length - at };
     });
+  return { now, secretsOf, play, fails };
+}
+
+/**
+ * The checks on the wire: each operation as documented, each failure by its word, no secret shown, no request to
+ * another place.
+ */
+export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderFixture>(
+  suite: Suite<A, Port, Fixture>,
+  adapter: A,
+  fixture: Fixture,
+): Check[] {
+  const fields = { ...adapter.setup?.fields, ...adapter.credentials };
+  const { now, secretsOf, play, fails } = playedCases(suite, adapter, fixture);
 
   const checks: Check[] = [];
   const add = (name: string, run: () => Promise<void>) => void checks.push({ name, run });
@@ -252,9 +269,10 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
         expect((await fails(one, at, 'redirect')).failure).toBe('rejected'),
       );
       add(`${step}: shows no secret, whatever the refusal repeats`, async () => {
-        const echo = secretsOf(one)
-          .flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)])
-          .join(' ');
+        const echo = [
+          ...(suite.hidesSignatures ? [`https://files.example/a.png?X-Signature=${SIGNATURE}#b`] : []),
+          ...secretsOf(one).flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]),
+        ].join(' ');
         for (const words of [{ json: { error: echo, message: `Bearer ${echo}` } }, { text: echo }])
           await fails(one, at, { status: 400, ...words });
       });

@@ -14,3 +14,14 @@ export function redactor(secrets: readonly (string | undefined)[]): (text: strin
     return all.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
   };
 }
+
+/** Removes the queries and fragments of addresses, which may hold signatures. */
+export const unsigned = (text: string): string =>
+  text
+    .split(/([\s"'<>])/)
+    .map((part) => {
+      const at = part.indexOf('://');
+      const query = at === -1 ? -1 : part.slice(at).search(/[?#]/);
+      return query === -1 ? part : part.slice(0, at + query);
+    })
+    .join('');

@@ -2,7 +2,7 @@ import { type Clock, ProviderError, type ProviderFailure } from '../../../platfo
 import { type OutboundAnswer, OutboundError } from '../../../platform/outbound/index.ts';
 import type { Manifest } from '../declare/adapter.ts';
 import { failureOfStatus } from '../declare/failures.ts';
-import { redactor } from '../declare/redact.ts';
+import { redactor, unsigned } from '../declare/redact.ts';
 import { retryAfterMs, statedWaitMs } from '../declare/waits.ts';
 import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
 import { addCredential, credentialsOf, credentialText, type CallDraft, type Held } from './credentials.ts';
@@ -65,14 +65,16 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
   /** A login is hidden also as it is sent: encoded together with a user name, it is no form of the password. */
   const logins = () => credentials.filter((one) => one.in === 'basic').map((one) => credentialText(one, held()));
   const clean = (text: string) =>
-    redactor([
-      ...secrets,
-      token,
-      connection.bearer,
-      app?.clientSecret,
-      app?.botToken,
-      ...logins().map((one) => one?.replace(/^Basic /, '')),
-    ])(text);
+    unsigned(
+      redactor([
+        ...secrets,
+        token,
+        connection.bearer,
+        app?.clientSecret,
+        app?.botToken,
+        ...logins().map((one) => one?.replace(/^Basic /, '')),
+      ])(text),
+    );
   const words = (answer: RefusedAnswer) => (manifest.terse ? codeWordOf(answer) : sentenceOf(answer, clean));
   /** The origin that gets a credential. */
   const originOf = (host: string | undefined): string =>
