@@ -10,6 +10,7 @@ import {
   type AskedMedia,
   checkMediaRequest,
   type MediaOperation,
+  type MediaService,
   type SourceFile,
   type Takes,
   takesOf,
@@ -64,12 +65,8 @@ export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwn
   const [first, ...others] = able as [MediaCandidate, ...MediaCandidate[]]; // else the check has thrown
   await deps.media.made.expectStorage(orgId);
   const provider = providerOf(first);
-  const estimateMicros = deps.providers.mediaService(first.adapter, first.use).estimate({
-    operation,
-    ...request,
-    ...(operation === 'transcription' && { seconds: Math.max(...sources.map(({ seconds }) => seconds ?? 0)) }),
-    model: first.model,
-  })?.micros;
+  const service = deps.providers.mediaService(first.adapter, first.use);
+  const estimateMicros = estimateOf(service, { operation, request, model: first.model }, sources);
   const job: store.NewJob = {
     ...provider,
     id,
@@ -96,6 +93,17 @@ export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwn
   });
   deps.wake();
   return row;
+}
+
+/** The greatest cost of a request, if there is a price: a transcription lasts as long as what it starts from. */
+export function estimateOf(
+  service: Pick<MediaService, 'estimate'>,
+  { operation, request, model }: { operation: MediaOperation; request: AskedJob; model: string | null },
+  sources: readonly { seconds: number | null }[],
+): number | undefined {
+  const seconds = Math.max(0, ...sources.map((source) => source.seconds ?? 0));
+  const asked = { ...request, operation, model, ...(operation === 'transcription' && { seconds }) };
+  return service.estimate(asked)?.micros;
 }
 
 /** What a job would cost at most, and who would do it; `sources` are files that are not made yet. */

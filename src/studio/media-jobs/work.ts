@@ -10,7 +10,7 @@ import type {
 } from '../../providers/registry/index.ts';
 import { callbackUrlOf } from './callback.ts';
 import { copyResults, isRemote } from './copy.ts';
-import { reservationOf } from './create.ts';
+import { estimateOf, reservationOf } from './create.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import { finishJob } from './end.ts';
 import type { ClaimedJob } from './row.ts';
@@ -146,7 +146,11 @@ async function unable(deps: StepDeps, job: ClaimedJob, error: AppError): Promise
   const opened = await deps.open({ ...job, ...next });
   if (opened instanceof AppError) return unable(deps, { ...job, fallbacks }, error);
   const { operation, request } = job;
-  const estimateMicros = opened.service.estimate({ ...request, operation, model: next.model })?.micros;
+  const sources = await Promise.all(
+    request.sources.map((file) => deps.media.made.openSource(job.orgId, file, AbortSignal.abort())),
+  );
+  const there = sources.filter((file) => file !== undefined);
+  const estimateMicros = estimateOf(opened.service, { operation, request, model: next.model }, there);
   const moved = { ...next, fallbacks, reservation: newId(), estimateMicros };
   try {
     await deps.sql.begin(async (tx) => {

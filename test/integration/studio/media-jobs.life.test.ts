@@ -1,9 +1,11 @@
 // oxlint-disable max-lines -- one world serves the whole life of a job
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
+import { formOf, HEADS } from '../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
@@ -243,7 +245,35 @@ describe('POST /files/jobs/callback/:token', () => {
     expect((await world.row(id))['next_at']).toEqual(next);
   });
 
-  test('a forged token is 404, and an early or late one changes nothing', async () => {
+  test('changes nothing while the answer of the submit is missing', async () => {
+    await using second = await world.open();
+    work();
+    const { id, prompt } = await begin({ submit: 'hang-after' });
+    await eventually('the submit hangs', () => maker.held === 1);
+    const known = async () => {
+      const { state, handle, claim, incarnation, callback_at: heard } = await world.row(id);
+      return { state, handle, claim, incarnation, heard };
+    };
+    const before = await known();
+    expect(before).toMatchObject({ state: 'queued', handle: null, heard: null });
+    expect((await world.app.client().post(new URL(addressOf(prompt)).pathname, {})).status).toBe(200);
+    expect([await known(), polls(prompt)]).toEqual([before, 0]);
+    await world.loses(id);
+    work(second);
+    await world.comes(id, 'done');
+    maker.release();
+    expect([maker.submits(prompt), await told(id)]).toEqual([1, ['done']]);
+  });
+
+  test('is named to no provider by a server that nobody outside can reach, which asks', async () => {
+    await using home = await world.open({ env: { NEXT_PUBLIC_BACKEND_URL: 'http://localhost:4007' } });
+    work(home);
+    const { id, prompt } = await begin({ polls: ['running', 'done'] });
+    await world.comes(id, 'done');
+    expect([maker.jobs(prompt)[0]!.body['callbackUrl'], polls(prompt)]).toEqual([undefined, 2]);
+  });
+
+  test('a forged token is 404, and a late one changes nothing', async () => {
     const { id } = await begin();
     const visitor = world.app.client();
     const before = await world.row(id);
@@ -334,6 +364,44 @@ describe('providers that cannot', () => {
     for (const { id } of mine) await world.comes(id, 'cancelled');
   });
 
+  test('a provider that hangs holds its own jobs alone', async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, () => world.app.signUp()));
+    for (const person of people) await setProvider(person, 'maker');
+    const each = people.flatMap((person) =>
+      Array.from({ length: 8 }, () => begin({ submit: 'hang-after' }, {}, person)),
+    );
+    await Promise.all(each);
+    work();
+    await eventually('as many hang as are asked at once', () => maker.held === 64);
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'spare');
+    const other = await begin({}, {}, ben);
+    await world.comes(other.id, 'done');
+    expect(maker.held).toBe(64);
+  });
+
+  test('the next provider of a transcription is reserved for as long as the sound lasts', async () => {
+    const ben = await world.app.signUp();
+    for (const [id, perSecond] of [
+      ['maker', 0.01],
+      ['spare', 0.02],
+    ] as const)
+      await setProvider(ben, id, { prices: JSON.stringify({ 'hear-1': { perSecond } }) });
+    const sound = formOf(HEADS['mp3']!, { name: 'a.mp3', type: 'audio/mpeg' });
+    const { body: file } = await ben.client.post('/files/upload-simple', sound);
+    const segments = [{ from: 0, to: 1, text: 'Good morning' }];
+    maker.plan('', { submit: [{ status: 402 }, 'accept'], results: [], segments });
+    work();
+    expect((await ben.client.post('/files/captions', { fileId: file.id })).status).toBe(201);
+    const [first, second] = await db.sql<{ providerId: string; micros: number }[]>`
+      select provider_id as "providerId", micros::float8
+      from ai_ledger
+      where org_id = ${ben.orgId} and kind = 'reservation'
+      order by at`;
+    expect([first!.providerId, second!.providerId, first!.micros > 0]).toEqual(['maker', 'spare', true]);
+    expect(second!.micros / first!.micros).toBeCloseTo(2, 1);
+  });
+
   test('a setting is in use while a job needs it, and free afterwards', async () => {
     const ben = await world.app.signUp();
     const own = await setProvider(ben, 'maker');
@@ -346,6 +414,31 @@ describe('providers that cannot', () => {
     await eventually('the setting is free', async () => (await world.row(id))['setting_id'] === null);
     expect((await ben.client.delete(`/providers/settings/${own}`)).status).toBe(200);
   });
+});
+
+test('neither a prompt nor what comes of it is in a log', async () => {
+  const ben = await world.app.signUp();
+  for (const id of ['maker', 'blind']) await setProvider(ben, id);
+  work();
+  const ends: [string, Plan, string][] = [
+    ['maker', { submit: { status: 422 } }, 'failed'],
+    ['maker', { polls: [503, 'failed'] }, 'failed'],
+    ['maker', { results: ['page'] }, 'failed'],
+    ['maker', {}, 'done'],
+    ['blind', { submit: 'cut-after' }, 'unknown'],
+  ];
+  for (const [n, [providerId, plan, state]] of ends.entries()) {
+    const prompt = `zebulon on hill ${n}`;
+    maker.plan(prompt, plan);
+    const asked = { prompt, providerId };
+    const { body } = await ben.client.post('/files/generate-image', asked, { prefer: 'respond-async' });
+    await eventually(`${prompt} is ${state}`, async () => {
+      await db.sql`update media_jobs set next_at = now() where id = ${body.jobId} and incarnation is null and next_at > now()`;
+      return (await world.row(body.jobId))['state'] === state;
+    });
+  }
+  const everything = { depth: 9, maxArrayLength: null, maxStringLength: null };
+  expect(inspect([world.app.log.all, world.app.answered], everything)).not.toContain('zebulon');
 });
 
 describe('limits', () => {
