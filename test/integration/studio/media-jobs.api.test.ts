@@ -215,6 +215,12 @@ describe('refusals before any call', () => {
     const theirs = await upload(ben, HEADS['mp3']!, 'a.mp3', 'audio/mpeg');
     const sound = await upload(ann, HEADS['mp3']!, 'a.mp3', 'audio/mpeg');
     expect(faults(await ann.client.post('/files/captions', { fileId: theirs }))).toEqual([400, 'fileId', 'unknown_id']);
+    const foreign = { type: 'maker/video', customParams: { prompt: 'a', sources: [theirs] } };
+    expect(faults(await ann.client.post('/files/generate-video', foreign))).toEqual([
+      400,
+      'customParams.sources.0',
+      'unknown_id',
+    ]);
     const animated = { type: 'maker/video', customParams: { prompt: 'a', sources: [sound] } };
     expect(faults(await ann.client.post('/files/generate-video', animated))).toEqual([
       400,
