@@ -1,10 +1,8 @@
 import type { PostsDeps } from '../deps.ts';
+import { LONGEST_BEHIND_MS, LOOK_MS } from './without-slot.ts';
 
 /** Posts that this host works on itself (not those at their networks, or in line for them) when it counts as busy. */
 const MANY = 64;
-/** How long others stand behind posts, and how often it looks whether they still have to. */
-export const LONGEST_BEHIND_MS = 30_000;
-export const LOOK_MS = 50;
 
 /**
  * Waits while this host is busy with posts that are due, half a minute at most: what follows posts has time, and would

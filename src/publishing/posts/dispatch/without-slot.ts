@@ -5,7 +5,6 @@ import type { ChannelSnapshot, Connected } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';
-import { LONGEST_BEHIND_MS, LOOK_MS } from './behind.ts';
 import { hasHung, inTime, type SenderDeps } from './calls.ts';
 import { takePaces, waitOfPaces } from './pace.ts';
 import { NotSent } from './publish.ts';
@@ -13,6 +12,10 @@ import { OVER } from './work.ts';
 
 // Calls by the login of a channel, counted in its pace, that are no post of it: they need no slot. They have a limiter
 // of their own, so that they take no place from a post that is due, and stand behind posts that wait for their turn.
+
+/** How long others stand behind posts, and how often it looks whether they still have to. */
+export const LONGEST_BEHIND_MS = 30_000;
+export const LOOK_MS = 50;
 
 /** Who calls, for as long as the row that it works on is surely its own. */
 export interface WithoutSlot {
