@@ -6,11 +6,19 @@ import type { CacheOptions } from './port.ts';
 /** How long anybody waits for an answer of Redis. */
 export const ANSWER_MS = 1_000;
 export const CONNECT_MS = 2_000;
+/**
+ * A connection on which a question is unanswered and nothing is heard for so long is made anew: a firewall that forgot
+ * it tells nobody, and TCP would try for a quarter of an hour.
+ */
+const SILENT_MS = 3_000;
+/** One that only hears is asked so often whether its other end is there. */
+const LOOK_MS = 5_000;
 /** How each connection to Redis comes and goes. */
 export const CONNECTION = {
   retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), 2_000),
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'), // its primary has changed
   connectTimeout: CONNECT_MS,
+  socketTimeout: SILENT_MS,
   disconnectTimeout: 100, // its timer would keep an ending process alive
   lazyConnect: true,
 };
@@ -26,6 +34,9 @@ export function openSubscriptions<Message>(
 ) {
   const handlers = new Map<string, Set<(message: Message) => void>>();
   let closing = false;
+  const looks = clock.every(LOOK_MS, () => {
+    if (subscriber.status === 'ready') subscriber.ping().catch(() => undefined);
+  });
   const briefly = (work: () => Promise<unknown>) => atMost(clock, ANSWER_MS, () => work().catch(() => undefined));
   return {
     hear(channel: string, message: Message): void {
@@ -52,6 +63,7 @@ export function openSubscriptions<Message>(
     },
     close(): void {
       closing = true;
+      looks[Symbol.dispose]();
       handlers.clear();
       subscriber.disconnect();
     },

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cache, type CacheOptions, openCache } from '../../../src/platform/cache/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { startFaultProxy } from '../../support/processes/fault-proxy.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { freePort } from '../../support/wire/ports.ts';
 
@@ -225,6 +226,30 @@ describe('the cache during an outage of Redis', () => {
     );
     expect(cache.health().limitsShared).toBe(true);
     await cache[Symbol.asyncDispose]();
+    await own.kill();
+    rmSync(own.dir, { recursive: true, force: true });
+  });
+
+  test('connections that a firewall forgot are made anew, that of values and that of live messages', async () => {
+    await using own = Object.assign(new OwnRedis(), { async [Symbol.asyncDispose]() {} });
+    await own.start();
+    await using wire = await startFaultProxy(own.port);
+    await using cache = await opened(`redis://127.0.0.1:${wire.port}`);
+    await using elsewhere = await opened(own.url);
+    const heard: string[] = [];
+    await using _listener = await cache.subscribe('live', (message) => heard.push(message));
+    wire.break({ kind: 'half-open' });
+    await expect(cache.ping()).rejects.toMatchObject({ code: 'unavailable' });
+    await until(() =>
+      cache.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await until(async () => {
+      await elsewhere.publish('live', 'again');
+      return heard.includes('again');
+    });
     await own.kill();
     rmSync(own.dir, { recursive: true, force: true });
   });

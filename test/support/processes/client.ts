@@ -1,4 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type CallAnswer, call } from '../../../src/operations/cli/call.ts';
 
@@ -14,6 +19,8 @@ export interface ServiceClient {
   api<S extends z.ZodType>(path: string, answer: S, sent?: Sent): Promise<z.output<S>>;
   /** With the API key: whatever is answered. Rejects when nothing answers. */
   ask(path: string, sent?: Sent): Promise<CallAnswer>;
+  /** With the API key: whatever is answered to the upload of a file, whose size is not told before. */
+  upload(pieces: Iterable<Uint8Array>): Promise<{ status: number; body: unknown }>;
   /** The header with the API key. */
   readonly key: string;
 }
@@ -31,6 +38,23 @@ async function asked<S extends z.ZodType>(
   throw new Error(
     `${verb} ${url} answered ${given.status}: ${given.text.slice(0, 500)} ${parsed?.error?.message ?? ''}`,
   );
+}
+
+async function sendFile(url: string, headers: Record<string, string>, pieces: Iterable<Uint8Array>) {
+  function* form() {
+    yield Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n\r\n');
+    yield* pieces;
+    yield Buffer.from('\r\n--b--\r\n');
+  }
+  const sent = request(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'multipart/form-data; boundary=b' },
+  });
+  sent.on('error', () => undefined); // told by the two below
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  // one who refuses it need not read the rest
+  const [[response]] = await Promise.all([answered, pipeline(Readable.from(form()), sent).catch(() => undefined)]);
+  return { status: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
 }
 
 /** Registers a person and an org at a running product, and makes an API key. */
@@ -55,6 +79,7 @@ export async function signUpAt(url: string, name = 'Acme'): Promise<ServiceClien
     api: (path, answer, sent = {}) => asked(url + path, answer, api, sent),
     ask: (path, { method, body } = {}) =>
       call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),
+    upload: (pieces) => sendFile(`${url}/public/v1/upload`, api, pieces),
   };
 }
 

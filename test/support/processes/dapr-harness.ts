@@ -50,13 +50,18 @@ export interface SidecarHandle {
  */
 export interface DaprCluster extends AsyncDisposable {
   readonly placementHealthUrl: string;
+  /** Where sidecars find placement. */
+  readonly placementPort: number;
   readonly logs: string;
   placement(): Running;
   scheduler(): Running;
   /** Ports for an app and its sidecar, before either runs. */
   reserve(): Promise<HostPorts>;
-  /** A sidecar for the app on `ports.app`. `api` hosts nothing; its app is where it says, or nowhere. */
-  sidecar(ports: HostPorts, kind?: 'host' | 'api', apiPort?: number): SidecarHandle;
+  /**
+   * A sidecar for the app on `ports.app`. `api` hosts nothing; its app is where it says, or nowhere. `placementPort`:
+   * when another way leads to placement.
+   */
+  sidecar(ports: HostPorts, kind?: 'host' | 'api', apiPort?: number, placementPort?: number): SidecarHandle;
   /** A sidecar of an application of somebody else, with components of its own. */
   neighbour(ports: HostPorts, appId: string, resources: string): SidecarHandle;
   /** Starts it again on the same ports; the scheduler with the same data. */
@@ -137,13 +142,14 @@ export async function startDapr({
     ports: HostPorts,
     sidecarPorts: SidecarPorts,
     folders: string[],
+    placementPort = placementPorts.grpc,
   ): SidecarHandle {
     const name = `daprd-${kind}-${ports.http}`;
     const running = startSidecar({
       name,
       programs: programs!,
       appId,
-      placement: placementPorts,
+      placement: { ...placementPorts, grpc: placementPort },
       scheduler: schedulerPorts,
       environment: forSidecars,
       resources: folders,
@@ -166,6 +172,7 @@ export async function startDapr({
 
   return {
     placementHealthUrl: `http://127.0.0.1:${placementPorts.health}`,
+    placementPort: placementPorts.grpc,
     logs: folder,
     placement: () => placement,
     scheduler: () => scheduler,
@@ -173,13 +180,14 @@ export async function startDapr({
       const [app, http, grpc, internal, metrics] = (await freePorts(5)) as [number, number, number, number, number];
       return { app, http, grpc, internal, metrics };
     },
-    sidecar: (ports, kind = 'host', apiPort) =>
+    sidecar: (ports, kind = 'host', apiPort, placementPort) =>
       start(
         kind,
         kind === 'host' ? APP_ID : API_APP_ID,
         ports,
         kind === 'host' ? ports : { ...ports, app: apiPort },
         more === undefined ? [resources] : [resources, more],
+        placementPort,
       ),
     neighbour: (ports, appId, its) => start('neighbour', appId, ports, ports, [its]),
     async restartPlacement() {

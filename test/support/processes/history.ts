@@ -17,6 +17,8 @@ export interface Created {
   answeredAt: Date;
   /** How long the network was told to take over it. */
   latencyMs: number;
+  /** The body of the answer. */
+  said?: string;
 }
 /** One request as the network noted it, in the order of `seq`. */
 export interface LedgerRow {

@@ -19,6 +19,13 @@ const ROOT_ENV = Object.fromEntries(
 );
 
 type Env = Readonly<Record<string, string>>;
+/** Something that stands before a port, on a port of its own. */
+export interface Link extends AsyncDisposable {
+  readonly port: number;
+}
+/** A wire of an actor host of a cluster: sidecar to app, app to sidecar by HTTP and by gRPC, sidecar to placement. */
+export type Wire = 'app' | 'http' | 'grpc' | 'placement';
+
 export interface ServiceOptions {
   /** Of the product. */
   database: { url: string };
@@ -29,6 +36,14 @@ export interface ServiceOptions {
   hosts?: number;
   /** Settings beside those that a start needs. */
   env?: Env;
+  /** Of a cluster: settings of one of its processes, `host-1` and so on, or `api`. */
+  envOf?: (name: string) => Env;
+  /** Of a cluster: what stands on the wires of the hosts, opened for each with the port behind it. */
+  between?: Readonly<Partial<Record<Wire, (port: number, host: number) => Promise<Link>>>>;
+  /** On the embedded engine: the program in the place of `rookery.ts`. */
+  program?: string;
+  /** On the embedded engine: a file that the process writes what it says into by itself. */
+  output?: string;
   /** A folder with components for the sidecars of a cluster, beside ours. */
   resources?: string;
 }
@@ -130,11 +145,16 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
   const [port] = (await freePorts(1)) as [number];
   const url = `http://127.0.0.1:${port}`;
   const environment = { ...settingsOf(options, folder, sandbox.url), PORT: `${port}` };
+  const program = [process.execPath, options.program ?? 'rookery.ts', 'start'];
   const start = () =>
     startProcess({
       name: 'rookery',
-      command: process.execPath,
-      args: ['rookery.ts', 'start'],
+      ...(options.output === undefined
+        ? { command: program[0]!, args: program.slice(1) }
+        : {
+            command: '/bin/sh',
+            args: ['-c', 'out="$1"; shift; exec "$@" >>"$out" 2>&1', 'sh', options.output, ...program],
+          }),
       environment,
       logFile: join(folder, 'rookery.log'),
     });
@@ -168,9 +188,10 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
 }
 
 interface Member {
-  ports: HostPorts;
   app: Running;
   sidecar: SidecarHandle;
+  /** Another one in the place of one that is gone. */
+  startSidecar(): SidecarHandle;
 }
 
 /** Placement, scheduler, actor hosts and one API, each with a daprd of its own. */
@@ -215,11 +236,23 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
         DAPR_API_TOKEN: tokens.apiToken,
         APP_API_TOKEN: tokens.appToken,
         DAPR_PLACEMENT_HEALTH_URL: dapr.placementHealthUrl,
+        ...options.envOf?.(name),
       },
     });
+  const links: Link[] = [];
+  begun.defer(async () => void (await Promise.all(links.map((link) => link[Symbol.asyncDispose]()))));
   const startMember = async (n: number): Promise<Member> => {
     const ports = await dapr.reserve();
-    return { ports, app: startApp(`host-${n + 1}`, 'actors', ports, 0), sidecar: dapr.sidecar(ports) };
+    const through = async (wire: Wire, port: number) => {
+      const link = await options.between?.[wire]?.(port, n);
+      if (link) links.push(link);
+      return link?.port ?? port;
+    };
+    const ofApp = { ...ports, http: await through('http', ports.http), grpc: await through('grpc', ports.grpc) };
+    const ofSidecar = { ...ports, app: await through('app', ports.app) };
+    const placement = await through('placement', dapr.placementPort);
+    const startSidecar = () => dapr.sidecar(ofSidecar, 'host', undefined, placement);
+    return { app: startApp(`host-${n + 1}`, 'actors', ofApp, 0), sidecar: startSidecar(), startSidecar };
   };
   const members: Member[] = [];
   begun.defer(async () => void (await Promise.all(members.map(({ app }) => killed(app)))));
@@ -273,8 +306,8 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
     dapr,
     killSidecar: (index) => killed(members[index]!.sidecar.process),
     async restartSidecar(index) {
-      const { ports, app } = members[index]!;
-      members[index] = { ports, app, sidecar: dapr.sidecar(ports) };
+      const member = members[index]!;
+      members[index] = { ...member, sidecar: member.startSidecar() };
       await ready();
     },
     neighbour: async (appId, resources) => ({

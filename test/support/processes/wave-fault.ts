@@ -3,15 +3,26 @@ import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Chance, chance, isFull, note, rounds } from './chaos.ts';
 import { type History, violationsOf } from './history.ts';
-import { engines, type Service } from './service.ts';
+import { engines, type Service, type ServiceOptions } from './service.ts';
 import { acceptedCount, allSettled, comes, openCrowd, waveOf } from './wave.ts';
 import { testDatabase } from '../wire/database.ts';
 
-/** Posts of a wave that something breaks. */
-const WAVE_POSTS = isFull ? 2_000 : 200;
-/** Those that fall due after it on the same channels: when it breaks, nothing but a reminder and a row knows of them. */
-const LATER_POSTS = WAVE_POSTS / 2;
-const LATER_MS = 15_000;
+/** Posts that fall due while something breaks, ten on each channel. */
+export interface Wave {
+  posts: number;
+  /** For making them, before the first one is due. Default: what a busy machine needs. */
+  leadMs?: number;
+  /** From the first to the last of them. Default: one second. */
+  overMs?: number;
+  /** So many of them are out at most when it breaks. */
+  before: number;
+  /** Posts that fall due later, on the same channels: when it breaks, nothing but a reminder and a row knows of them. */
+  later: number;
+  /** From the first of the wave to the first of those. */
+  laterMs: number;
+}
+const POSTS = isFull ? 2_000 : 200;
+const WAVE: Wave = { posts: POSTS, before: POSTS / 2, later: POSTS / 2, laterMs: 15_000 };
 const LATENCY_MS = 50;
 const CREATE_MS = 20; // for one create on a busy machine
 
@@ -21,28 +32,48 @@ interface WaveFault {
   sql: Database;
   ledger?: Database;
   random: Chance;
+  wave?: Wave;
   /** What breaks once the network has some of the posts, and is whole again at its end. */
   breaks: () => Promise<unknown>;
 }
 
-/**
- * Has two waves of posts fall due, breaks something in the middle of the first, and waits until all has its end. Answers what is
- * not as it must be: of the history, and posts that are not out.
- */
-export async function brokenBy({ service, sql, ledger = sql, random, breaks }: WaveFault): Promise<{
+/** What is not as it must be of the history, and posts that are not out. */
+interface Outcome {
   violations: unknown;
   created: number;
   published: number;
   accepted: number;
   gone: number;
-}> {
-  await using crowd = await openCrowd(service.url, { orgs: 10, channels: WAVE_POSTS / 10 });
-  const from = systemClock.in(3_000 + (WAVE_POSTS + LATER_POSTS) * CREATE_MS);
+}
+
+/** Nothing is lost, doubled or early, and no process has ended. */
+export const wholeOf = ({ posts, later }: Wave): Outcome => ({
+  violations: [],
+  created: posts + later,
+  published: posts + later,
+  accepted: posts + later,
+  gone: 0,
+});
+export const WHOLE = wholeOf(WAVE);
+
+/** Has a wave of posts fall due, breaks something in the middle of it, and waits until all has its end. */
+export async function brokenBy({
+  service,
+  sql,
+  ledger = sql,
+  random,
+  wave = WAVE,
+  breaks,
+}: WaveFault): Promise<Outcome> {
+  const { posts, overMs, before, later, laterMs, leadMs = 3_000 + (posts + later) * CREATE_MS } = wave;
+  await using crowd = await openCrowd(service.url, { orgs: 10, channels: posts / 10 });
+  const from = systemClock.in(leadMs);
+  const settings = { latencyMs: LATENCY_MS };
   await crowd.post([
-    ...waveOf(crowd.channels, WAVE_POSTS, from, { latencyMs: LATENCY_MS }),
-    ...waveOf(crowd.channels, LATER_POSTS, new Date(from.getTime() + LATER_MS), { latencyMs: LATENCY_MS }),
+    ...waveOf(crowd.channels, posts, from, settings, overMs),
+    ...waveOf(crowd.channels, later, new Date(from.getTime() + laterMs), settings),
   ]);
-  const moment = 1 + random.pick(WAVE_POSTS / 2);
+  const moment = 1 + random.pick(before);
   if (!(await comes(async () => (await acceptedCount(ledger)) >= moment, 120_000)))
     throw new Error(`The wave did not begin\n${service.lastWords()}`);
   const at = performance.now();
@@ -51,7 +82,7 @@ export async function brokenBy({ service, sql, ledger = sql, random, breaks }: W
   const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
     Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
   );
-  note({ engine: service.engine, posts: WAVE_POSTS + LATER_POSTS, moment, brokenMs, settledAfterMs });
+  note({ engine: service.engine, posts: posts + later, moment, brokenMs, settledAfterMs });
   const history: History = await crowd.history(sql, ledger);
   return {
     violations: violationsOf(history),
@@ -61,32 +92,35 @@ export async function brokenBy({ service, sql, ledger = sql, random, breaks }: W
     gone: service.hosts.filter((host) => host.exit() !== undefined).length,
   };
 }
-const ALL = WAVE_POSTS + LATER_POSTS;
-/** Nothing is lost, doubled or early, and no process has ended. */
-export const WHOLE = { violations: [], created: ALL, published: ALL, accepted: ALL, gone: 0 };
 
-interface DaprFault {
+interface DaprFault extends Pick<ServiceOptions, 'hosts' | 'between'> {
   /** Seeds the draws: `f03`. */
   name: string;
-  /** Rounds at short depth. */
+  /** Rounds at full depth. */
   most: number;
   /** What happens, for the title. */
   title: string;
-  hosts?: number;
+  wave?: Wave;
   breaks: (service: Service, random: Chance) => Promise<unknown>;
 }
 
 /** Declares the rounds in which something breaks a wave on real Dapr; skipped by name where Dapr is missing. */
-export function testOnDapr({ name, most, title, hosts = 2, breaks }: DaprFault): void {
+export function testOnDapr({ name, most, title, hosts = 2, wave = WAVE, breaks, ...options }: DaprFault): void {
   const random = chance(name);
   const dapr = engines[1]!;
   (dapr.missing === undefined ? test : test.skip).each(rounds(most))(
     `round $round of $of: ${title}, and every post is out once${dapr.missing ? ` [skipped: ${dapr.missing}]` : ''}`,
     async () => {
       await using database = await testDatabase();
-      await using service = await dapr.start({ database, hosts });
-      const broken = await brokenBy({ service, sql: database.sql, random, breaks: () => breaks(service, random) });
-      expect(broken).toEqual(WHOLE);
+      await using service = await dapr.start({ database, hosts, ...options });
+      const broken = await brokenBy({
+        service,
+        sql: database.sql,
+        random,
+        wave,
+        breaks: () => breaks(service, random),
+      });
+      expect(broken).toEqual(wholeOf(wave));
     },
     600_000,
   );

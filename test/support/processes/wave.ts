@@ -18,6 +18,19 @@ export interface Wanted {
   due: Date;
   latencyMs?: number;
   settings?: Readonly<Record<string, unknown>>;
+  /** Files of the library. */
+  image?: readonly object[];
+  content?: string;
+}
+interface CrowdSize {
+  orgs: number;
+  /** Of all together. */
+  channels: number;
+  /**
+   * Requests to each webhook that its receiver answers with 200 when the sender has given them up, from the first one
+   * on.
+   */
+  answeredLate?: number;
 }
 export interface Crowd extends AsyncDisposable {
   readonly channels: readonly Channel[];
@@ -42,17 +55,19 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
  * Signs up `orgs` people, each with as many sandbox channels as all are to have together, and one webhook to a receiver
  * of our own.
  */
-export async function openCrowd(
-  url: string,
-  { orgs, channels: wanted }: { orgs: number; channels: number },
-): Promise<Crowd> {
+export async function openCrowd(url: string, { orgs, channels: wanted, answeredLate = 0 }: CrowdSize): Promise<Crowd> {
   await using begun = new AsyncDisposableStack();
   const received: ReceivedHook[] = [];
+  const requests = new Map<string, number>();
   const receiver: Receiver = begun.use(
     await startReceiver({
-      answer(response, { headers, body }) {
+      answer(response, { path, headers, body }) {
         received.push({ headers, body, status: 200 });
-        response.writeHead(200).end();
+        const nth = (requests.get(path) ?? 0) + 1;
+        requests.set(path, nth);
+        const answer = () => void response.writeHead(200).end();
+        if (nth > answeredLate) answer();
+        else response.once('close', answer);
       },
     }),
   );
@@ -79,12 +94,20 @@ export async function openCrowd(
   );
 
   const created: Created[] = [];
-  const create = async ({ channel, due, latencyMs = 0, settings }: Wanted): Promise<Created> => {
+  const create = async ({
+    channel,
+    due,
+    latencyMs = 0,
+    settings,
+    image = [],
+    content = `<p>Due ${due.toISOString()}</p>`,
+  }: Wanted): Promise<Created> => {
     const body = postBody({
       channelId: channel.id,
       date: due,
-      content: `<p>Due ${due.toISOString()}</p>`,
+      content,
       settings: { ...settings, latencyMs },
+      image,
     });
     const answer = await channel.client
       .ask('/public/v1/posts', { body })
@@ -97,6 +120,7 @@ export async function openCrowd(
       due,
       answeredAt: new Date(),
       latencyMs,
+      said: answer.text,
     };
     created.push(one);
     return one;
@@ -209,20 +233,21 @@ export async function allSettled(sql: Database, withinMs = 150_000): Promise<num
   );
 }
 
-/** Posts over all channels that fall due within one second, each channel's in their order. */
+/**
+ * Posts over all channels, each channel's in their order. They fall due within one second, those of all channels at the
+ * same instants; or one after another within `overMs`.
+ */
 export const waveOf = (
   channels: readonly Channel[],
   posts: number,
   from: Date,
   more: Partial<Wanted> = {},
+  overMs?: number,
 ): Wanted[] => {
-  const perChannel = Math.ceil(posts / channels.length);
+  const turns = Math.ceil(posts / channels.length);
   return Array.from({ length: posts }, (_, n) => {
     const turn = Math.floor(n / channels.length);
-    return {
-      channel: channels[n % channels.length]!,
-      due: new Date(from.getTime() + Math.floor((turn * 1_000) / perChannel)),
-      ...more,
-    };
+    const afterMs = overMs === undefined ? (turn * 1_000) / turns : (n * overMs) / posts;
+    return { channel: channels[n % channels.length]!, due: new Date(from.getTime() + Math.floor(afterMs)), ...more };
   });
 };
