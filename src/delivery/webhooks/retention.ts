@@ -7,10 +7,12 @@ const firstIdOf = (at: Date): string => {
 };
 
 /**
- * Deletes at most `limit` attempts and as many deliveries that were over, from before `until`; answers how many of
- * both.
+ * Deletes at most `limit` attempts and as many deliveries that were over, older than `keptMs` by the database's clock;
+ * answers how many of both.
  */
-export async function dropOldDeliveries(sql: Sql, until: Date, limit: number): Promise<number> {
+export async function dropOldDeliveries(sql: Sql, keptMs: number, limit: number): Promise<number> {
+  const [row] = await sql<{ until: Date }[]>`select now() - ${keptMs}::float8 * interval '1 ms' as until`;
+  const { until } = row!;
   const attempts = await sql`/* all orgs */
     delete from webhook_attempts
     where id = any(array(

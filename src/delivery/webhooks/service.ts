@@ -15,7 +15,7 @@ const KEPT_MS = 30 * 86_400_000;
 
 /** Opens the webhooks of organizations: which events they are sent, the deliveries and their outcome. */
 export function openWebhooks(options: WebhooksOptions) {
-  const { sql, clock } = options;
+  const { sql } = options;
   const send = openSend(options);
   const deps: WebhooksDeps = { ...options, send };
   return {
@@ -38,7 +38,7 @@ export function openWebhooks(options: WebhooksOptions) {
     /** Actors to be woken by the reconciler. */
     overdue: (limit: number) => overdueWebhooks(sql, limit),
     /** Forgets what was over 30 days ago, at most `limit` attempts and deliveries of each; answers how many. */
-    dropOld: (limit: number) => dropOldDeliveries(sql, clock.in(-KEPT_MS), limit),
+    dropOld: (limit: number) => dropOldDeliveries(sql, KEPT_MS, limit),
     /** What waits, what should have been sent, and what each host sends. */
     work: () => workOfWebhooks(sql),
   };

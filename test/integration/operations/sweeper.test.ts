@@ -239,7 +239,7 @@ describe('the sweeper', () => {
     await dropOldKeys(db.sql, 10);
     await dropOldStates(db.sql, 10);
     await dropOldLateness(db.sql, 10);
-    await dropOldDeliveries(db.sql, new Date(Date.now() - 86_400_000), 10);
+    await dropOldDeliveries(db.sql, 86_400_000, 10);
     await dropOldLedger(db.sql, 10);
     const sent = db.statements.filter((text) => /^\s*(\/\*|delete)/.test(text));
     expect(sent.length).toBe(6);

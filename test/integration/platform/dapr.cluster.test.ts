@@ -184,6 +184,7 @@ describeDapr('a Dapr cluster of host processes', () => {
         port: stays.ports.grpc,
         token: API_TOKEN,
         clock: systemClock,
+        now: async () => systemClock.now().getTime(),
         retryMs: RETRY_MS,
         repeatMs: 5_000,
       });

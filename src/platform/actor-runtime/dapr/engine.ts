@@ -90,6 +90,12 @@ async function waitFor(sidecar: Sidecar, path: string, ms: number, clock: Clock)
   }
 }
 
+/** By this clock reminders are due, whatever that of the machine says. */
+async function databaseNow(sql: Database): Promise<number> {
+  const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`;
+  return row!.ms;
+}
+
 /** What one process knows of its sidecar, and of the host that it serves. */
 interface Link {
   readonly options: DaprEngineOptions;
@@ -215,6 +221,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     port: options.grpcPort,
     token: options.apiToken,
     clock,
+    now: () => databaseNow(options.sql),
     retryMs: options.retryMs ?? 5_000,
     repeatMs,
   });

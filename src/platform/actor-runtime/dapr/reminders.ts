@@ -33,6 +33,8 @@ export interface SchedulerRemindersOptions {
   port: number;
   token: string | undefined;
   clock: Clock;
+  /** Milliseconds since 1970 by the clock by which reminders are due: that of this machine may be wrong. */
+  now(): Promise<number>;
   /** A callback that failed comes again after this long, for ever. */
   retryMs: number;
   /** A registration that fails for want of a scheduler is tried this long. */
@@ -89,6 +91,7 @@ export async function openSchedulerReminders({
   port,
   token,
   clock,
+  now,
   retryMs,
   repeatMs,
 }: SchedulerRemindersOptions): Promise<SchedulerReminders> {
@@ -173,19 +176,18 @@ export async function openSchedulerReminders({
       await ask('UnregisterActorReminder', named(of, name));
     },
     async count(types) {
-      const stored = await list(types);
-      const now = clock.now().getTime();
-      return { pending: stored.length, overdue: stored.filter((one) => dueAt(one) < now).length };
+      const [stored, at] = await Promise.all([list(types), now()]);
+      return { pending: stored.length, overdue: stored.filter((one) => dueAt(one) < at).length };
     },
     async rearm(types, ms, limit) {
-      const before = clock.now().getTime() - ms;
-      const forgotten = (await list(types)).filter((one) => one.reminder && dueAt(one) < before).slice(0, limit);
+      const [stored, at] = await Promise.all([list(types), now()]);
+      const forgotten = stored.filter((one) => one.reminder && dueAt(one) < at - ms).slice(0, limit);
       await registerAll(
         forgotten.map(({ name, reminder }) => ({
           actor_type: reminder!.actor_type,
           actor_id: reminder!.actor_id,
           name,
-          due_time: clock.now().toISOString(),
+          due_time: new Date(at).toISOString(),
           data: bytesOf(reminder!.data),
           overwrite: true,
           failure_policy: { constant: { interval: duration(retryMs) } },
