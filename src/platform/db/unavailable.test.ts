@@ -26,6 +26,10 @@ describe('database errors', () => {
       cause: { code },
     });
   });
+  test('a full disk is named', () => {
+    expect(asCallerError(coded('53100')).message).toBe('The database has no room left, try again later');
+    expect(asCallerError(coded('08006')).message).toBe('The database cannot be reached, try again shortly');
+  });
   test.each(['23505', '22P02', '42P01', '40001', '57014', '08', '0800', 'ENOENT', ''])(
     '%p is a fault of the statement or the program',
     (code) => {

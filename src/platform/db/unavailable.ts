@@ -23,20 +23,23 @@ const WORDS = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
+/** SQLSTATE of a server whose disk is full. */
+const DISK_FULL = '53100';
 const RETRY_MS = 2_000;
+
+const codeOf = (error: unknown) => String((Object(error) as { code?: unknown }).code);
 
 /**
  * Tells whether a thrown value says that the database cannot be reached or takes nobody in: the same may work in a
  * moment.
  */
 export function isUnavailable(error: unknown): boolean {
-  const code = String((Object(error) as { code?: unknown }).code);
+  const code = codeOf(error);
   return STATES.test(code) || WORDS.has(code);
 }
 
 /** Tells whether the statement or what is in it is at fault (SQLSTATE 22, 23, 42), so that it will be refused again. */
-export const isFinal = (error: unknown): boolean =>
-  /^(2[23]|42)/.test(String((Object(error) as { code?: unknown }).code));
+export const isFinal = (error: unknown): boolean => /^(2[23]|42)/.test(codeOf(error));
 
 /**
  * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for
@@ -46,7 +49,9 @@ export const asCallerError = (thrown: unknown): AppError =>
   isUnavailable(thrown)
     ? new AppError(
         'unavailable',
-        'The database cannot be reached, try again shortly',
+        codeOf(thrown) === DISK_FULL
+          ? 'The database has no room left, try again later'
+          : 'The database cannot be reached, try again shortly',
         { retryAfterMs: RETRY_MS },
         { cause: thrown },
       )
