@@ -115,6 +115,7 @@ test('no pattern is made of what people type', () => {
   expect(found(rule)).toEqual([
     'src/providers/registry/rules.ts', // the form that an adapter declares for its field
     'src/publishing/posts/authoring/follow-ups.ts', // and for those of its plugs
+    'api/mcp/resources.ts', // the addresses that it declares
     'api/http/openapi/examples.ts', // the form that a route declares
   ]);
 });
