@@ -40,7 +40,14 @@ export async function findBugs({ server, seeds, only, say }: Options): Promise<n
     try {
       for (let bug = left.shift(); bug; bug = left.shift()) {
         const restore = plant(bug, folder);
-        const [code, output] = await simulateIn(folder, server, template.name, seeds);
+        const { code, output } = await simulateApart(['--seeds', String(seeds), '--json'], {
+          cwd: folder,
+          env: {
+            TEST_DATABASE_URL: server,
+            SIM_TEMPLATE: template.name,
+            NODE_COMPILE_CACHE: join(folder, '.compiled'),
+          },
+        });
         restore();
         const [, seed, why] = /^failed: (\d+): (.*)$/m.exec(output) ?? [];
         if (code === 1 && seed !== undefined) found += 1;
@@ -79,24 +86,18 @@ function plant(bug: Bug, folder: string): () => void {
   return () => before.forEach((text, path) => writeFileSync(path, text));
 }
 
-async function simulateIn(
-  folder: string,
-  server: string,
-  template: string,
-  seeds: number,
-): Promise<[code: number | null, output: string]> {
-  const child = spawn(process.execPath, ['test/sim/main.ts', '--seeds', String(seeds), '--json'], {
-    cwd: folder,
+/** Runs a simulation in a process of its own, whose time and randomness are virtual. */
+export async function simulateApart(
+  args: readonly string[],
+  { cwd = ROOT, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], {
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      TEST_DATABASE_URL: server,
-      SIM_TEMPLATE: template,
-      NODE_COMPILE_CACHE: join(folder, '.compiled'),
-    },
+    env: { ...process.env, ...env },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
   const [code] = (await once(child, 'close')) as [number | null];
-  return [code, output];
+  return { code, output };
 }

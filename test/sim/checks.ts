@@ -4,7 +4,7 @@ import type { Networks, Request, Taken } from './network.ts';
 import type { KnownOrg } from './known.ts';
 import type { People } from './people.ts';
 import type { Receivers } from './receivers.ts';
-import { findBroken } from './standing.ts';
+import { findBroken, findUnsettled } from './standing.ts';
 
 /** Something that the product promises did not hold. */
 export class Violation extends Error {}
@@ -13,7 +13,6 @@ export class Violation extends Error {}
 type Ms = number | null;
 interface Row {
   id: string;
-  rootId: string | null;
   state: string;
   detail: string | null;
   errorKind: string | null;
@@ -25,12 +24,8 @@ interface Row {
   /** Since when the answer to its attempt is missing. */
   lostMs: Ms;
   deleted: boolean;
-  attempt: number;
   /** The start of the process whose attempt it is. */
   incarnation: string | null;
-  claims: number;
-  isStopped: boolean;
-  isBraked: boolean;
 }
 interface Options {
   kernel: Kernel;
@@ -42,7 +37,7 @@ interface Options {
   /** The start of a process that is there. */
   incarnationOf(process: Process): string | undefined;
   /** What this seed has of faults. */
-  faults(): ReadonlySet<string>;
+  faults: ReadonlySet<string>;
 }
 
 /** How late something that is due may be done once nothing is broken any more. */
@@ -56,26 +51,18 @@ const LATE_MS = 3_000;
 export function openChecks({ kernel, sql, people, networks, receivers, incarnationOf, faults }: Options) {
   /** Found where nobody waits for it, and thrown at the next look. */
   let later: Violation | undefined;
-  const fail = (message: string): never => {
+  function fail(message: string): never {
     throw (later ??= new Violation(message));
-  };
+  }
 
-  /** The connection of the checks has the time of the moment as well. */
-  const now = () => sql.unsafe(`set sim.now = '${new Date(kernel.now).toISOString()}'`);
   const postOf = async (id: string): Promise<Row | undefined> => (await rows([id]))[0];
   const rows = (ids: readonly string[]) => sql<Row[]>`
-    select p.id, p.root_post_id as "rootId", p.state, p.detail, p.error_kind as "errorKind", p.error,
-      p.release_id as "releaseId",
+    select p.id, p.state, p.detail, p.error_kind as "errorKind", p.error, p.release_id as "releaseId",
       extract(epoch from p.publish_date)::float8 * 1000 as "publishMs",
       extract(epoch from p.due_at)::float8 * 1000 as "dueMs",
-      extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs", (
-        select extract(epoch from min(t.at))::float8 * 1000 from post_timeline t
-        where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
-      ) as "lostMs", p.deleted_at is not null as deleted, p.attempt, p.incarnation,
-      (select count(*)::int from post_timeline t where t.post_id = p.id and t.kind = 'claimed') as claims,
-      c.disabled or c.refresh_needed or c.deleted_at is not null as "isStopped", c.brakes <> '{}' as "isBraked"
+      extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs",
+      extract(epoch from lost_at(p))::float8 * 1000 as "lostMs", p.deleted_at is not null as deleted, p.incarnation
     from posts p
-    join channels c on c.id = p.channel_id
     where p.id = any(${[...ids]}::uuid[])
     order by p.id`;
 
@@ -105,7 +92,7 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
   async function received(request: Request): Promise<void> {
     if (request.kind !== 'post') return receivedFollowUp(request);
     const row = await postOf(request.id);
-    if (!row) return void fail(`I1: the post ${request.id} is sent, and has no row`);
+    if (!row) fail(`I1: the post ${request.id} is sent, and has no row`);
     const known = people().posts.get(request.id);
     if (row.publishMs === null || row.publishMs > request.at)
       fail(`I4: the post ${request.id} is sent ${(row.publishMs ?? 0) - request.at} ms early`);
@@ -117,7 +104,7 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
       fail(`I9: the post ${request.id} is sent by ${request.process.name}, and another host has claimed it`);
     await behindOthers(request);
     await rested(request);
-    if ([...faults()].every((fault) => ORDERLY.has(fault))) inTime(request, row);
+    if ([...faults].every((fault) => ORDERLY.has(fault))) inTime(request, row);
     if (!known) return; // of a series: only its first post is known by name
     const brake = brakeOn(known.orgId, known.channelId, row.claimedMs ?? 0);
     if (brake)
@@ -144,9 +131,8 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
     const ends = networks().requests.filter((one) => one.channelId === channelId && one.id !== id);
     const { until } = networks().limited.get(channelId) ?? { until: 0 };
     const free = Math.max(dueMs ?? at, until, ...ends.map(({ endedAt }) => endedAt ?? at));
-    const prepares = once === 'two-phase' && faults().has('slow'); // the network has its time before
-    if (!faults().has('answers') && !prepares && at - free > LATE_MS)
-      fail(`the post ${id} is sent ${at - free} ms late`);
+    const prepares = once === 'two-phase' && faults.has('slow'); // the network has its time before
+    if (!faults.has('answers') && !prepares && at - free > LATE_MS) fail(`the post ${id} is sent ${at - free} ms late`);
   }
   /** An answer that is missing keeps its channel for a while: the next post may not overtake it. */
   async function behindOthers({ id, channelId }: Request): Promise<void> {
@@ -154,30 +140,30 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
       select p.id
       from posts p
       where p.channel_id = ${channelId} and p.id <> ${id} and p.state = 'QUEUE' and p.detail = 'unconfirmed'
-        and (
-          select min(t.at) from post_timeline t
-          where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
-        ) > to_timestamp(${(kernel.now - 50_000) / 1_000})
+        and lost_at(p) > to_timestamp(${(kernel.now - 50_000) / 1_000})
       limit 1`;
     if (other) fail(`I3: the post ${id} overtakes ${other.id}, whose answer is missing`);
   }
   /** What a resume has planned keeps its spacing. */
-  function planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void {
-    for (const [channelId, at] of times) {
-      const sorted = at.toSorted((a, b) => a - b);
-      const near = sorted.findIndex((time, n) => n > 0 && time - sorted[n - 1]! < spacingMs);
-      if (near > 0) fail(`brake: of ${channelId} two posts are resumed within ${spacingMs} ms`);
+  function planned(plan: readonly { postId: string; at: Date }[], spacingMs: number): void {
+    const channelOf = ({ postId }: { postId: string }) => {
+      const post = people().posts.get(postId);
+      return post?.root === undefined ? post?.channelId : undefined;
+    };
+    for (const [channelId, held] of Map.groupBy(plan, channelOf)) {
+      const sorted = held.map(({ at }) => at.getTime()).toSorted((a, b) => a - b);
+      if (channelId !== undefined && sorted.some((time, n) => n > 0 && time - sorted[n - 1]! < spacingMs))
+        fail(`brake: of ${channelId} two posts are resumed within ${spacingMs} ms`);
     }
   }
   /** A first comment, or what a plug does. */
   async function receivedFollowUp(request: Request): Promise<void> {
-    const [row] = await sql<{ postId: string; state: string; claimedMs: number; orgId: string; attempt: number }[]>`
-      select f.post_id as "postId", f.org_id as "orgId", p.state, f.attempt,
-        extract(epoch from f.claimed_at)::float8 * 1000 as "claimedMs"
+    const [row] = await sql<{ state: string; claimedMs: number; orgId: string }[]>`
+      select f.org_id as "orgId", p.state, extract(epoch from f.claimed_at)::float8 * 1000 as "claimedMs"
       from post_follow_ups f
       join posts p on p.id = f.post_id
       where f.id = ${request.id}`;
-    if (!row) return void fail(`I7: the ${request.kind} ${request.id} is sent, and has no row`);
+    if (!row) fail(`I7: the ${request.kind} ${request.id} is sent, and has no row`);
     if (row.state !== 'PUBLISHED') fail(`the ${request.kind} ${request.id} is sent below a post that is ${row.state}`);
     const brake = brakeOn(row.orgId, request.channelId, row.claimedMs);
     if (brake) fail(`brake: the ${request.kind} ${request.id} was claimed after the pause`);
@@ -217,70 +203,27 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
     if (later) throw later;
     const keyed = [...people().posts.values()].filter(({ key, root }) => key !== undefined && root === undefined);
     const wrong = await findBroken(sql, { keyed, now: kernel.now });
-    if (wrong) fail(`${wrong.what}: ${wrong.id}`);
+    if (wrong) fail(wrong);
     await withinPlans();
   }
 
   /** Why not everything has its end; undefined: it has. */
   async function unsettled(): Promise<string | undefined> {
-    await now();
-    const [post] = await sql<{ id: string; detail: string; dueMs: Ms }[]>`
-      select p.id, p.detail, extract(epoch from coalesce(p.due_at, p.look_up_at))::float8 * 1000 as "dueMs"
-      from posts p
-      join channels c on c.id = p.channel_id
-      where p.state = 'QUEUE' and p.deleted_at is null and not c.disabled and not c.refresh_needed
-        and (
-          p.detail in ('publishing', 'processing', 'unconfirmed')
-          or p.detail in ('scheduled', 'retrying')
-            and c.brakes = '{}'
-            and greatest(p.due_at, p.publish_date, c.resting_until) <= now() - interval '20 seconds'
-        )
-      limit 1`;
-    if (post) return `the post ${post.id} is ${post.detail}`;
-    const [followUp] = await sql<{ id: string; state: string }[]>`
-      select f.id, f.state
-      from post_follow_ups f
-      join channels c on c.id = f.channel_id
-      where f.incarnation is not null
-        or f.due_at <= now() - interval '20 seconds' and c.brakes = '{}' and f.state in ('waiting', 'unconfirmed')
-      limit 1`;
-    if (followUp) return `the follow-up ${followUp.id} is ${followUp.state}`;
-    const [series] = await sql<{ id: string }[]>`
-      select id from posts
-      where recurrence is not null and repeated_at is null and root_post_id is null and deleted_at is null
-        and state in ('PUBLISHED', 'ERROR')
-      limit 1`;
-    if (series) return `the series of ${series.id} does not go on`;
-    const [unheard] = await sql<{ id: string; webhookId: string }[]>`
-      select p.id, w.id as "webhookId"
-      from posts p
-      join webhooks w on w.org_id = p.org_id
-      where p.state = 'PUBLISHED' and p.root_post_id is null
-        and not exists (
-          select from webhook_deliveries d
-          where d.webhook_id = w.id and d.event = 'post.published' and d.body like '%' || p.id || '%'
-        )
-      limit 1`;
-    if (unheard) return `the webhook ${unheard.webhookId} is not told of the post ${unheard.id}`;
-    const [slot] = await sql<{ id: string }[]>`select id from channels where slot_incarnation is not null limit 1`;
-    return slot && `the channel ${slot.id} has its slot taken`;
+    await sql.unsafe(`set sim.now = '${new Date(kernel.now).toISOString()}'`);
+    return findUnsettled(sql);
   }
 
   /** What must have become of all that was confirmed. */
   async function ended(): Promise<void> {
-    const { posts } = people();
-    const known = [...posts.values()].filter(({ created }) => created === 'yes');
-    const found = new Map((await rows(known.map(({ id }) => id))).map((row) => [row.id, row]));
-    for (const post of known) {
-      const row = found.get(post.id);
-      if (!row) {
-        fail(`I1: the post ${post.id} was confirmed, and is not there`);
-        continue;
-      }
-      if (post.deletedAt !== undefined && !row.deleted) fail(`the post ${post.id} was deleted, and is there`);
+    const all = await sql<{ id: string }[]>`select id from posts`;
+    const there = new Map((await rows(all.map(({ id }) => id))).map((row) => [row.id, row]));
+    for (const { id, created, deletedAt } of people().posts.values()) {
+      if (created !== 'yes') continue;
+      const row = there.get(id);
+      if (!row) fail(`I1: the post ${id} was confirmed, and is not there`);
+      if (deletedAt !== undefined && !row.deleted) fail(`the post ${id} was deleted, and is there`);
     }
-    const all = await sql<{ id: string }[]>`select id from posts order by id`;
-    for (const row of await rows(all.map(({ id }) => id))) outcome(row);
+    for (const row of there.values()) outcome(row);
     await comments();
     await deliveries();
   }
@@ -292,26 +235,19 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
     for (const { id, webhook } of receivers().got.values())
       if (known.get(id) !== webhook) fail(`W: the receiver ${webhook} got ${id}, which is no delivery of it`);
   }
-  /**
-   * Taken after its caller had given up, at a network where a post that is not shown may be sent again at once: what
-   * people changed by then comes too late for it (docs/simulation.md).
-   */
-  const isTooLate = ({ at, request: { once, endedAt } }: Taken): boolean =>
-    (once === 'key' || once === 'own-id') && at > (endedAt ?? Infinity);
   function outcome(row: Row): void {
     const out = networks().findAll('post', row.id);
     if (row.state === 'PUBLISHED') {
       if (out.length === 0) fail(`I1: the post ${row.id} is said to be published, and the network does not have it`);
       const known = people().posts.get(row.id);
-      if (known && !isTooLate(out[0]!) && !known.texts.has(out[0]!.request.text))
+      if (known && !known.texts.has(out[0]!.request.text))
         fail(`the post ${row.id} is out as "${out[0]!.request.text}", and a newer edit was confirmed`);
       if (row.releaseId !== out[0]!.release) fail(`the post ${row.id} has the release of another`);
     } else if (row.state === 'ERROR') {
       if (row.errorKind === null || row.error === null) fail(`I1: the post ${row.id} failed without a reason`);
       if (out.length > 0 && row.errorKind !== 'unconfirmed')
         fail(`I2: the post ${row.id} is said to have failed (${row.errorKind}: ${row.error}), and is out`);
-    } else if (out.length > 0 && !(row.deleted && isTooLate(out[0]!)))
-      fail(`I2: the post ${row.id} is out, and is ${row.state} ${row.detail}`);
+    } else if (out.length > 0) fail(`I2: the post ${row.id} is out, and is ${row.state} ${row.detail}`);
   }
   async function comments(): Promise<void> {
     const wanted = await sql<{ postId: string; id: string | null; state: string | null; count: number }[]>`
@@ -322,12 +258,8 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
       group by p.id
       order by p.id`;
     for (const { postId, id, state, count } of wanted) {
-      if (count !== 1 || id === null) {
-        fail(`the post ${postId} is out, and nothing of its first comment is known`);
-        continue;
-      }
-      const out = networks().findAll('comment', id);
-      if (state === 'done' && out.length !== 1)
+      if (count !== 1 || id === null) fail(`the post ${postId} is out, and nothing of its first comment is known`);
+      if (state === 'done' && networks().findAll('comment', id).length !== 1)
         fail(`I7: the first comment of ${postId} is said to be out, and is not`);
     }
   }

@@ -22,12 +22,20 @@ const SCHEMA = `
     $$;
   create function sim.pg_try_advisory_lock(bigint) returns boolean language sql as $$ select true $$;`;
 
-/** Every fact that was ever announced: the outbox forgets what all have heard. */
-const TOLD = `
+/**
+ * What the checks read: every fact that was ever announced, as the outbox forgets what all have heard, and since when
+ * the answer to the attempt of a post is missing.
+ */
+const FOR_CHECKS = `
   create table sim.told (n bigint generated always as identity, topic text, entity_id uuid);
   create function sim.tell() returns trigger language plpgsql
     as $$ begin insert into sim.told (topic, entity_id) values (new.topic, new.entity_id); return new; end $$;
-  create trigger told after insert on outbox for each row execute function sim.tell();`;
+  create trigger told after insert on outbox for each row execute function sim.tell();
+  create function sim.lost_at(posts) returns timestamptz language sql stable
+    as $$
+      select min(t.at) from post_timeline t
+      where t.post_id = $1.id and t.kind = 'unconfirmed' and t.at >= $1.claimed_at
+    $$;`;
 
 /** Where tables lie decides in which order rows are read that nothing orders: nothing moves them by itself. */
 const WITHOUT_VACUUM = `
@@ -41,29 +49,34 @@ const WITHOUT_VACUUM = `
 
 const urlOf = (server: string, database: string): URL => Object.assign(new URL(server), { pathname: `/${database}` });
 
+/** Over a connection that is gone before time is virtual. */
+async function runOn(server: string, statements: readonly string[]): Promise<void> {
+  const root = openDatabase({ url: server, connections: 1 });
+  for (const statement of statements) await root.unsafe(statement);
+  await root.end();
+}
+/** Makes a database anew whose time is that of its sessions. Answers how it is dropped. */
+async function makeDatabase(server: string, name: string, how = ''): Promise<() => Promise<void>> {
+  const drop = `drop database if exists ${name} with (force)`;
+  await runOn(server, [
+    drop,
+    `create database ${name} ${how}`,
+    searchPathOf(name),
+    `alter database ${name} set sim.now = '${new Date(START).toISOString()}'`,
+  ]);
+  return () => runOn(server, [drop]);
+}
+
 /** A migrated database to be copied for each simulation. Disposing of it drops it. */
 export async function buildTemplate(server: string, name: string): Promise<AsyncDisposable & { name: string }> {
-  const root = openDatabase({ url: server, connections: 1 });
-  const drop = async () => void (await root.unsafe(`drop database if exists ${name} with (force)`));
-  await drop();
-  await root.unsafe(`create database ${name}`);
-  await root.unsafe(searchPathOf(name));
-  await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+  const drop = await makeDatabase(server, name);
   const sql = openDatabase({ url: urlOf(server, name).href, connections: 1 });
   await sql.unsafe(SCHEMA);
   await migrate(sql);
-  await sql.unsafe(TOLD);
+  await sql.unsafe(FOR_CHECKS);
   await sql.unsafe(WITHOUT_VACUUM);
   await sql.end();
-  await root.end();
-  return {
-    name,
-    async [Symbol.asyncDispose]() {
-      const last = openDatabase({ url: server, connections: 1 });
-      await last.unsafe(`drop database if exists ${name} with (force)`);
-      await last.end();
-    },
-  };
+  return { name, [Symbol.asyncDispose]: drop };
 }
 
 export interface SimulatedDatabase extends AsyncDisposable {
@@ -73,11 +86,7 @@ export interface SimulatedDatabase extends AsyncDisposable {
 }
 /** Copies the template for one simulation. */
 export async function copyTemplate(server: string, template: string, name: string): Promise<SimulatedDatabase> {
-  const root = openDatabase({ url: server, connections: 1 });
-  await root.unsafe(`drop database if exists ${name} with (force)`);
-  await root.unsafe(`create database ${name} template ${template} strategy file_copy`);
-  await root.unsafe(searchPathOf(name));
-  await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+  const drop = await makeDatabase(server, name, `template ${template} strategy file_copy`);
   const url = urlOf(server, name);
   // open from before time is virtual: nothing of it may wait for a timer
   const sql = postgres(url.href, {
@@ -95,8 +104,7 @@ export async function copyTemplate(server: string, template: string, name: strin
     sql,
     async [Symbol.asyncDispose]() {
       await sql.end({ timeout: 1 });
-      await root.unsafe(`drop database if exists ${name} with (force)`);
-      await root.end();
+      await drop();
     },
   };
 }

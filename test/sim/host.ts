@@ -2,7 +2,6 @@ import { dueReminder } from '../../actors/channel/contract.ts';
 import { actorTypes, startActors } from '../../actors/host/start.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { readConfig } from '../../src/platform/config/index.ts';
-import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Outbound } from '../../src/platform/outbound/index.ts';
 import type { SocialAdapter } from '../../src/providers/registry/index.ts';
 import type { Kernel, Process } from './kernel.ts';
@@ -26,37 +25,6 @@ export interface HostOptions {
   onError(line: string): void;
 }
 
-/** The clock of a process, as the product is handed it. */
-const clockOf = (kernel: Kernel, process: Process): Clock => ({
-  now: () => new Date(kernel.wall(process)),
-  in: (ms) => new Date(kernel.wall(process) + ms),
-  monotonic: () => kernel.monotonic(process),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const stop = () => {
-        giveUp();
-        reject(signal?.reason);
-      };
-      const giveUp = kernel.after(ms, process, 'sleep', () => {
-        signal?.removeEventListener('abort', stop);
-        resolve();
-      });
-      signal?.addEventListener('abort', stop, { once: true });
-    }),
-  every(ms, work) {
-    let giveUp: () => void;
-    const again = () => {
-      giveUp = kernel.after(ms, process, 'every', () => {
-        again();
-        work();
-      });
-    };
-    again();
-    return { [Symbol.dispose]: () => giveUp() };
-  },
-});
-
 /** Listeners that tell the world outside; the others look as often and would only cost time. */
 const HEARD = new Set(['webhooks']);
 const LOOK_MS = 2_000;
@@ -75,7 +43,6 @@ export function startHost(options: HostOptions) {
   const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity, awayUntil: -Infinity };
   const happened: WireOptions['happened'] = (what) => options.happened(process, what);
   const wires = openWires({ url, kernel, process, cut: (label) => cut(process, label), happened });
-  const clock = clockOf(kernel, process);
   const host = {
     process,
     wires,
@@ -110,7 +77,6 @@ export function startHost(options: HostOptions) {
             channelReminder: dueReminder,
             sandboxUrl: undefined,
             sql: wires.sql,
-            clock,
             adapters,
           },
         );

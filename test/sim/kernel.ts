@@ -83,10 +83,7 @@ export class Kernel {
 
   door(door: Door): () => void {
     this.#doors.push(door);
-    return () => {
-      const at = this.#doors.indexOf(door);
-      if (at >= 0) this.#doors.splice(at, 1);
-    };
+    return () => remove(this.#doors, door);
   }
   /** Something after `ms` by the clock of the process; answers how it is given up. */
   after(ms: number, process: Process | undefined, label: string, open: () => unknown): () => void {
@@ -95,10 +92,7 @@ export class Kernel {
     let place = this.#timers.length;
     while (place > 0 && this.#timers[place - 1]!.at > at) place--;
     this.#timers.splice(place, 0, timer);
-    return () => {
-      const found = this.#timers.indexOf(timer);
-      if (found >= 0) this.#timers.splice(found, 1);
-    };
+    return () => remove(this.#timers, timer);
   }
 
   /** Runs code of a process until nothing of it goes on by itself. */
@@ -137,10 +131,7 @@ export class Kernel {
     const open = [...this.#doors.filter(mine), ...this.#timers.filter((timer) => timer.at <= this.now && mine(timer))];
     if (open.length === 0) return this.#wait(until, only);
     const next = this.fifo || only ? open[0]! : this.random.pick(open);
-    for (const list of [this.#doors, this.#timers]) {
-      const at = (list as Door[]).indexOf(next);
-      if (at >= 0) list.splice(at, 1);
-    }
+    for (const list of [this.#doors, this.#timers]) remove<Door>(list, next);
     this.steps += 1;
     this.now += MICROSECOND * this.random.between(50, 2_000);
     this.note(`${next.process?.name ?? '-'} ${next.label}`);
@@ -161,6 +152,11 @@ export class Kernel {
     this.now = Math.max(this.now, next);
     return true;
   }
+}
+
+function remove<T>(from: T[], one: T): void {
+  const at = from.indexOf(one);
+  if (at >= 0) from.splice(at, 1);
 }
 
 /** When every simulation begins, by the clock of the database: the clocks of Berlin change in the night after it. */

@@ -8,7 +8,6 @@ export interface KnownPost {
   readonly orgId: string;
   readonly channelId: string;
   readonly root: string | undefined;
-  readonly comments: boolean;
   readonly recurs: boolean;
   /** The date that was asked for last. */
   date: number;
@@ -19,13 +18,10 @@ export interface KnownPost {
   created: 'asked' | 'yes' | 'no';
   /** What it may say on the network. */
   texts: Set<string>;
-  /** The newest that was confirmed. */
-  text: string;
   approved: Set<string>;
   /** When its deletion was confirmed. */
   deletedAt: number | undefined;
   mayBeDeleted: boolean;
-  isDraft: boolean;
   revision: number;
 }
 /** A pause that was confirmed, until somebody asks for its end. */
@@ -45,19 +41,7 @@ export interface KnownOrg {
 }
 
 /** What somebody does. `plan`: an operator gives the organization room for more posts, or for fewer. */
-export type Act =
-  | 'create'
-  | 'edit'
-  | 'move'
-  | 'delete'
-  | 'pause'
-  | 'resume'
-  | 'retry'
-  | 'approve'
-  | 'login'
-  | 'enable'
-  | 'plan';
-export const ACTS: readonly Act[] = [
+export const ACTS = [
   'create',
   'plan',
   'edit',
@@ -69,14 +53,8 @@ export const ACTS: readonly Act[] = [
   'approve',
   'login',
   'enable',
-];
-/** The key under which a create is kept with its answer. */
-export interface CreateKey {
-  readonly orgId: string;
-  readonly scope: string;
-  readonly key: string;
-  readonly claim: string;
-}
+] as const;
+export type Act = (typeof ACTS)[number];
 
 export interface SimulationOptions {
   server: string;

@@ -1,4 +1,5 @@
 // npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [--only 07,26]] [--json]
+// --replay n runs each seed n times, and without --seeds only one.
 // Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
 import { parseArgs } from 'node:util';
 
@@ -6,7 +7,7 @@ await import('./globals.ts'); // before everything of the product
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '100' },
+    seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     replay: { type: 'string' },
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
+const seeds = Number(values.seeds ?? ((values.seed ?? values.replay) === undefined ? 100 : 1));
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
@@ -25,7 +27,7 @@ if (values.bugs) {
   const { findBugs } = await import('./bugs.ts');
   process.exitCode = await findBugs({
     server,
-    seeds: Number(values.seeds),
+    seeds,
     only: values.only.split(',').filter(Boolean),
     say,
   });
@@ -34,7 +36,7 @@ if (values.bugs) {
   process.exitCode = await simulateAll({
     server,
     from: Number(values.seed ?? values.from),
-    seeds: values.seed === undefined ? Number(values.seeds) : 1,
+    seeds,
     replays: Number(values.replay ?? 1),
     without: values.without.split(',').filter(Boolean),
     acts: values.acts === undefined ? undefined : Number(values.acts),

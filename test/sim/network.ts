@@ -40,15 +40,18 @@ export interface Weather {
 /**
  * `lost`: taken, and nobody is told. `cut`: the same, before it was taken. `late`: taken after the caller has given up.
  */
-export type Answer =
-  | 'rejected'
-  | 'rate_limited'
-  | 'unavailable'
-  | 'reauthorize'
-  | 'lost'
-  | 'cut'
-  | 'late'
-  | 'processing';
+export const ANSWERS = [
+  'rejected',
+  'rate_limited',
+  'unavailable',
+  'reauthorize',
+  'lost',
+  'cut',
+  'late',
+  'processing',
+] as const;
+export type Answer = (typeof ANSWERS)[number];
+const MISSING: ReadonlySet<Answer | 'well'> = new Set(['lost', 'cut', 'late']);
 
 /** A call that can make something public, as the network got it. */
 export interface Request {
@@ -67,7 +70,6 @@ export interface Request {
 /** What a network has taken. */
 export interface Taken {
   readonly request: Request;
-  readonly at: number;
   readonly release: string;
   readonly shownAt: number;
 }
@@ -112,7 +114,6 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
       : undefined;
     const taken = known ?? {
       request,
-      at: kernel.now,
       release: `r${ledger.length}-${request.id}`,
       shownAt: kernel.now + random.below(SHOWN_MS),
     };
@@ -130,58 +131,50 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
     const { faulty, kinds, latencyMs } = weather();
     const possible = kinds.filter((kind) => answers.includes(kind));
     const answer = possible.length > 0 && random.chance(faulty) ? random.pick(possible) : 'well';
-    const lateMs = answer === 'late' ? CALL_MS + random.below(4_000) : 1 + random.below(latencyMs);
-    const answerMs = answer === 'late' || answer === 'lost' || answer === 'cut' ? 1 + random.below(CALL_MS) : lateMs;
+    const isMissing = MISSING.has(answer);
+    const actMs = answer === 'late' ? CALL_MS + random.below(4_000) : 1 + random.below(latencyMs);
+    const endMs = isMissing ? 1 + random.below(CALL_MS) : actMs;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let acted: { value: T } | { error: unknown } | undefined;
-    kernel.after(Math.min(lateMs, answer === 'late' ? lateMs : answerMs), undefined, `${label} acts`, () => {
+    kernel.after(answer === 'late' ? actMs : Math.min(actMs, endMs), undefined, `${label} acts`, () => {
+      let tell: () => void;
       try {
-        acted = { value: act(answer) };
+        const value = act(answer);
+        tell = () => resolve(value);
       } catch (error) {
-        acted = { error };
+        tell = () => reject(error);
       }
-      if (answer !== 'late' && answer !== 'lost' && answer !== 'cut')
-        kernel.after(1, process, `${label} answers ${answer}`, () =>
-          'value' in acted! ? resolve(acted.value) : reject(acted!.error),
-        );
+      if (!isMissing) kernel.after(1, process, `${label} answers ${answer}`, tell);
     });
-    if (answer === 'late' || answer === 'lost' || answer === 'cut')
-      kernel.after(Math.max(answerMs, 2), process, `${label} ${answer}`, () =>
-        reject(new ProviderError('lost', 'The connection was reset')),
-      );
+    if (isMissing) kernel.after(Math.max(endMs, 2), process, `${label} ${answer}`, () => reject(failures.lost()));
     return promise;
   }
 
-  const failures: Partial<Record<Answer | 'well', () => ProviderError>> = {
+  const failures = {
     rejected: () => new ProviderError('rejected', 'The network does not take this'),
-    rate_limited: () => new ProviderError('rate_limited', 'Too many'),
     unavailable: () => new ProviderError('unavailable', 'Out of order'),
     reauthorize: () => new ProviderError('reauthorize', 'Log in again'),
+    lost: () => new ProviderError('lost', 'The connection was reset'),
   };
+
+  function limit({ kind, channelId }: Request): ProviderError {
+    const retryAfterMs = 1_000 * random.pick([1, 4, random.between(5, 60)]);
+    if (kind === 'post') limited.set(channelId, { until: kernel.now + retryAfterMs, at: kernel.now });
+    return new ProviderError('rate_limited', 'Too many', { retryAfterMs });
+  }
 
   async function send(request: Request, answers: readonly Answer[]): Promise<Published | { processingMs: number }> {
     requests.push(request);
     observer.asked(request);
     kernel.after(0, undefined, `${providerOf(request.once)} receives ${request.id}`, () => observer.received(request));
     try {
-      return await exchange<Published | { processingMs: number }>(
-        `${providerOf(request.once)} ${request.kind}`,
-        answers,
-        (answer) => {
-          if (answer === 'cut') throw new ProviderError('lost', 'The connection was reset');
-          const failure = failures[answer]?.();
-          if (answer === 'reauthorize') refused.add(request.channelId);
-          if (answer === 'rate_limited') {
-            const retryAfterMs = 1_000 * random.pick([1, 4, random.between(5, 60)]);
-            if (request.kind === 'post')
-              limited.set(request.channelId, { until: kernel.now + retryAfterMs, at: kernel.now });
-            throw new ProviderError('rate_limited', 'Too many', { retryAfterMs });
-          }
-          if (failure) throw failure;
-          const published = take(request);
-          return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
-        },
-      );
+      return await exchange(`${providerOf(request.once)} ${request.kind}`, answers, (answer) => {
+        if (answer === 'cut') throw failures.lost();
+        if (answer === 'reauthorize') refused.add(request.channelId);
+        if (answer === 'rate_limited') throw limit(request);
+        if (answer === 'rejected' || answer === 'unavailable' || answer === 'reauthorize') throw failures[answer]();
+        const published = take(request);
+        return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
+      });
     } finally {
       request.endedAt = kernel.now;
     }
@@ -193,7 +186,7 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
       `${providerOf(once)} look-up`,
       ['unavailable', 'cut'],
       (answer) => {
-        if (answer === 'unavailable') throw failures.unavailable!();
+        if (answer === 'unavailable') throw failures.unavailable();
         const shown = ledger.filter(({ request, shownAt }) => {
           if (request.kind !== kind || shownAt > kernel.now || request.channelId !== asked.account) return false;
           if (once === 'read-back') return request.text === asked.text;
@@ -222,7 +215,7 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
     container,
     endedAt: undefined,
   });
-  const ANSWERS: readonly Answer[] = ['rejected', 'rate_limited', 'unavailable', 'reauthorize', 'lost', 'cut', 'late'];
+  const toSend = ANSWERS.filter((answer) => answer !== 'processing');
 
   function adapterOf(once: OnceClass): SocialAdapter {
     const classOf = <F>(finding: F) => (once === 'at-most-once' ? { once } : { once, find: finding });
@@ -242,21 +235,21 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
       settings: z.looseObject({}),
       profile: ({ account }: { account: string }) =>
         exchange(`${providerOf(once)} profile`, [], () => {
-          if (refused.has(account)) throw failures.reauthorize!();
+          if (refused.has(account)) throw failures.reauthorize();
           return { id: account, name: 'Channel', handle: '' };
         }),
       async publish({ account, post, saved, save }: Publishing) {
         let container = (saved as { container?: string } | undefined)?.container;
         if (once === 'two-phase' && container === undefined) {
           container = await exchange(`${providerOf(once)} prepare`, ['unavailable', 'cut'], (answer) => {
-            if (answer !== 'well') throw failures.unavailable!();
+            if (answer !== 'well') throw failures.unavailable();
             containers.add(`c${containers.size}`);
             return `c${containers.size}`;
           });
           await save({ container });
         }
         const request = requestOf(once, 'post', account, post, container);
-        return send(request, once === 'key' ? [...ANSWERS, 'processing'] : ANSWERS);
+        return send(request, once === 'key' ? ANSWERS : toSend);
       },
       async poll({ account, post }: { account: string; post: Post }) {
         const shown = await find(once, 'post', { ...post, account });
@@ -271,7 +264,7 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
       metricsAtOnce: 100,
       metrics: ({ posts }: { posts: readonly Published[] }) =>
         exchange(`${providerOf(once)} counts`, ['unavailable'], (answer) => {
-          if (answer === 'unavailable') throw failures.unavailable!();
+          if (answer === 'unavailable') throw failures.unavailable();
           return posts.map(({ id }) => ({ id, counts: { likes: LIKES } }));
         }),
       repost: {
@@ -279,12 +272,12 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
           find(once, 'repost', { id: repost.id, text: repost.published.id, account }),
         ),
         send: ({ account, repost }: { account: string; repost: Repost }) =>
-          send(requestOf(once, 'repost', account, { id: repost.id, text: repost.published.id }), ANSWERS),
+          send(requestOf(once, 'repost', account, { id: repost.id, text: repost.published.id }), toSend),
       } as never,
       comment: {
         ...classOf(({ account, post }: { account: string; post: Post }) => find(once, 'comment', { ...post, account })),
         send: ({ account, post }: { account: string; post: Post }) =>
-          send(requestOf(once, 'comment', account, post), ANSWERS) as Promise<Published>,
+          send(requestOf(once, 'comment', account, post), toSend) as Promise<Published>,
       } as never, // one literal for both kinds of class
     } as never);
   }

@@ -1,10 +1,11 @@
 import { channelActor } from '../../actors/channel/contract.ts';
 import { organizationActor } from '../../actors/organization/contract.ts';
 import { postActor } from '../../actors/post/contract.ts';
+import { claimKey } from '../../src/platform/db/index.ts';
 import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Host } from './host.ts';
 import type { Kernel } from './kernel.ts';
-import type { Act, CreateKey, KnownBrake, KnownOrg, KnownPost } from './known.ts';
+import type { Act, KnownBrake, KnownOrg, KnownPost } from './known.ts';
 import type { Random } from '../support/random.ts';
 
 interface Options {
@@ -15,14 +16,12 @@ interface Options {
   comments: number;
   /** A host that answers; undefined: none is there. */
   host(): Host | undefined;
-  /** Told what a resume has answered, by channel. */
-  planned(times: ReadonlyMap<string, readonly number[]>, spacingMs: number): void;
+  /** Told what a resume has answered. */
+  planned(plan: readonly { postId: string; at: Date }[], spacingMs: number): void;
   /** A post that a network has at this moment. */
   underWay(): string | undefined;
   /** Writes the plan of an organization. */
   plan(org: KnownOrg): Promise<void>;
-  /** Takes a key of its own for a create, as the route does. */
-  claimKey(host: Host, key: CreateKey): Promise<boolean>;
   /** Accepts the login of a channel, in the rows and on the network. */
   logIn(host: Host, orgId: string, channelId: string): Promise<void>;
 }
@@ -42,8 +41,7 @@ export function openPeople({
   logIn,
   plan: writePlan,
   underWay,
-  claimKey,
-  planned: told,
+  planned,
 }: Options) {
   const posts = new Map<string, KnownPost>();
   const brakes: KnownBrake[] = [];
@@ -60,7 +58,7 @@ export function openPeople({
   function ask(
     what: string,
     act: (host: Host) => Promise<unknown>,
-    came: (answer: 'yes' | 'no' | 'unknown') => void,
+    came: (answer: 'yes' | 'no' | 'unknown') => void = () => {},
   ): Promise<void> {
     const by = host();
     if (!by?.context) return (came('no'), Promise.resolve());
@@ -78,7 +76,8 @@ export function openPeople({
     });
   }
 
-  function create(org: KnownOrg, within: number): Promise<void> {
+  function create(within: number): Promise<void> {
+    const org = random.pick(orgs);
     const channelId = random.pick(org.channels);
     const items = random.chance(0.15) ? 2 : 1;
     const byMember = org.approvals && random.chance(0.7);
@@ -94,18 +93,15 @@ export function openPeople({
       orgId: org.id,
       channelId,
       root: n === 0 ? undefined : ids[0],
-      comments: withComment && n === 0,
       recurs,
       date: publishDate?.getTime() ?? kernel.now,
       key: key?.key,
       isHeld: byMember,
       created: 'asked',
       texts: new Set([textOf(id, 0)]),
-      text: textOf(id, 0),
       approved: new Set(),
       deletedAt: undefined,
       mayBeDeleted: false,
-      isDraft: false,
       revision: 0,
     }));
     for (const one of made) posts.set(one.id, one);
@@ -117,9 +113,9 @@ export function openPeople({
         channelId,
         group,
         state: 'QUEUE' as const,
-        content: `<p>${one.text}</p>`,
+        content: `<p>${textOf(one.id, 0)}</p>`,
         media: [],
-        settings: one.comments ? { firstComment: `comment ${one.id.slice(0, 8)}` } : {},
+        settings: withComment && n === 0 ? { firstComment: `comment ${one.id.slice(0, 8)}` } : {},
         delayMinutes: 0,
         publishDate,
         tagIds: [],
@@ -139,10 +135,11 @@ export function openPeople({
     };
     return ask(
       `create ${ids.join(' ')} on ${channelId}`,
-      async (by) => {
-        if (key && !(await claimKey(by, key))) return;
+      async ({ context }) => {
+        // as the route does
+        if (key && (await claimKey(context!.sql, key, Buffer.alloc(32))).kind !== 'claimed') return;
         const kept = key && { scope: key.scope, key: key.key, claim: key.claim, status: 201, reply: ids.join(' ') };
-        await by.context!.actors(organizationActor, org.id).admit({ ...input, ...(kept && { idempotency: kept }) });
+        await context!.actors(organizationActor, org.id).admit({ ...input, ...(kept && { idempotency: kept }) });
       },
       (answer) => {
         for (const one of made) one.created = answer === 'unknown' ? 'asked' : answer;
@@ -150,23 +147,26 @@ export function openPeople({
     );
   }
 
-  const some = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
-    const fitting = [...posts.values()].filter(
+  const fitting = (fits: (post: KnownPost) => boolean): KnownPost[] =>
+    [...posts.values()].filter(
       (one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one),
     );
-    return fitting.length > 0 ? random.pick(fitting) : undefined;
-  };
+  const pick = (of: readonly KnownPost[]): KnownPost | undefined => (of.length > 0 ? random.pick(of) : undefined);
+  const some = (fits: (post: KnownPost) => boolean = () => true) => pick(fitting(fits));
   /** One of those whose date is nearest: what is about to go out, or just does. */
-  const near = (fits: (post: KnownPost) => boolean): KnownPost | undefined => {
+  const near = (fits: (post: KnownPost) => boolean = () => true): KnownPost | undefined => {
     if (!isHasty && random.chance(0.3)) return some(fits);
     const sent = isHasty || random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
     if (sent && sent.created === 'yes' && fits(sent)) return sent;
     const far = ({ date }: KnownPost) => Math.abs(date - kernel.now);
-    const fitting = [...posts.values()]
-      .filter((one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one))
-      .toSorted((a, b) => far(a) - far(b));
-    return fitting.length > 0 ? random.pick(fitting.slice(0, 3)) : undefined;
+    return pick(
+      fitting(fits)
+        .toSorted((a, b) => far(a) - far(b))
+        .slice(0, 3),
+    );
   };
+  const threadOf = (post: KnownPost) =>
+    [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
   const actorOf = ({ context }: Host, { orgId, id }: KnownPost) => context!.actors(postActor, tenantKey(orgId, id));
   const orgOf = ({ orgId }: { orgId: string }) => orgs.find(({ id }) => id === orgId)!;
   const authorOf = (post: KnownPost) => ({ userId: orgOf(post).userId, schedulesFreely: !post.isHeld });
@@ -174,7 +174,7 @@ export function openPeople({
   function edit(): Promise<void> | undefined {
     // what was approved is edited before it goes out, now and then
     const approved = random.chance(0.3) ? some(({ approved: { size } }) => size > 0) : undefined;
-    const post = approved ?? near(() => true);
+    const post = approved ?? near();
     if (!post) return undefined;
     const text = textOf(post.id, ++post.revision);
     post.texts.add(text);
@@ -184,10 +184,7 @@ export function openPeople({
       (answer) => {
         if (answer === 'no') post.texts.delete(text);
         if (answer !== 'yes') return;
-        // edits that are under way may still come
-        const revisions = [...post.texts].filter((one) => one > text || one === text);
-        post.texts = new Set(revisions);
-        post.text = text;
+        post.texts = new Set([...post.texts].filter((one) => one >= text)); // edits that are under way may still come
       },
     );
   }
@@ -196,16 +193,14 @@ export function openPeople({
     if (!post) return undefined;
     const date = new Date(Math.floor(kernel.now + random.below(within)));
     post.date = date.getTime();
-    return ask(
-      `move ${post.id} to ${date.toISOString()}`,
-      (by) => actorOf(by, post).edit({ publishDate: date, by: authorOf(post) }),
-      () => {},
+    return ask(`move ${post.id} to ${date.toISOString()}`, (by) =>
+      actorOf(by, post).edit({ publishDate: date, by: authorOf(post) }),
     );
   }
   function remove(): Promise<void> | undefined {
-    const post = near(() => true);
+    const post = near();
     if (!post) return undefined;
-    const gone = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
+    const gone = threadOf(post);
     for (const one of gone) one.mayBeDeleted = true;
     return ask(
       `delete ${post.id}`,
@@ -219,20 +214,13 @@ export function openPeople({
     );
   }
   function retry(): Promise<void> | undefined {
-    const post = some(() => true);
-    return (
-      post &&
-      ask(
-        `retry ${post.id}`,
-        (by) => actorOf(by, post).retry({ confirm: false }),
-        () => {},
-      )
-    );
+    const post = some();
+    return post && ask(`retry ${post.id}`, (by) => actorOf(by, post).retry({ confirm: false }));
   }
   function approve(): Promise<void> | undefined {
     const post = near(({ isHeld, root }) => isHeld && root === undefined);
     if (!post) return undefined;
-    const thread = [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
+    const thread = threadOf(post);
     // whoever decides has the right to it; what is there by then is what they approve
     const allow = () => thread.forEach((one) => one.texts.forEach((text) => one.approved.add(text)));
     allow();
@@ -242,15 +230,16 @@ export function openPeople({
       (answer) => answer !== 'no' && allow(),
     );
   }
+  const targetOf = (channelId: string | undefined) =>
+    channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
   function pause(): Promise<void> | undefined {
-    const about = near(() => true);
+    const about = near();
     const org = about ? orgOf(about) : random.pick(orgs);
     const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels));
-    const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
     const from = kernel.now;
     return ask(
       `pause ${channelId ?? org.id}`,
-      ({ context }) => context!.actors(organizationActor, org.id).pausePosts({ target }),
+      ({ context }) => context!.actors(organizationActor, org.id).pausePosts({ target: targetOf(channelId) }),
       (answer) => {
         if (answer === 'no') return;
         const isUnclear =
@@ -265,27 +254,19 @@ export function openPeople({
     if (standing.length === 0) return undefined;
     const { orgId, channelId } = random.pick(standing);
     for (const one of standing) if (one.orgId === orgId && one.channelId === channelId) one.until = kernel.now;
-    const target = channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
     const asked = { target: channelId ?? orgId, until: Infinity };
     resumes.push(asked);
     return ask(
       `resume ${channelId ?? orgId}`,
       async ({ context }) => {
-        const { plan } = await context!.actors(organizationActor, orgId).resumePosts({ target, spacingSeconds });
-        planned(plan, spacingSeconds);
+        const actor = context!.actors(organizationActor, orgId);
+        const { plan } = await actor.resumePosts({ target: targetOf(channelId), spacingSeconds });
+        planned(plan, spacingSeconds * 1_000);
       },
       (answer) => {
         if (answer !== 'unknown') asked.until = kernel.now;
       },
     );
-  }
-  function planned(plan: readonly { postId: string; at: Date }[], spacingSeconds: number): void {
-    const known = plan.flatMap(({ postId, at }) => {
-      const post = posts.get(postId);
-      return post && post.root === undefined ? [{ channelId: post.channelId, at: at.getTime() }] : [];
-    });
-    const byChannel = Map.groupBy(known, ({ channelId }) => channelId);
-    told(new Map([...byChannel].map(([id, held]) => [id, held.map(({ at }) => at)])), spacingSeconds * 1_000);
   }
   const channelOf = () => {
     const org = random.pick(orgs);
@@ -293,19 +274,10 @@ export function openPeople({
   };
   function login(): Promise<void> {
     const { orgId, channelId } = channelOf();
-    return ask(
-      `login of ${channelId}`,
-      (by) => logIn(by, orgId, channelId),
-      () => {},
-    );
+    return ask(`login of ${channelId}`, (by) => logIn(by, orgId, channelId));
   }
   /** A round of the sweep of auto plugs, which comes more often than the product's. */
-  const look = () =>
-    ask(
-      'look of plugs',
-      ({ context }) => context!.followUps.runAutoPlugs(50),
-      () => {},
-    );
+  const look = () => ask('look of plugs', ({ context }) => context!.followUps.runAutoPlugs(50));
   /** Its plan has room for a few posts more, or for none. */
   function changePlan(): Promise<void> {
     const org = random.pick(orgs);
@@ -313,46 +285,33 @@ export function openPeople({
     kernel.note(`- the plan of ${org.id} has ${org.most} posts`);
     return writePlan(org);
   }
-  function toggle(on: boolean, { orgId, channelId } = channelOf()): Promise<void> {
-    return ask(
-      `${on ? 'enable' : 'disable'} ${channelId}`,
-      ({ context }) => context!.actors(channelActor, tenantKey(orgId, channelId))[on ? 'enable' : 'disable']({}),
-      () => {},
+  function toggle(): Promise<void> {
+    const verb = random.chance(0.5) ? 'enable' : 'disable';
+    const { orgId, channelId } = channelOf();
+    return ask(`${verb} ${channelId}`, ({ context }) =>
+      context!.actors(channelActor, tenantKey(orgId, channelId))[verb]({}),
     );
   }
 
   /** `within`: how far ahead dates lie. */
-  function doAct(what: Act, within: number): Promise<void> | undefined {
-    switch (what) {
-      case 'create':
-        return create(random.pick(orgs), within);
-      case 'edit':
-        return edit();
-      case 'move':
-        return move(within);
-      case 'delete':
-        return remove();
-      case 'pause':
-        return pause();
-      case 'resume':
-        return resume();
-      case 'retry':
-        return retry();
-      case 'approve':
-        return approve();
-      case 'login':
-        return login();
-      case 'enable':
-        return toggle(random.chance(0.5));
-      case 'plan':
-        return changePlan();
-    }
-  }
+  const acts: Record<Act, (within: number) => Promise<void> | undefined> = {
+    create,
+    edit,
+    move,
+    delete: remove,
+    pause,
+    resume: () => resume(),
+    retry,
+    approve,
+    login,
+    enable: toggle,
+    plan: changePlan,
+  };
   /** Does something about the post that a network has at this moment. */
   function actAtOnce(): Promise<void> | undefined {
     isHasty = true;
     try {
-      return doAct(random.pick(['pause', 'pause', 'edit', 'delete', 'approve']), 0);
+      return acts[random.pick(['pause', 'pause', 'edit', 'delete', 'approve'] as const)](0);
     } finally {
       isHasty = false;
     }
@@ -362,12 +321,10 @@ export function openPeople({
     posts,
     brakes,
     orgs,
-    act: doAct,
+    act: (what: Act, within: number) => acts[what](within),
     actAtOnce,
     look,
-    login,
     resume,
-    toggle,
     ask,
   };
 }

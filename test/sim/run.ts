@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claimKey } from '../../src/platform/db/index.ts';
 import { newId, tenantKey } from '../../src/platform/kernel/index.ts';
 import { channelActor } from '../../actors/channel/contract.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
@@ -9,13 +8,13 @@ import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { type Host, startHost } from './host.ts';
 import { Kernel, type Process, START } from './kernel.ts';
-import { openNetworks, type Request, type Weather } from './network.ts';
+import { type Networks, openNetworks, type Request, type Weather } from './network.ts';
 import type { KnownOrg, Simulation, SimulationOptions } from './known.ts';
-import { openPeople } from './people.ts';
+import { openPeople, type People } from './people.ts';
 import { saveChannel, seedOrgs, setLimit } from './orgs.ts';
 import { Random } from '../support/random.ts';
 import { openReceivers, type Receivers } from './receivers.ts';
-import { drawSwarm, type Fault, type Swarm } from './swarm.ts';
+import { drawSwarm } from './swarm.ts';
 import type { Cut } from './wire.ts';
 
 /** Statements that claim posts, deliveries or follow-ups, and those that settle posts, which claim as well. */
@@ -35,7 +34,7 @@ export async function runSeed(options: SimulationOptions): Promise<Simulation> {
   const kernel = new Kernel(seed, START);
   simulate(kernel, newId);
   try {
-    return await new World(options, kernel, database, folder).run();
+    return await runWorld(options, kernel, database, folder);
   } finally {
     endSimulation();
     await database[Symbol.asyncDispose]();
@@ -43,340 +42,298 @@ export async function runSeed(options: SimulationOptions): Promise<Simulation> {
   }
 }
 
-class World {
-  readonly #kernel: Kernel;
-  readonly #database: SimulatedDatabase;
-  readonly #folder: string;
-  readonly #acts: number;
-  readonly #faults: ReadonlySet<Fault>;
-  readonly #random: Random;
-  readonly #hosts: Host[] = [];
+async function runWorld(
+  { seed, without = [], acts: mostActs = Infinity }: SimulationOptions,
+  kernel: Kernel,
+  database: SimulatedDatabase,
+  folder: string,
+): Promise<Simulation> {
+  const swarm = drawSwarm(seed, without);
+  const { faults } = swarm;
+  const acts = Math.min(swarm.acts, mostActs);
+  const random = new Random(seed, 'faults');
+  const hosts: Host[] = [];
   /** The network of each channel. */
-  readonly #providers = new Map<string, string>();
-  readonly #most: number;
-  readonly #seen: Record<string, number> = {};
-  readonly #checks: ReturnType<typeof openChecks>;
-  readonly #networks: ReturnType<typeof openNetworks>;
-  readonly #swarm: Swarm;
-  readonly #receivers: Receivers;
-  #people!: ReturnType<typeof openPeople>;
-  #calm = false;
-  #starts = 0;
-  #error: string | undefined;
+  const providers = new Map<string, string>();
+  const seen: Record<string, number> = {};
+  let calm = false;
+  let starts = 0;
+  let unforeseen: string | undefined;
+  let people: People;
+  let networks: Networks;
+  let receivers: Receivers;
+  kernel.fifo = swarm.fifo;
 
-  constructor(
-    { seed, without = [], acts }: SimulationOptions,
-    kernel: Kernel,
-    database: SimulatedDatabase,
-    folder: string,
-  ) {
-    this.#kernel = kernel;
-    this.#database = database;
-    this.#folder = folder;
-    const swarm = drawSwarm(seed, without);
-    this.#faults = swarm.faults;
-    this.#swarm = swarm;
-    this.#most = swarm.mostHosts;
-    this.#acts = Math.min(swarm.acts, acts ?? Infinity);
-    kernel.fifo = swarm.fifo;
-    this.#random = new Random(seed, 'faults');
-    this.#checks = openChecks({
-      kernel,
-      sql: database.sql,
-      people: () => this.#people,
-      networks: () => this.#networks,
-      receivers: () => this.#receivers,
-      incarnationOf: (process) => this.#hosts.find((one) => one.process === process)?.context?.incarnation,
-      faults: () => this.#faults,
-    });
-    this.#receivers = openReceivers(
-      () => this.#networks,
-      (id) => this.#checks.changed(id),
-    );
-    const { weather } = swarm;
-    const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
-    this.#networks = openNetworks(
-      kernel,
-      new Random(seed, 'networks'),
-      () => (this.#calm ? fair : this.#faults.has('answers') ? weather : { ...weather, faulty: 0 }),
-      {
-        ...this.#checks,
-        asked: (request) => {
-          this.#checks.asked(request);
-          this.#inCall(request);
-        },
+  const count = (what: string) => void (seen[what] = (seen[what] ?? 0) + 1);
+  const alive = () => hosts.filter(({ process }) => !process.dead);
+  const answering = () => alive().filter(({ context }) => context);
+
+  const checks = openChecks({
+    kernel,
+    sql: database.sql,
+    people: () => people,
+    networks: () => networks,
+    receivers: () => receivers,
+    incarnationOf: (process) => hosts.find((one) => one.process === process)?.context?.incarnation,
+    faults,
+  });
+  const fair: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
+  networks = openNetworks(
+    kernel,
+    new Random(seed, 'networks'),
+    () => (calm ? fair : faults.has('answers') ? swarm.weather : { ...swarm.weather, faulty: 0 }),
+    {
+      ...checks,
+      asked(request) {
+        checks.asked(request);
+        breakCall(request);
       },
-    );
+    },
+  );
+  receivers = openReceivers(() => networks, checks.changed);
+
+  async function logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {
+    networks.accept(channelId);
+    await saveChannel(context!, { orgId, channelId, providerId: providers.get(channelId)! });
   }
 
-  async run(): Promise<Simulation> {
-    const { seed } = this.#kernel;
-    let violation: string | undefined;
-    try {
-      const orgs = await seedOrgs(this.#database.sql, seed, this.#providers, this.#swarm.withPlugs);
-      this.#people = openPeople({
-        kernel: this.#kernel,
-        random: new Random(seed, 'people'),
-        orgs,
-        comments: this.#swarm.people.comments,
-        host: () => {
-          const up = this.#hosts.filter(({ context, process }) => context && !process.dead);
-          return up.length > 0 ? this.#random.pick(up) : undefined;
-        },
-        planned: (times, spacingMs) => this.#checks.planned(times, spacingMs),
-        logIn: (host, orgId, channelId) => this.#logIn(host, orgId, channelId),
-        plan: (org) => this.#plan(org),
-        underWay: () => this.#networks.underWay(),
-        claimKey: async (host, key) => (await claimKey(host.context!.sql, key, Buffer.alloc(32))).kind === 'claimed',
-      });
-      this.#kernel.busy = () => this.#hosts.some(({ wires }) => wires.isBusy) || this.#isReading();
-      await this.#live(orgs);
-    } catch (error) {
-      if (!(error instanceof Violation)) this.#kernel.note(`stopped: ${(error as Error).stack}`);
-      violation = error instanceof Violation ? error.message : String(error);
-    }
-    for (const host of this.#hosts) if (!host.process.dead) host.kill();
-    for (const { kind } of this.#networks.requests) this.#count(`sent ${kind}`);
-    for (const _ of this.#receivers.got) this.#count('told by a webhook');
-    return {
-      seed,
-      hash: this.#kernel.hash,
-      steps: this.#kernel.steps,
-      virtualMs: this.#kernel.now - START,
-      faults: [...this.#faults],
-      acted: this.#acts,
-      violation,
-      trace: this.#kernel.trace,
-      seen: this.#seen,
-    };
-  }
-
-  /** Files are read in real time, and only while a host opens. */
-  #isReading(): boolean {
-    return (
-      this.#hosts.some(({ context, process, failed }) => !context && !process.dead && failed === undefined) &&
-      process.getActiveResourcesInfo().some((name) => /^(FS|GetAddrInfo)/.test(name))
-    );
-  }
-
-  async #live(orgs: readonly KnownOrg[]): Promise<void> {
-    await this.#start();
-    await this.#isUp();
-    const rounds = this.#faults.has('outage') ? 2 : 1;
+  async function live(): Promise<void> {
+    const orgs = await seedOrgs(database.sql, seed, providers, swarm.withPlugs);
+    people = openPeople({
+      kernel,
+      random: new Random(seed, 'people'),
+      orgs,
+      comments: swarm.people.comments,
+      host: () => (answering().length > 0 ? random.pick(answering()) : undefined),
+      planned: checks.planned,
+      logIn,
+      async plan(org) {
+        await setLimit(database.sql, org.id, org.most);
+        await checks.limited(org);
+      },
+      underWay: networks.underWay,
+    });
+    kernel.busy = () => hosts.some(({ wires }) => wires.isBusy) || isReading();
+    await start();
+    await isUp();
+    const rounds = faults.has('outage') ? 2 : 1;
     for (let round = 0; round < rounds; round++) {
-      if (round > 0) await this.#outage();
-      await this.#disorder(Math.ceil(this.#acts / rounds));
+      if (round > 0) await outage();
+      await disorder(Math.ceil(acts / rounds));
     }
-    await this.#settle(orgs);
+    await settle(orgs);
   }
+  /** Files are read in real time, and only while a host opens. */
+  const isReading = (): boolean =>
+    alive().some(({ context, failed }) => !context && failed === undefined) &&
+    process.getActiveResourcesInfo().some((name) => /^(FS|GetAddrInfo)/.test(name));
 
   /** People act, and things break. */
-  async #disorder(acts: number): Promise<void> {
-    const kernel = this.#kernel;
-    const random = this.#random;
+  async function disorder(times: number): Promise<void> {
     const within = random.pick([5_000, 40_000, 2 * MINUTE]);
-    const { mix } = this.#swarm.people;
-    for (let n = 0; n < acts; n++) {
-      await this.#pass(random.below(random.pick([200, 3_000, 10_000])));
-      const act = n < 3 ? 'create' : random.pick(mix);
-      this.#count(act);
-      await this.#people.act(act, within);
-      if (this.#swarm.withPlugs && random.chance(0.5)) await this.#people.look();
-      await this.#break();
+    for (let n = 0; n < times; n++) {
+      await pass(random.below(random.pick([200, 3_000, 10_000])));
+      const act = n < 3 ? 'create' : random.pick(swarm.people.mix);
+      count(act);
+      await people.act(act, within);
+      if (swarm.withPlugs && random.chance(0.5)) await people.look();
+      await breakSomething();
     }
-    await this.#pass(random.below(30_000));
+    await pass(random.below(30_000));
     kernel.note('- the disorder ends');
   }
-  /** A host is there: one that could not start is started again, as whoever supervises it does. */
-  async #isUp(): Promise<void> {
+  /** A host is there: one that could not start, or died of it, is started again, as whoever supervises it does. */
+  async function isUp(): Promise<void> {
     for (;;) {
-      await this.#until(() => this.#hosts.some(({ context, failed, process }) => !process.dead && (context || failed)));
-      if (this.#hosts.some(({ context, process }) => context && !process.dead)) return;
-      await this.#replaceFailed();
+      await until(() => alive().length === 0 || alive().some(({ context, failed }) => context || failed));
+      if (answering().length > 0) return;
+      await replaceFailed();
     }
   }
-  async #replaceFailed(): Promise<void> {
-    for (const host of this.#hosts) if (host.failed !== undefined && !host.process.dead) host.kill();
-    if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+  async function replaceFailed(): Promise<void> {
+    for (const host of alive()) if (host.failed !== undefined) host.kill();
+    if (alive().length === 0) await start();
   }
 
   /** One thing breaks, maybe. */
-  async #break(): Promise<void> {
-    const random = this.#random;
-    await this.#replaceFailed();
-    const up = this.#hosts.filter(({ process }) => !process.dead);
-    if (up.length < this.#most && random.chance(0.5)) await this.#start();
-    if (this.#faults.has('crash') && up.length > 0 && random.chance(0.15)) this.#crash(random.pick(up));
-    if (this.#faults.has('freeze') && up.length > 0 && random.chance(0.15)) {
-      const { process } = random.pick(up);
-      this.#freeze(process, random.pick([2_000, 8_000, 30_000, 70_000]));
-    }
-    if (this.#faults.has('drain') && up.length > 1 && random.chance(0.1)) {
+  async function breakSomething(): Promise<void> {
+    await replaceFailed();
+    const up = alive();
+    // others are there to take over from one that stands still
+    const most = swarm.inTurn && faults.has('freeze') ? Math.max(2, swarm.mostHosts) : swarm.mostHosts;
+    if (up.length < most && random.chance(0.5)) await start();
+    if (faults.has('crash') && up.length > 0 && random.chance(0.15)) crash(random.pick(up));
+    if (faults.has('freeze') && up.length > 0 && random.chance(0.15))
+      freeze(random.pick(up).process, random.pick([2_000, 8_000, 30_000, 70_000]));
+    if (faults.has('drain') && up.length > 1 && random.chance(0.1)) {
       const host = random.pick(up);
-      this.#count('drain');
-      if (host.context && host.process.frozenUntil <= this.#kernel.now)
-        await this.#kernel.run(host.process, () => void host.drain());
+      count('drain');
+      if (host.context && host.process.frozenUntil <= kernel.now)
+        await kernel.run(host.process, () => void host.drain());
     }
-    if (this.#faults.has('skew') && up.length > 0 && random.chance(0.2)) {
+    if (faults.has('skew') && up.length > 0 && random.chance(0.2)) {
       const { process } = random.pick(up);
       process.skewMs = random.pick([0, 3_600_000, -3_600_000, 10_000, -90_000]);
-      this.#count('skew');
-      this.#kernel.note(`- the clock of ${process.name} jumps to ${process.skewMs}`);
+      count('skew');
+      kernel.note(`- the clock of ${process.name} jumps to ${process.skewMs}`);
     }
-    if (this.#faults.has('reminders') && random.chance(0.2)) await this.#loseReminders();
-    if (this.#hosts.every(({ process }) => process.dead)) await this.#start();
+    if (faults.has('reminders') && random.chance(0.2)) await loseReminders();
+    if (alive().length === 0) await start();
   }
-  #freeze(process: Process, ms: number): void {
-    process.frozenUntil = this.#kernel.now + ms;
-    this.#count('freeze');
-    this.#kernel.note(`- ${process.name} freezes for ${ms} ms`);
+  /** Where hosts stand still in turn, another one is up, and goes on. */
+  function mayFreeze(process: Process): boolean {
+    const others = answering().filter((one) => one.process !== process);
+    return !swarm.inTurn || (others.length > 0 && others.every((one) => one.process.frozenUntil <= kernel.now));
   }
-  #crash(host: Host): void {
-    this.#count('crash');
-    this.#kernel.note(`- ${host.process.name} is killed`);
+  function freeze(process: Process, ms: number): void {
+    if (!mayFreeze(process)) return;
+    process.frozenUntil = kernel.now + ms;
+    count('freeze');
+    kernel.note(`- ${process.name} freezes for ${ms} ms`);
+  }
+  function crash(host: Host): void {
+    count('crash');
+    kernel.note(`- ${host.process.name} is killed`);
     host.kill();
   }
   /** The rows of reminders are gone, as after a scheduler has lost its data. */
-  async #loseReminders(): Promise<void> {
-    this.#count('reminders');
-    this.#kernel.note('- reminders are lost');
-    await this.#database.sql`delete from actor_reminders`;
+  async function loseReminders(): Promise<void> {
+    count('reminders');
+    kernel.note('- reminders are lost');
+    await database.sql`delete from actor_reminders`;
   }
   /** All hosts are gone for a while. */
-  async #outage(): Promise<void> {
-    const random = this.#random;
-    this.#count('outage');
-    for (const host of this.#hosts) if (!host.process.dead) host.kill();
+  async function outage(): Promise<void> {
+    count('outage');
+    for (const host of alive()) host.kill();
     const ms = random.pick([20_000, 3 * MINUTE, 45 * MINUTE, DAY + 5 * MINUTE, 3 * DAY]);
-    this.#kernel.note(`- nobody is there for ${ms} ms`);
-    while (await this.#kernel.step(this.#kernel.now + ms));
-    await this.#start();
-    await this.#isUp();
+    kernel.note(`- nobody is there for ${ms} ms`);
+    while (await kernel.step(kernel.now + ms));
+    await start();
+    await isUp();
   }
 
   /** Nothing breaks any more: everything that was confirmed comes to its end by itself. */
-  async #settle(orgs: readonly KnownOrg[]): Promise<void> {
-    this.#calm = true;
-    const kernel = this.#kernel;
-    for (const { process } of this.#hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
-    await this.#replaceFailed();
-    await this.#isUp();
-    const host = () => this.#hosts.find(({ context, process }) => context && !process.dead)!;
-    for (const org of orgs) {
-      for (const channelId of org.channels) await this.#ask(host(), (by) => this.#revive(by, org.id, channelId));
-    }
-    while (this.#people.brakes.some(({ until }) => until === Infinity)) {
-      await this.#people.resume(0);
-      await this.#pass(500);
+  async function settle(orgs: readonly KnownOrg[]): Promise<void> {
+    calm = true;
+    for (const { process } of hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
+    await replaceFailed();
+    await isUp();
+    for (const { id, channels } of orgs) for (const channelId of channels) await revive(id, channelId);
+    while (people.brakes.some(({ until: end }) => end === Infinity)) {
+      await people.resume(0);
+      await pass(500);
     }
     const from = kernel.now;
     for (;;) {
-      await this.#pass(2_000);
-      const why = await this.#checks.unsettled();
+      await pass(2_000);
+      const why = await checks.unsettled();
       if (why === undefined) break;
       // what waits for a look-up has the time that its network may need to show it
       if (kernel.now - from > SETTLES_MS + 2 * MINUTE) throw new Violation(`I11: after ${kernel.now - from} ms ${why}`);
     }
-    await this.#checks.standing();
-    await this.#checks.ended();
-    if (this.#error !== undefined) throw new Violation(`an error that nobody foresaw: ${this.#error}`);
+    await checks.standing();
+    await checks.ended();
+    if (unforeseen !== undefined) throw new Violation(`an error that nobody foresaw: ${unforeseen}`);
   }
-  async #revive(host: Host, orgId: string, channelId: string): Promise<void> {
-    await this.#logIn(host, orgId, channelId);
-    await host.context!.actors(channelActor, tenantKey(orgId, channelId)).enable({});
-  }
-  #ask(host: Host, act: (host: Host) => Promise<unknown>): Promise<void> {
+  async function revive(orgId: string, channelId: string): Promise<void> {
     let over = false;
-    return this.#people
-      .ask(
-        'revive',
-        () => act(host),
-        () => void (over = true),
-      )
-      .then(() => this.#until(() => over));
+    await people.ask(
+      'revive',
+      async (host) => {
+        await logIn(host, orgId, channelId);
+        await host.context!.actors(channelActor, tenantKey(orgId, channelId)).enable({});
+      },
+      () => void (over = true),
+    );
+    await until(() => over);
   }
 
   /** Lets time pass. */
-  async #pass(ms: number): Promise<void> {
-    const end = this.#kernel.now + ms;
-    while (this.#kernel.now < end && (await this.#kernel.step(end))) await this.#look();
+  async function pass(ms: number): Promise<void> {
+    const end = kernel.now + ms;
+    while (kernel.now < end && (await kernel.step(end))) await look();
   }
-  async #until(comes: () => boolean): Promise<void> {
-    const end = this.#kernel.now + 10 * MINUTE;
+  async function until(comes: () => boolean): Promise<void> {
+    const end = kernel.now + 10 * MINUTE;
     while (!comes()) {
-      if (!(await this.#kernel.step(end))) throw new Violation('nothing goes on any more');
-      await this.#look();
+      if (!(await kernel.step(end))) throw new Violation('nothing goes on any more');
+      await look();
     }
   }
-  async #look(): Promise<void> {
-    const { steps } = this.#kernel;
-    if (steps > MOST_STEPS) throw new Violation(`no end after ${steps} steps`);
-    if (steps % LOOK_EVERY === 0) await this.#checks.standing();
-  }
-  #count(what: string): void {
-    this.#seen[what] = (this.#seen[what] ?? 0) + 1;
+  async function look(): Promise<void> {
+    if (kernel.steps > MOST_STEPS) throw new Violation(`no end after ${kernel.steps} steps`);
+    if (kernel.steps % LOOK_EVERY === 0) await checks.standing();
   }
 
-  async #start(): Promise<void> {
-    const random = this.#random;
+  async function start(): Promise<void> {
     const host = startHost({
-      kernel: this.#kernel,
-      name: `h${++this.#starts}`,
-      url: this.#database.url,
-      folder: this.#folder,
-      adapters: this.#networks.adapters,
-      skewMs: this.#faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
-      rate: this.#faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
-      cut: (process, label) => this.#cutFor(process, label),
-      happened: (process, what) => this.#happened(process, what),
-      stream: this.#receivers.stream,
-      onError: (line) => void (this.#error ??= this.#faults.has('cut') ? undefined : line),
+      kernel,
+      name: `h${++starts}`,
+      url: database.url,
+      folder,
+      adapters: networks.adapters,
+      skewMs: faults.has('skew') ? random.pick([0, 3_600_000, -60_000]) : 0,
+      rate: faults.has('skew') ? 1 + (random.next() - 0.5) / 50 : 1,
+      cut: cutFor,
+      happened(process, what) {
+        if (what === 'dies') crash(hosts.find((one) => one.process === process)!);
+        else freeze(process, random.pick([8_000, 14_000, 20_000, 30_000, 70_000]));
+      },
+      stream: receivers.stream,
+      onError: (line) => void (unforeseen ??= faults.has('cut') ? undefined : line),
     });
-    this.#hosts.push(host);
-    this.#kernel.note(`- ${host.process.name} starts`);
-    await this.#kernel.run(host.process, () => void host.open());
+    hosts.push(host);
+    kernel.note(`- ${host.process.name} starts`);
+    await kernel.run(host.process, () => void host.open());
   }
-  #cutFor(process: Process, label: string): Cut {
-    const faults = this.#faults;
-    const random = this.#random;
-    if (this.#calm || label.startsWith('set ')) return 'none';
-    if (process.awayUntil > this.#kernel.now) return 'before';
-    // where the most depends on what this process does next
+  /** What becomes of a statement, or of a commit: most often something where the most depends on what comes next. */
+  function cutFor(process: Process, label: string): Cut {
+    if (calm || label.startsWith('set ')) return 'none';
+    if (process.awayUntil > kernel.now) return 'before';
     const isSettle = label.includes(SETTLE);
-    const isClaim = label.includes(CLAIM) || label === 'commit' || isSettle;
-    if (faults.has('freeze') && random.chance(isClaim ? 0.12 : 0.002)) return 'stands';
-    if (faults.has('crash') && random.chance(isClaim ? 0.015 : 0.002)) return 'dies';
+    const isClaim = label.includes(CLAIM) || isSettle;
+    const isWrite = isClaim || label === 'commit';
+    const standing = swarm.inTurn ? { share: 0.3, of: isClaim } : { share: 0.12, of: isWrite };
+    if (faults.has('freeze') && random.chance(standing.of ? standing.share : 0.002) && mayFreeze(process))
+      return 'stands';
+    if (faults.has('crash') && random.chance(isWrite ? 0.015 : 0.002)) return 'dies';
     if (!faults.has('cut') || !random.chance(label === 'commit' ? 0.12 : isSettle ? 0.2 : 0.02)) return 'none';
-    this.#count('cut');
-    if (random.chance(0.3)) process.awayUntil = this.#kernel.now + random.below(8_000);
+    count('cut');
+    if (random.chance(0.3)) process.awayUntil = kernel.now + random.below(8_000);
     return random.chance(0.5) ? 'before' : 'after';
   }
   /** While the network has what a host has sent. */
-  #inCall({ process }: Request): void {
-    if (this.#calm) return;
-    if (this.#faults.has('people') && this.#random.chance(0.2))
-      this.#kernel.after(this.#random.below(300), undefined, 'people act', () => this.#people.actAtOnce());
-    if (this.#faults.has('freeze') && this.#random.chance(0.08))
-      this.#freeze(process, this.#random.pick([8_000, 30_000]));
-    else if (this.#faults.has('crash') && this.#random.chance(0.03))
-      this.#kernel.after(1 + this.#random.below(500), undefined, 'dies in a call', () => {
-        const host = this.#hosts.find((one) => one.process === process)!;
-        if (!process.dead) this.#crash(host);
+  function breakCall({ process }: Request): void {
+    if (calm) return;
+    if (faults.has('people') && random.chance(0.2))
+      kernel.after(random.below(300), undefined, 'people act', people.actAtOnce);
+    if (faults.has('freeze') && random.chance(0.08)) freeze(process, random.pick([8_000, 30_000]));
+    else if (faults.has('crash') && random.chance(0.03))
+      kernel.after(1 + random.below(500), undefined, 'dies in a call', () => {
+        if (!process.dead) crash(hosts.find((one) => one.process === process)!);
       });
   }
-  /** Between a commit and what follows it. */
-  #happened(process: Process, what: 'stands' | 'dies'): void {
-    const host = this.#hosts.find((one) => one.process === process)!;
-    if (what === 'dies') this.#crash(host);
-    else this.#freeze(process, this.#random.pick([8_000, 14_000, 20_000, 30_000, 70_000]));
-  }
-  async #plan(org: KnownOrg): Promise<void> {
-    await setLimit(this.#database.sql, org.id, org.most);
-    await this.#checks.limited(org);
-  }
 
-  async #logIn({ context }: Host, orgId: string, channelId: string): Promise<void> {
-    this.#networks.accept(channelId);
-    await saveChannel(context!, { orgId, channelId, providerId: this.#providers.get(channelId)! });
+  let violation: string | undefined;
+  try {
+    await live();
+  } catch (error) {
+    if (!(error instanceof Violation)) kernel.note(`stopped: ${(error as Error).stack}`);
+    violation = error instanceof Violation ? error.message : String(error);
   }
+  for (const host of alive()) host.kill();
+  for (const { kind } of networks.requests) count(`sent ${kind}`);
+  for (const _ of receivers.got) count('told by a webhook');
+  return {
+    seed,
+    hash: kernel.hash,
+    steps: kernel.steps,
+    virtualMs: kernel.now - START,
+    faults: [...faults],
+    acted: acts,
+    violation,
+    trace: kernel.trace,
+    seen,
+  };
 }

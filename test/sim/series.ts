@@ -53,9 +53,10 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     for (let n = 1; n < replays; n++) {
       const { hash } = await run(seed);
       if (hash === done.hash) continue;
-      say(`seed ${seed}: replay ${n} has the hash ${hash}, the first run ${done.hash}`);
+      say(`seed ${seed}: run ${n + 1} has the hash ${hash}, the first one ${done.hash}`);
       return 1;
     }
+    if (replays > 1) say(`seed ${seed}: ${replays} of ${replays} runs have the hash ${done.hash}`);
   }
   const ms = Math.max(1, realMs() - begun);
   const figures = {

@@ -1,25 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { editedText } from './bugs.ts';
+import { editedText, simulateApart } from './bugs.ts';
 import { BUGS, LEFT_OUT } from './bugs/list.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** In a process of its own: its time and randomness are virtual. */
-async function simulate(...args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], { cwd: ROOT });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
-}
-
 test('four simulations, each run twice with the same hash, keep what publishing promises under drawn faults', async () => {
-  const { code, output } = await simulate('--from', '1', '--seeds', '4', '--replay', '2');
+  const { code, output } = await simulateApart(['--from', '1', '--seeds', '4', '--replay', '2']);
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+  expect(output.match(/^seed [1-4]: 2 of 2 runs have the hash /gm)).toHaveLength(4);
   const { seeds, seen } = JSON.parse(output.trim().split('\n').at(-1)!) as { seeds: number; seen: object };
   expect(seeds).toBe(4);
   expect(Object.keys(seen)).toEqual(
@@ -28,7 +18,7 @@ test('four simulations, each run twice with the same hash, keep what publishing 
 }, 600_000);
 
 test('the search for bugs runs in a copy of the tree, and finds one that the first seed reaches', async () => {
-  const { output } = await simulate('--bugs', '--only', '05', '--seeds', '1');
+  const { output } = await simulateApart(['--bugs', '--only', '05', '--seeds', '1']);
   expect(output).toMatch(/^05-slot-kept-after-failure: found in 1 seeds: a slot for a post/m);
 }, 600_000);
 

@@ -1,11 +1,13 @@
 import type { Database } from '../../src/platform/db/index.ts';
 import type { KnownPost } from './known.ts';
 
+// What must hold of the rows, as queries that answer what does not.
+
 /** A row that breaks what holds between any two commits. `keyed`: posts that are kept with the answer of their create. */
 export async function findBroken(
   sql: Database,
   { keyed, now }: { keyed: readonly KnownPost[]; now: number },
-): Promise<{ what: string; id: string } | undefined> {
+): Promise<string | undefined> {
   const [broken] = await sql<{ what: string; id: string }[]>`
     select 'a due time later than that of its earliest post' as what, c.id
     from channels c
@@ -65,10 +67,22 @@ export async function findBroken(
     from posts p
     join channels c on c.id = p.channel_id
     where p.state = 'QUEUE' and p.detail = 'unconfirmed' and c.slot_post_id is distinct from p.id
+      and lost_at(p) > to_timestamp(${(now - 50_000) / 1_000})
+    union all
+    select 'a result of a host that was given up', t.post_id
+    from post_timeline t
+    join posts p on p.id = t.post_id
+    join channels c on c.id = p.channel_id
+    where t.kind in ('published', 'rate_limited', 'woke')
+      and c.provider_id <> 'sim-at-most-once' -- where a look-up says that nothing was sent
       and (
-        select min(t.at) from post_timeline t
-        where t.post_id = p.id and t.kind = 'unconfirmed' and t.at >= p.claimed_at
-      ) > to_timestamp(${(now - 50_000) / 1_000})
+        select l.kind
+        from post_timeline l
+        where l.post_id = t.post_id and l.id < t.id
+          and (l.kind = 'claimed' or l.message = 'The host that was sending fell silent')
+        order by l.id desc
+        limit 1
+      ) = 'unconfirmed'
     union all
     select 'a create with its posts, and without its answer', p.id
     from unnest(${keyed.map(({ key }) => key!)}::text[], ${keyed.map(({ id }) => id)}::uuid[]) as t (key, post_id)
@@ -86,5 +100,46 @@ export async function findBroken(
     group by d.webhook_id
     having max(d.seq) <> count(*) or count(distinct d.seq) <> count(*)
     limit 1`;
-  return broken;
+  return broken && `${broken.what}: ${broken.id}`;
+}
+
+/** What has not come to its end, by the time that the session has. */
+export async function findUnsettled(sql: Database): Promise<string | undefined> {
+  const [unsettled] = await sql<{ why: string }[]>`
+    select format('the post %s is %s', p.id, p.detail) as why
+    from posts p
+    join channels c on c.id = p.channel_id
+    where p.state = 'QUEUE' and p.deleted_at is null and not c.disabled and not c.refresh_needed
+      and (
+        p.detail in ('publishing', 'processing', 'unconfirmed')
+        or p.detail in ('scheduled', 'retrying')
+          and c.brakes = '{}'
+          and greatest(p.due_at, p.publish_date, c.resting_until) <= now() - interval '20 seconds'
+      )
+    union all
+    select format('the follow-up %s is %s', f.id, f.state)
+    from post_follow_ups f
+    join channels c on c.id = f.channel_id
+    where f.incarnation is not null
+      or f.due_at <= now() - interval '20 seconds' and c.brakes = '{}' and f.state in ('waiting', 'unconfirmed')
+    union all
+    select format('the series of %s does not go on', id)
+    from posts
+    where recurrence is not null and repeated_at is null and root_post_id is null and deleted_at is null
+      and state in ('PUBLISHED', 'ERROR')
+    union all
+    select format('the webhook %s is not told of the post %s', w.id, p.id)
+    from posts p
+    join webhooks w on w.org_id = p.org_id
+    where p.state = 'PUBLISHED' and p.root_post_id is null
+      and not exists (
+        select from webhook_deliveries d
+        where d.webhook_id = w.id and d.event = 'post.published' and d.body like '%' || p.id || '%'
+      )
+    union all
+    select format('the channel %s has its slot taken', id)
+    from channels
+    where slot_incarnation is not null
+    limit 1`;
+  return unsettled?.why;
 }

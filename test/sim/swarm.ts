@@ -1,4 +1,4 @@
-import type { Answer, Weather } from './network.ts';
+import { type Answer, ANSWERS, type Weather } from './network.ts';
 import { Random } from '../support/random.ts';
 import { type Act, ACTS } from './known.ts';
 
@@ -21,17 +21,6 @@ const OFTEN: ReadonlySet<Fault> = new Set(['answers', 'people']);
 /** Hosts still do everything in time with them, so that being late can be judged. */
 const ORDERLY: Partial<Record<Fault, number>> = { skew: 0.7, slow: 0.7, answers: 0.3 };
 
-const ALL: readonly Answer[] = [
-  'rejected',
-  'rate_limited',
-  'unavailable',
-  'reauthorize',
-  'lost',
-  'cut',
-  'late',
-  'processing',
-];
-
 /** Answers that are missing for what was taken: what a network knows a repeat by is about them. */
 const MISSING: ReadonlySet<Answer> = new Set(['lost', 'late']);
 
@@ -42,6 +31,8 @@ export interface Swarm {
   /** What people do, and the share of posts with a first comment. */
   people: { mix: readonly Act[]; comments: number };
   mostHosts: number;
+  /** One host at a time stands still, most often with what it has just claimed: the others take that over. */
+  inTurn: boolean;
   acts: number;
   /** Doors are opened in the order of their coming. */
   fifo: boolean;
@@ -71,8 +62,9 @@ export function drawSwarm(seed: number, without: readonly Fault[]): Swarm {
     fifo: draw.chance(0.2),
     weather: {
       faulty: draw.pick([0.2, 0.4, 0.6]),
-      kinds: ALL.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : rarity)),
+      kinds: ANSWERS.filter((answer) => draw.chance(MISSING.has(answer) ? 0.75 : rarity)),
       latencyMs: faults.has('slow') ? draw.pick([3_000, 15_000]) : draw.pick([50, 1_000]),
     },
+    inTurn: draw.chance(0.5),
   };
 }

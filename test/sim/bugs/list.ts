@@ -15,12 +15,21 @@ export const BUGS: readonly Bug[] = [
     '            and p.due_at <= now()\n            and p.publish_date <= now()\n            and not ${braked(sql, labelsOf(sql))}\n          order by p.publish_date, p.seq\n          limit 1\n          for no key update`',
     '            and not ${braked(sql, labelsOf(sql))}\n          order by p.publish_date, p.seq\n          limit 1\n          for no key update`',
   ),
-  bug(
-    '02-slot-not-looked-at',
-    `${DISPATCH}/claim.ts`,
-    'sql`c.slot_incarnation is null and not c.disabled',
-    'sql`not c.disabled',
-  ),
+  {
+    name: '02-slot-not-looked-at',
+    edits: [
+      {
+        file: `${DISPATCH}/claim.ts`,
+        from: '          (c.slot_incarnation is null or exists (${dueResend(sql)}\n          ))\n          and not c.disabled',
+        to: '          not c.disabled',
+      },
+      {
+        file: `${DISPATCH}/claim.ts`,
+        from: '          ) q\n          where c.slot_incarnation is null\n',
+        to: '          ) q\n',
+      },
+    ],
+  },
   bug('03-attempt-not-compared', `${DISPATCH}/settle.ts`, '          and p.attempt = i.attempt\n', ''),
   bug('04-incarnation-not-compared', `${DISPATCH}/settle.ts`, '          and p.incarnation = i.incarnation\n', ''),
   bug(
