@@ -1,8 +1,9 @@
 /**
- * Statements as the client sent them, told apart: what a budget counts, and what heartbeats and sweeps do beside it.
+ * Statements as the client sent them, told apart: what a budget counts, and what heartbeats, sweeps and notes of use
+ * that are gathered for a second do beside it.
  */
 const BACKGROUND =
-  /^\s*(--.*\n\s*)*(insert into actor_hosts|update actor_hosts|delete from actor_hosts|insert into lateness|delete from lateness|\/\* all orgs \*\/|with\s+lease_taken)/i;
+  /^\s*(--.*\n\s*)*(insert into actor_hosts|update actor_hosts|delete from actor_hosts|insert into lateness|delete from lateness|\/\* all orgs \*\/|with\s+lease_taken|with\s+used\s|insert into provider_health)/i;
 const WRITES = /\b(insert\s+into|update\s+\w+|delete\s+from)\b/i;
 
 export interface Counts {
