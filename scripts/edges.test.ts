@@ -21,6 +21,7 @@ const EDGES: Readonly<Record<string, string>> = {
   'src/platform/actor-runtime/dapr/server.ts': 'requests of a sidecar',
   'src/platform/outbound/egress-route.ts': 'deadlines of sockets',
   'src/platform/outbound/proxy.ts': 'deadlines of sockets',
+  'src/platform/outbound/upload.ts': 'deadlines of sockets',
   'src/platform/flow/write-behind.ts': 'notes that keep no process alive',
   'src/platform/db/frozen.ts': 'connections that are silent',
   'src/platform/db/embedded/index.ts': 'the process of the database',

@@ -53,6 +53,6 @@ export const diskMissing: string | undefined = (() => {
     smallDisk(1)[Symbol.dispose]();
     return undefined;
   } catch (error) {
-    return `a tmpfs cannot be mounted: ${String((error as Error).message).split('\n')[0]}`;
+    return `a tmpfs cannot be mounted: ${(error as Error).message.split('\n')[0]}`;
   }
 })();
