@@ -38,6 +38,7 @@ export { serviceAccountToken } from '../kit/protocols/service-account.ts';
 export { type TextUnit, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
+export { wholeMs } from '../kit/wire/upload-limits.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
 export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } from './catalog-entry.ts';

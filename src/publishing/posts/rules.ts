@@ -7,8 +7,13 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long one publish may take, all its steps together, and how long its slot is held without news. */
+/**
+ * How long one publish may take, all its steps together, and how long its slot is held without news. One with files has
+ * the time for their bytes as well, for as long as its host knows that it holds the slot: it is broken off `CALL_MS`
+ * after the last sign of that, so that nothing arrives at a network later than this after another host took over.
+ */
 export const CALL_MS = 60 * SECOND;
+export const LONGEST_CALL_MS = 30 * MINUTE;
 export const SLOT_LEASE_MS = 2 * CALL_MS;
 /** How long an unconfirmed post keeps its channel from the next one. */
 export const UNCONFIRMED_LEASE_MS = MINUTE;

@@ -114,8 +114,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     '19-handle-stored-after-the-call',
     `${DISPATCH}/publish.ts`,
-    '      if (!(await saveHandle(sql, claimed, cleanJson(handle))))\n',
-    '      if (!sql || !cleanJson(handle) || !saveHandle)\n',
+    '      if (!(await saveHandle(sql, claimed, cleanJson(handle)))) throw',
+    '      if (!sql || !cleanJson(handle) || !saveHandle) throw',
   ),
   bug(
     '20-retry-after-dropped',

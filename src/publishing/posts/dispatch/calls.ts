@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
-import { type Limits, limitsOfItem, type Media, type Post } from '../../../providers/registry/index.ts';
+import { type Limits, limitsOfItem, type Media, type Post, wholeMs } from '../../../providers/registry/index.ts';
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
-import { CALL_MS } from '../rules.ts';
+import { CALL_MS, LONGEST_CALL_MS } from '../rules.ts';
 import type { PostMedia } from '../row.ts';
 import type { ClaimedPost } from './attempt.ts';
 import type { Circuits } from './circuit.ts';
@@ -114,17 +114,37 @@ export const settingsOf = ({ settings, channel }: ClaimedPost): Readonly<Record<
   ...settings,
 });
 
-/**
- * Ends with `lost` when the network takes longer than one call may last, and breaks off what is under way. Whoever
- * calls it ends the attempt, and with it the wait.
- */
-export const inTime = <T>(clock: Clock, call: Promise<T>, ended: AbortController): Promise<T> =>
-  Promise.race([call, tooLate(clock, ended)]);
+/** How long one call with these files may last: they have the time that the tools give to their bytes. */
+export function callMsOf({ files, named }: Files): number {
+  const bytes = [...files, ...Object.values(named)].reduce(
+    (sum, { size, thumbnail }) => sum + size + (thumbnail?.size ?? 0),
+    0,
+  );
+  return bytes === 0 ? CALL_MS : Math.min(wholeMs(CALL_MS, bytes), LONGEST_CALL_MS);
+}
 
-async function tooLate(clock: Clock, ended: AbortController): Promise<never> {
-  await clock.sleep(CALL_MS, ended.signal);
+/** How long a call may last, and by the monotonic clock until when its row is surely this host's. */
+export interface CallTime {
+  limitMs: number;
+  heldUntil(): number;
+}
+const USUAL: CallTime = { limitMs: CALL_MS, heldUntil: () => -Infinity };
+
+/**
+ * Ends with `lost` when the network takes longer than one call may last, and breaks off what is under way; one with more
+ * than the usual time also when nobody knows any longer whether its row is another host's by now. Whoever calls it ends
+ * the attempt, and with it the wait.
+ */
+export const inTime = <T>(clock: Clock, call: Promise<T>, ended: AbortController, time?: CallTime): Promise<T> =>
+  Promise.race([call, tooLate(clock, ended, time)]);
+
+async function tooLate(clock: Clock, ended: AbortController, { limitMs, heldUntil } = USUAL): Promise<never> {
+  const begun = clock.monotonic();
+  for (let leftMs = CALL_MS; leftMs > 0; leftMs = Math.min(begun + limitMs, heldUntil()) - clock.monotonic())
+    await clock.sleep(leftMs, ended.signal);
   ended.abort();
-  throw new ProviderError('lost', `No answer within ${Math.round(CALL_MS / 1000)} s`);
+  const tookMs = Math.max(CALL_MS, clock.monotonic() - begun);
+  throw new ProviderError('lost', `No answer within ${Math.round(tookMs / 1000)} s`);
 }
 
 /** Whether a call that failed has hung: its lane is given fewer places for a while. */

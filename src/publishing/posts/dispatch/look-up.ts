@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import type { Post, Published, Social } from '../../../providers/registry/index.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
 import type { Connected } from '../ports.ts';
-import { SLOT_LEASE_MS, SKEW_MS } from '../rules.ts';
+import { LONGEST_CALL_MS, SKEW_MS, SLOT_LEASE_MS } from '../rules.ts';
 import { outcomeUnknown, publishing } from '../state.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function findOnNetwork(sql: Sql, { claimed, post, settings, find, w
   if ('id' in shown) return { kind: 'found', release: shown };
   if (shown.length === 0) return { kind: 'none' };
 
-  const others = await undecidedSince(sql, claimed, new Date(since.getTime() - SLOT_LEASE_MS));
+  const others = await undecidedSince(sql, claimed, new Date(since.getTime() - SLOT_LEASE_MS - LONGEST_CALL_MS));
   const owned = await ownedByOthers(
     sql,
     claimed,

@@ -1,10 +1,10 @@
 import { LimiterClosed } from '../../../platform/flow/index.ts';
 import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
-import { prepareAgainDelay } from '../rules.ts';
+import { AHEAD_LEASE_MS, CALL_MS, prepareAgainDelay } from '../rules.ts';
 import { keepPreparation, leavePreparation, noteMediaFault, noteReady, type Preparation, saveAhead } from './ahead.ts';
 import { cleanJson, type Failure, failureBefore, waitOf } from './answers.ts';
-import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
+import { callMsOf, hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import { makeReady } from './make-ready.ts';
 import { OVER } from './work.ts';
 
@@ -22,6 +22,8 @@ const CLOSED = new Error('This host goes away');
 /** One preparation of a post, while it is this host's. */
 interface Preparing {
   readonly preparation: Preparation;
+  /** By the monotonic clock: since when the row has surely said so. */
+  keptSince: number;
   readonly ended: AbortController;
 }
 
@@ -35,7 +37,7 @@ export function openPreparing() {
       underWay.get(postId)?.abort(OVER);
       underWay.set(postId, ended);
       try {
-        await prepareAhead(deps, { preparation, ended });
+        await prepareAhead(deps, { preparation, keptSince: preparation.heldSince, ended });
       } finally {
         ended.abort(OVER);
         if (underWay.get(postId) === ended) underWay.delete(postId);
@@ -71,16 +73,25 @@ async function endAtDate({ clock }: SenderDeps, { preparation: { missingMs, held
 }
 
 /** Says now and then that the post is being prepared, and ends when it is not this host's any more. */
-async function giveSigns({ sql, clock, log }: SenderDeps, { preparation, ended }: Preparing): Promise<void> {
+async function giveSigns(deps: SenderDeps, work: Preparing): Promise<void> {
+  const { clock, log } = deps;
+  const { preparation, ended } = work;
   for (;;) {
     await clock.sleep(SIGN_MS, ended.signal).catch(() => {});
     if (ended.signal.aborted) return;
     try {
-      if (!(await keepPreparation(sql, preparation))) ended.abort(OVER);
+      if (!(await keep(deps, work))) ended.abort(OVER);
     } catch (error) {
       log.warn({ err: error, postId: preparation.postId }, 'a preparation could not be prolonged');
     }
   }
+}
+
+async function keep({ sql, clock }: SenderDeps, work: Preparing): Promise<boolean> {
+  const since = clock.monotonic();
+  const isKept = await keepPreparation(sql, work.preparation);
+  if (isKept) work.keptSince = since;
+  return isKept;
 }
 
 const endOf = (signal: AbortSignal): Promise<never> =>
@@ -92,8 +103,9 @@ const endOf = (signal: AbortSignal): Promise<never> =>
  * Fetches what lies outside and makes one step after the other. Answers how long to wait where the network is not ready
  * soon; undefined: for ever.
  */
-async function makeSteps(deps: SenderDeps, { preparation, ended }: Preparing): Promise<'ready' | number | undefined> {
-  const ready = await fetchMedia(deps, { preparation, ended });
+async function makeSteps(deps: SenderDeps, work: Preparing): Promise<'ready' | number | undefined> {
+  const { preparation, ended } = work;
+  const ready = await fetchMedia(deps, work);
   if ('kind' in ready) {
     if (!ready.mediaFault) return prepareAgainDelay(ready.kind, ready.retryAfterMs);
     await noteMediaFault(deps.sql, preparation, ready.message);
@@ -104,7 +116,7 @@ async function makeSteps(deps: SenderDeps, { preparation, ended }: Preparing): P
   // the steps are made when the item before is out
   if (preparation.isBehind && preparesReplies) return Math.max(preparation.parentMissingMs, MEDIA_AGAIN_MS);
   for (;;) {
-    const answer = await makeStep(deps, { preparation, ended }, ready);
+    const answer = await makeStep(deps, work, ready);
     if (answer === 'ready') return 'ready';
     const waitMs = waitOf(answer.againMs);
     if (waitMs > SAT_THROUGH_MS) return waitMs;
@@ -122,13 +134,14 @@ async function fetchMedia(deps: SenderDeps, { preparation, ended }: Preparing): 
   }
 }
 
-async function makeStep(deps: SenderDeps, { preparation, ended }: Preparing, ready: Ready): Promise<Prepared> {
-  const { sql, clock, aheadLimiter } = deps;
+async function makeStep(deps: SenderDeps, work: Preparing, ready: Ready): Promise<Prepared> {
+  const { clock, aheadLimiter } = deps;
+  const { preparation, ended } = work;
   const { lane, social } = ready.connected;
   const place = await aheadLimiter.enter(preparation.orgId, { lane, signal: ended.signal });
   let called: number | undefined;
   try {
-    if (!(await keepPreparation(sql, preparation))) throw OVER;
+    if (!(await keep(deps, work))) throw OVER;
     called = clock.monotonic();
     const handle = handleOf(deps, preparation);
     const step = social.prepare!(
@@ -137,7 +150,9 @@ async function makeStep(deps: SenderDeps, { preparation, ended }: Preparing, rea
       handle,
       preparation.isLater,
     );
-    const answer = await inTime(clock, step, ended);
+    const limitMs = callMsOf(ready);
+    const time = { limitMs, heldUntil: () => work.keptSince + AHEAD_LEASE_MS };
+    const answer = await inTime(clock, step, ended, limitMs > CALL_MS ? time : undefined);
     called = undefined;
     return answer;
   } finally {

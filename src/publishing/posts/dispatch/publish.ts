@@ -2,12 +2,12 @@ import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
 import type { Connected } from '../ports.ts';
-import { PROCESSES_WITHIN_MS } from '../rules.ts';
+import { CALL_MS, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { markSent, saveHandle } from './marks.ts';
 import { takePaces } from './pace.ts';
-import { hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
-import type { Work } from './work.ts';
+import { callMsOf, type CallTime, hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
+import { REPLACED, type Work } from './work.ts';
 
 /** Nothing has left, and this host will not send it. */
 export class NotSent extends Error {}
@@ -55,6 +55,8 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
     if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
     await expectSafe(deps, work);
     work.stage = 'calling';
+    work.callMs = callMsOf(ready);
+    const time = timeOf(work);
     call.at = clock.monotonic();
     call.latenessMs = claimed.lateMs + (call.at - work.since);
     deps.late(call.latenessMs);
@@ -68,6 +70,7 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
         clock,
         prepared(deps, work, () => prepare(post, settings, attempt, claimed.isLater)),
         work.ended,
+        time,
       );
       if (waitMs !== undefined) return notReady(waitMs, claimed, connected);
       await expectSafe(deps, work);
@@ -77,7 +80,7 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
       if (deps.isClosed() || !deps.works.isSafe(work)) throw new NotSent();
     }
     mayBePublic = true; // nothing is awaited between the last look and the call
-    const answer = await inTime(clock, connected.social.publish(post, settings, attempt), work.ended);
+    const answer = await inTime(clock, connected.social.publish(post, settings, attempt), work.ended, time);
     return 'processingMs' in answer
       ? { kind: 'processing', processingMs: waitOf(answer.processingMs) }
       : released(answer);
@@ -92,6 +95,10 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
     return { kind: mayBePublic ? 'lost' : 'unavailable', message };
   }
 }
+
+/** More than the usual time, for as long as the rows have said within `CALL_MS` that this host holds the slot. */
+const timeOf = (work: Work): CallTime | undefined =>
+  work.callMs > CALL_MS ? { limitMs: work.callMs, heldUntil: () => work.heldSince + CALL_MS } : undefined;
 
 /** Counts the post where its network allows so many; one that goes on where an attempt stopped has been counted. */
 const takePlaces = async ({ sql }: SenderDeps, claimed: ClaimedPost, { paces }: Connected) =>
@@ -109,8 +116,7 @@ function handleOf({ sql }: SenderDeps, { claimed }: Work): Handle {
     saved: claimed.saved,
     thread: claimed.thread,
     async save(handle) {
-      if (!(await saveHandle(sql, claimed, cleanJson(handle))))
-        throw new ProviderError('lost', 'This host was replaced while it was sending');
+      if (!(await saveHandle(sql, claimed, cleanJson(handle)))) throw new ProviderError('lost', REPLACED);
       attempt.saved = handle;
     },
   };

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/index.ts';
-import type { Clock } from '../../../platform/kernel/index.ts';
+import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import type { Heartbeat } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS, SLOT_LEASE_MS } from '../rules.ts';
@@ -10,6 +10,8 @@ import { renew } from './recover.ts';
 export interface Work {
   readonly claimed: ClaimedPost;
   stage: 'preparing' | 'calling';
+  /** How long a call may last with the files of the post. */
+  callMs: number;
   readonly since: number;
   /** By the monotonic clock: since when the rows have surely said that this host holds the slot. */
   heldSince: number;
@@ -38,13 +40,18 @@ export interface Works extends Disposable {
 const RENEW_MS = 15_000;
 /** Posts of one process that are claimed and not settled, and those of one organization: each is a few kilobytes. */
 const MOST_IN_HAND = { inAll: 20_000, ofOne: 10_000 };
+/** What became of an attempt whose host finds that it is not its own any more. */
+export const REPLACED = 'This host was replaced while it was sending';
 /**
  * Ends what waits for an attempt that is over; one for all, because an abort without a reason makes an error with a
  * stack.
  */
 export const OVER = new Error('The attempt is over');
 
-/** Prolongs the slots of posts that wait for their turn, so that a long queue is not taken for a dead host. */
+/**
+ * Prolongs the slots of posts that wait for their turn, so that a long queue is not taken for a dead host, and of those
+ * whose files take longer than other calls; where another host has such a slot, the call is broken off.
+ */
 export function openWorks(
   { sql, clock, heartbeat, log }: { sql: Database; clock: Clock; heartbeat: Heartbeat; log: Log },
   most = MOST_IN_HAND,
@@ -66,12 +73,17 @@ export function openWorks(
     );
     for (const work of held) {
       if (still.has(work.claimed.postId)) work.heldSince = since;
-      else work.lost = true;
+      else {
+        work.lost = true;
+        if (work.stage === 'calling') work.ended.abort(new ProviderError('lost', REPLACED));
+      }
     }
   }
   async function renewSlots(): Promise<void> {
     const since = clock.monotonic();
-    const old = [...works].filter(({ stage, heldSince }) => stage === 'preparing' && since - heldSince > RENEW_MS);
+    const old = [...works].filter(
+      ({ stage, callMs, heldSince }) => (stage === 'preparing' || callMs > CALL_MS) && since - heldSince > RENEW_MS,
+    );
     try {
       await hold(old);
     } catch (error) {
@@ -87,6 +99,7 @@ export function openWorks(
       const work: Work = {
         claimed,
         stage: 'preparing',
+        callMs: CALL_MS,
         since: clock.monotonic(),
         heldSince: claimed.heldSince,
         lost: false,

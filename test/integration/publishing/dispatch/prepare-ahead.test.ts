@@ -224,6 +224,27 @@ describe('a post with media on a network that is prepared', () => {
     expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'scheduled', attempt: 0 });
   });
 
+  test('has the time for its files in a step', async () => {
+    const [entered, minute, goesOn] = [gate(), gate(), gate()];
+    let waits = 0;
+    await using _running = await start({
+      clock: clockWhere((ms) => (ms > MINUTE - 5_000 && ms <= MINUTE && waits++ === 0 ? minute.passed : ms)),
+    });
+    network.prepare = async (_post, handle) => {
+      entered.open();
+      await goesOn.passed;
+      await handle.save({ upload: 1 });
+      return 'ready';
+    };
+    const { post } = await film();
+    await found();
+    await entered.passed;
+    minute.open(); // a call without files is over
+    await systemClock.sleep(100);
+    goesOn.open();
+    await isReady(post.id);
+  });
+
   test('that has to wait for long is taken again after that, and goes on', async () => {
     await using _running = await start();
     const steps: unknown[] = [];
