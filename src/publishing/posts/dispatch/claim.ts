@@ -97,8 +97,11 @@ export const attemptColumns = (sql: Sql, alias: string): Fragment => sql`
         (extract(epoch from now() - (${sql(alias)}.saved ->> 'since')::timestamptz) * 1000)::float8 as "savedMs",
         ${sql(alias)}.root_post_id is not null as "isLater",
         case when ${sql(alias)}.root_post_id is not null then (
-          select json_agg(json_build_object('id', q.release_id, 'url', q.release_url, 'saved', q.released)
-          order by q.seq)
+          -- a person who named a release gave it no address
+          select json_agg(
+            json_build_object('id', q.release_id, 'url', coalesce(q.release_url, ''), 'saved', q.released)
+            order by q.seq
+          )
           from posts q
           where q.org_id = ${sql(alias)}.org_id
             and q.state = 'PUBLISHED'

@@ -216,7 +216,7 @@ test('a release set by a person publishes the post, frees the slot and continues
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, root.id)).toMatchObject({ state: 'PUBLISHED', releaseId: 'by-hand' });
   expect(network.taken.map(({ text }) => text).toSorted()).toEqual(['other', 'reply']);
-  expect(network.asked.find(({ text }) => text === 'reply')!.handle.thread).toMatchObject([{ id: 'by-hand' }]);
+  expect(network.asked.find(({ text }) => text === 'reply')!.handle.thread).toMatchObject([{ id: 'by-hand', url: '' }]);
   await expect(postActorOf(world, orgId, root.id).setRelease({ releaseId: 'again' })).rejects.toMatchObject({
     code: 'already_published',
   });
