@@ -1,4 +1,4 @@
-import { type Database, openSession } from '../db/index.ts';
+import { type Database, openSession, type Sql } from '../db/index.ts';
 import { startLoop } from '../flow/index.ts';
 import { type Clock, StartError } from '../kernel/index.ts';
 import type { RuntimeLog } from './host.ts';
@@ -9,6 +9,22 @@ const GRACE_MS = 1_500; // a process that was just killed may need a moment to b
 const SOON_MS = 100;
 const AGAIN_MS = 1_000;
 const HELD_MS = 3_600_000;
+/**
+ * When the server gives up on a session whose machine is gone without a word, and frees its lock: after 25 s, for which
+ * its own settings may take hours. Over a Unix socket they say nothing.
+ */
+const WATCHED = {
+  tcp_keepalives_idle: 10,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 25_000,
+};
+/** Sets them in a statement, as a pooler refuses a greeting with settings that it does not know. */
+const watch = (sql: Sql) => sql`(
+  select count(set_config(name, value, false))
+  from unnest(${Object.keys(WATCHED)}::text[], ${Object.values(WATCHED).map(String)}::text[]) as s (name, value)
+  where current_setting(name, true) is not null
+) as watched`;
 
 /**
  * `held`; `lost` while the database is away and nobody else is known to work on it; `taken` when another process got in
@@ -55,10 +71,11 @@ export async function holdDatabase({ sql, mode, clock, log, onChange }: Options)
     onChange?.(next);
   };
   const take = async () => {
+    const watched = watch(session);
     const rows =
       mode === 'exclusive'
-        ? await session<{ held: boolean }[]>`select pg_try_advisory_lock(${LOCK}::bigint) as held`
-        : await session<{ held: boolean }[]>`select pg_try_advisory_lock_shared(${LOCK}::bigint) as held`;
+        ? await session<{ held: boolean }[]>`select pg_try_advisory_lock(${LOCK}::bigint) as held, ${watched}`
+        : await session<{ held: boolean }[]>`select pg_try_advisory_lock_shared(${LOCK}::bigint) as held, ${watched}`;
     return rows[0]!.held;
   };
 

@@ -94,6 +94,31 @@ describe('the embedded engine in its own process', () => {
     await sql.end();
   }, 60_000);
 
+  test('the server watches the session of the lock, also one that was made anew', async () => {
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    const states: string[] = [];
+    await using hold = await holdDatabase({
+      sql,
+      mode: 'shared',
+      clock: systemClock,
+      log: quietLog(),
+      onChange: (state) => void states.push(state),
+    });
+    const watched = () => hold.session<{ pid: number; idle: string; every: string; times: string; unheard: string }[]>`
+      select pg_backend_pid() as pid, current_setting('tcp_keepalives_idle') as idle,
+        current_setting('tcp_keepalives_interval') as every, current_setting('tcp_keepalives_count') as times,
+        current_setting('tcp_user_timeout') as unheard`;
+    const expected = { idle: '10', every: '5', times: '3', unheard: '25000' };
+    const [{ pid, ...first } = { pid: 0 }] = await watched();
+    expect(first).toEqual(expected);
+    await database.sql`select pg_terminate_backend(${pid})`;
+    await eventually('the lock is taken again', () => states.at(-1) === 'held' && states.includes('lost'));
+    const [{ pid: next, ...second } = { pid: 0 }] = await watched();
+    expect(second).toEqual(expected);
+    expect(next).not.toBe(pid);
+    await sql.end({ timeout: 1 });
+  });
+
   test('the embedded engine is refused while a process on Dapr works; several on Dapr share the database', async () => {
     const sql = openDatabase({ url: database.url, connections: 2 });
     {
