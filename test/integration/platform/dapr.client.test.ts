@@ -192,6 +192,27 @@ describe('client of a process for its sidecar', () => {
   });
 });
 
+describe('a sidecar that accepts and never answers', () => {
+  test.each([
+    ['at all', () => undefined],
+    ['to the end', ({ response }: Parameters<Answerer>[0]) => void response.writeHead(200).write('{')],
+  ])('%s holds its connection for as long as an answer may take, and its caller is told', async (_what, answer) => {
+    const fake = await startFakeSidecar(answer);
+    const sidecar = openSidecar({ port: fake.httpPort, token: undefined, connections: 1, answerMs: 300 });
+    cleanUp.push(
+      () => fake[Symbol.asyncDispose](),
+      () => sidecar.close(),
+    );
+    const first = sidecar.ask('x', { method: 'GET', path: '/' });
+    const second = sidecar.ask('x', { method: 'GET', path: '/' });
+    await expect(first).rejects.toMatchObject({ code: 'unavailable', extra: { retryAfterMs: expect.any(Number) } });
+    fake.state.answer = () => ({ body: '1' });
+    await Promise.allSettled([second]); // it may have been sent before
+    expect(await sidecar.ask('x', { method: 'GET', path: '/' })).toMatchObject({ status: 200, text: '1' });
+    await settles(() => expect(fake.asked[0]!.cut).toBe(true));
+  });
+});
+
 describe('reminders of the Dapr engine', () => {
   const due = new Date('2030-01-02T03:04:05.678Z');
 

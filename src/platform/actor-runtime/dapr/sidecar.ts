@@ -1,10 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Pool } from 'undici';
-import { busy } from '../../kernel/index.ts';
+import { AppError, busy } from '../../kernel/index.ts';
 
 /** More at a time helps nobody: daprd answers 32 callers as fast as 128. */
 const CONNECTIONS = 64;
 const WAITING = 10_000;
+/**
+ * How long an answer may take: twice as long as the most patient caller waits, and a turn takes seconds. Daprd, or the
+ * connection to it, is gone by then; without an end one that never answers would keep its connection for ever.
+ */
+const ANSWER_MS = 60_000;
+const SILENT = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
 
 export interface Answer {
   status: number;
@@ -19,13 +25,14 @@ interface Ask {
 }
 
 /**
- * The daprd of this process over HTTP. Requests are never aborted: a caller that leaves lets two turns of one actor run
- * at once in daprd.
+ * The daprd of this process over HTTP. No caller aborts a request: one that leaves lets two turns of one actor run at
+ * once in daprd.
  */
 export interface Sidecar {
   /**
    * `lane`: requests of one lane share 64 connections. Work that waits for other work must not share a lane with it.
-   * Rejects with `busy` when 10,000 wait in it, and with the socket's error when there was no answer.
+   * Rejects with `busy` when 10,000 wait in it, with `unavailable` when there was no answer in a minute, which says
+   * nothing about what was asked, and with the error of the socket when that broke.
    */
   ask(lane: string, request: Ask): Promise<Answer>;
   close(): Promise<void>;
@@ -36,15 +43,27 @@ export interface SidecarOptions {
   token: string | undefined;
   connections?: number;
   waiting?: number;
+  answerMs?: number;
 }
 
-export function openSidecar({ port, token, connections = CONNECTIONS, waiting = WAITING }: SidecarOptions): Sidecar {
+export function openSidecar({
+  port,
+  token,
+  connections = CONNECTIONS,
+  waiting = WAITING,
+  answerMs = ANSWER_MS,
+}: SidecarOptions): Sidecar {
   const lanes = new Map<string, { pool: Pool; size: number }>();
   const laneOf = (name: string) => {
     let lane = lanes.get(name);
     if (!lane) {
       lane = {
-        pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 }),
+        pool: new Pool(`http://127.0.0.1:${port}`, {
+          connections,
+          pipelining: 1,
+          headersTimeout: answerMs,
+          bodyTimeout: answerMs,
+        }),
         size: 0,
       };
       lanes.set(name, lane);
@@ -68,6 +87,8 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
           },
         });
         return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+      } catch (error) {
+        throw SILENT.includes(String(Object(error).code)) ? unanswered(error) : error;
       } finally {
         lane.size--;
       }
@@ -77,6 +98,9 @@ export function openSidecar({ port, token, connections = CONNECTIONS, waiting = 
     },
   };
 }
+
+const unanswered = (cause: unknown) =>
+  new AppError('unavailable', 'The Dapr sidecar did not answer, try again shortly', { retryAfterMs: 1_000 }, { cause });
 
 /**
  * Daprd's own code for a failure, for example `ERR_ACTOR_INSTANCE_MISSING`; undefined when the body is not of its
